@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+
+#: Whether this process is opkit's own: then Ctrl-C ends it without a traceback while the rest is loaded.
+_IS_OURS = __name__ == "__main__" or os.path.basename(sys.argv[0]) in ("opkit", "opkit.exe")
+if _IS_OURS := _IS_OURS and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
+
 from collections.abc import Callable, Sequence
 
 from opkit.collection import uncollected
@@ -17,6 +24,8 @@ def main() -> None:
     The interpreter that the workers of a check come from is started before anything else: it loads while this
     process does.
     """
+    if _IS_OURS:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     fill_closed()
     try:
         if sys.argv[1:2] in (["run"], ["test"]):  # what they run has its own ways to end

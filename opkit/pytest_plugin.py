@@ -1,6 +1,7 @@
 """The pytest plugin behind ``opkit test``: every op directory is collected as a build and a gradcheck item.
 
-Where its definition claims sharding signatures there is an sbp item too.
+Where its definition claims sharding signatures there is an sbp item too. A file ``check_NAME.py``, or any other that is
+named on the command line, has a gradcheck item for each PyLayer, torch Function or library op and JAX rule in it.
 
 Plain pytest takes it with ``-p opkit.pytest_plugin``. While it is active, ``import oneflow`` and ``import paddle`` in
 tests get opkit's packages.
@@ -21,6 +22,7 @@ from opkit.configuration import Configuration, read_configuration
 from opkit.diagnostics import Diagnostic, render_text
 from opkit.errors import UsageError
 from opkit.project import OpDirectory, build, op_directory_of
+from opkit.project.file_names import exported_of, names_of
 from opkit.reporters import text_report
 from opkit.shim import install_frameworks
 from opkit.verify.options import RunOptions
@@ -66,10 +68,15 @@ class _Findings(TerminalRepr):
 
 
 class OpItem(pytest.Item):
-    """A test of one op directory."""
+    """A test of one op directory, or of one name in a file."""
 
     directory: OpDirectory
     action: Callable[[OpItem], None]
+
+    @property
+    def target(self) -> str:
+        """What ``opkit gradcheck`` takes for it."""
+        return str(self.directory.path)
 
     def runtest(self) -> None:
         """Build or check the directory."""
@@ -78,7 +85,7 @@ class OpItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show an op's findings as they are, any other error with its traceback."""
         if isinstance(excinfo.value, OpTestError):
-            return _Findings(excinfo.value, self.directory.spec)
+            return _Findings(excinfo.value, self.reportinfo()[0])
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
@@ -98,6 +105,30 @@ class OpFile(pytest.File):
             item: OpItem = OpItem.from_parent(self, name=name)
             item.directory = op_directory_of(self.path.parent)
             item.action = action
+            yield item
+
+
+class NameItem(OpItem):
+    """A gradient check of one name in a file."""
+
+    @property
+    def target(self) -> str:
+        """``FILE.py::Name``."""
+        return f"{self.path}::{self.name}"
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Say where the item stands."""
+        return self.path, 0, f"{self.path.name}::{self.name}"
+
+
+class CheckFile(pytest.File):
+    """A file with names to check: those of its ``__all__`` but for functions of cases, or those that it defines."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield an item for each; the file is read, not run."""
+        for name in exported_of(self.path) or names_of(self.path):
+            item: NameItem = NameItem.from_parent(self, name=name)
+            item.action = _gradcheck
             yield item
 
 
@@ -126,10 +157,14 @@ class OpkitPlugin:
         config.add_cleanup(install_frameworks())
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Collect definition files."""
+        """Collect definition files and files of checks."""
         if file_path.name.endswith(_SPEC):
             collected: OpFile = OpFile.from_parent(parent, path=file_path)
             return collected
+        is_named = file_path.suffix == ".py" and parent.session.isinitpath(file_path) and not _is_test(file_path)
+        if is_named or (file_path.suffix == ".py" and file_path.name.startswith("check_")):
+            checks: CheckFile = CheckFile.from_parent(parent, path=file_path)
+            return checks
         return None
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
@@ -150,6 +185,10 @@ pytest_collect_file = _plugin.pytest_collect_file
 pytest_report_teststatus = _plugin.pytest_report_teststatus
 
 
+def _is_test(path: Path) -> bool:
+    return path.name.startswith("test_") or path.name.endswith("_test.py") or path.name == "conftest.py"
+
+
 def _build(item: OpItem) -> None:
     result = build([item.directory], facts=tried([item.directory]))
     if result.has_errors:
@@ -158,18 +197,11 @@ def _build(item: OpItem) -> None:
 
 def _gradcheck(item: OpItem) -> None:
     is_shown = item.config.getoption("capture") == "no"  # pytest's -s
-    outcome = run_targets([str(item.directory.path)], _options(item, "GC", shows_output=is_shown))
-    ops = outcome.report.ops
-    if not outcome.is_broken and ops and all(op.status is Status.SKIP for op in ops):
-        pytest.skip("; ".join(op.undifferentiated.message for op in ops if op.undifferentiated is not None))
-    _judge(item, outcome)
+    _judge(item, run_targets([item.target], _options(item, "GC", shows_output=is_shown)))
 
 
 def _sbp(item: OpItem) -> None:
-    outcome = run_targets([str(item.directory.path)], _options(item, "SBP", command="sbp", replay=False))
-    if not outcome.is_broken and not outcome.report.ops:
-        pytest.skip("there is no op whose claims could be proved")
-    _judge(item, outcome)
+    _judge(item, run_targets([item.target], _options(item, "SBP", command="sbp", replay=False)))
 
 
 def _options(item: OpItem, family: str, **others: Any) -> RunOptions:
@@ -177,9 +209,13 @@ def _options(item: OpItem, family: str, **others: Any) -> RunOptions:
 
 
 def _judge(item: OpItem, outcome: Outcome) -> None:
-    """Fail where a run found something; say where it could not decide; end where the person ended it."""
+    """Fail where a run found something; say where it could not decide or had nothing to; end where it was ended."""
     if outcome.is_interrupted:
         raise KeyboardInterrupt
+    ops = outcome.report.ops
+    if not outcome.is_broken and all(op.status is Status.SKIP for op in ops):
+        reasons = [check.message for op in ops for check in op.checks if check.status is Status.SKIP and check.message]
+        pytest.skip("; ".join(dict.fromkeys(reasons)) or "there is nothing that could be decided")
     if outcome.report.status is Status.UNDECIDED:
         item.user_properties.append(_UNDECIDED)
     if outcome.exit_status(item.config.stash[_CONFIGURATION].value("strict")) != 0:

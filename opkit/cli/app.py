@@ -25,6 +25,7 @@ COMMANDS = (
     "new",
     "build",
     "gradcheck",
+    "plot",
     "sbp",
     "run",
     "test",

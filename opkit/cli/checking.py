@@ -78,11 +78,21 @@ def check(
     with undisturbed():
         put_report(outcome, form, is_verbose=is_verbose)
         for name, path in reports:
-            write_report(path, render(outcome, name, shlex.join(["opkit", *sys.argv[1:]]), now()))
+            shown = portraits_of(targets, options) if name == "html" else None
+            write_report(path, render(outcome, name, shlex.join(["opkit", *sys.argv[1:]]), now(), shown))
     status = outcome.exit_status(options.check.strict)
     if status == NOTHING:
         warn("nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py")
     return status
+
+
+def portraits_of(targets: Sequence[str], options: RunOptions) -> Any:
+    """Return what the pictures of a page show; nothing of what runs on other machines or makes no gradients."""
+    if options.cluster or options.command != "gradcheck":
+        return None
+    from opkit.cli.portrait import portraits
+
+    return portraits(targets, options)
 
 
 def debug(targets: Sequence[str], options: RunOptions) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,11 +15,16 @@ from pathlib import Path
 import numpy as np
 
 import opkit
+from opkit.cli.tested import remark, tested
 from opkit.errors import OpkitError
 from opkit.project import KINDS, build, discover, load, scaffold
-from opkit.project.scaffolding import templates_folder
+from opkit.project.rendering import templates_folder
 
-_DEPENDENCIES = ("numpy", "typer", "rich", "jinja2", "pytest")
+_DEPENDENCIES = ("typer", "rich", "jinja2")
+
+
+#: What begins a line about something that works and was never tried.
+UNTESTED = "untested: "
 
 
 def checkup() -> Iterator[tuple[str, bool, str]]:
@@ -27,12 +33,17 @@ def checkup() -> Iterator[tuple[str, bool, str]]:
         "python": _python,
         "opkit": _opkit,
         "packages": _packages,
+        "numpy": lambda: _version("numpy"),
+        "torch": lambda: _version("torch"),
+        "jax": lambda: _version("jax"),
         "templates": _templates,
-        "compiler": _compiler,
+        "definitions": _definitions,
         "kernels": _kernels,
+        "compilers": _compilers,
         "frameworks": _frameworks,
         "threads": _threads,
         "engines": _engines,
+        "pytest": _pytest,
     }
     for name, check in checks.items():
         try:
@@ -42,7 +53,27 @@ def checkup() -> Iterator[tuple[str, bool, str]]:
 
 
 def _python() -> str:
-    return f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
+    said = remark("python", platform.python_version())
+    text = f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
+    return f"{UNTESTED}{text}: {said}" if said else text
+
+
+def _version(name: str) -> str:
+    if find_spec(name) is None:
+        return f"not installed: pip install 'opkit[{name}]' for its functions (tested with {tested(name)})"
+    version = metadata.version(name)
+    said = remark(name, version)
+    return f"{UNTESTED}{version}: {said}" if said else f"{version} (tested with {tested(name)})"
+
+
+def _compilers() -> str:
+    found = {name: path for name in ("c++", "g++", "clang++", "nvcc") if (path := shutil.which(name))}
+    return ", ".join(f"{name} at {path}" for name, path in found.items()) or "none; Python kernels need none"
+
+
+def _pytest() -> str:
+    text = f"{metadata.version('pytest')}; `opkit test` collects ops"
+    return f"{text}, and so does plain pytest with -p opkit.pytest_plugin (addopts in [tool.pytest.ini_options])"
 
 
 def _opkit() -> str:
@@ -61,7 +92,7 @@ def _templates() -> str:
     return f"{len(KINDS)} kinds in {folder}"
 
 
-def _compiler() -> str:
+def _definitions() -> str:
     with tempfile.TemporaryDirectory() as folder:
         scaffold("probe", Path(folder))
         result = build(discover([folder]))

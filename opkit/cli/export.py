@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,6 +42,8 @@ def export(
         if taken and not force:
             warn(f"error: {taken[0]} exists\nnext: --force overwrites it, --output FILE writes elsewhere")
             raise typer.Exit(USAGE)
+    if to != "graph" and not no_check and sys.stderr.isatty():
+        warn(f"{target}: its gradient is checked, then the file is proved in {to}")
     with user_code():
         made = export_op(target, to=to, form=form, check=not no_check)
     if to == "graph":
@@ -69,6 +72,21 @@ def _path(made: Exported, to: str, output: Path | None) -> Path:
     return output / name if output.is_dir() else output
 
 
+def _reason(made: Exported, to: str) -> str:
+    """Return why an export is not proved: the gradient first, which no proof could mend."""
+    from opkit.export.gradient import GRADIENT
+
+    rows = [row for row in made.proof.rows if row[2] in ("FAIL", "unverified")] if made.proof is not None else []
+    for _, check, _, note in rows:
+        if check == GRADIENT:
+            return f"its gradient does not pass opkit gradcheck ({note})"
+    unequal = next((row for row in rows if row[2] == "FAIL"), rows[0] if rows else None)
+    if unequal is None:
+        return f"it could not be proved in {to}"
+    said = f": {unequal[3]}" if unequal[3] else ""
+    return f"{unequal[1]} {'differ in ' + to if unequal[2] == 'FAIL' else unequal[2]}{said}"
+
+
 def _write(made: Exported, path: Path, to: str, *, force: bool) -> bool:
     """Write the file and its test unless the proof forbids it; the table goes to stdout."""
     from opkit.atomic import write_together
@@ -79,10 +97,7 @@ def _write(made: Exported, path: Path, to: str, *, force: bool) -> bool:
     if made.proof is not None:
         typer.echo(made.proof.table)
         if not made.proof.is_proved and not force:
-            warn(
-                f"error: {made.name} was not proved to be the same op in {to}; nothing is written\n"
-                "next: see the table; --force writes the file all the same"
-            )
+            warn(f"error: {made.name}: {_reason(made, to)}; nothing is written\nnext: --force writes it all the same")
             return False
     test = path.with_name(f"test_{path.name}")
     write_together(path.parent, path.name, {path.name: made.text.encode(), test.name: made.test.encode()})

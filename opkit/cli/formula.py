@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import typer
 
-from opkit.cli.console import hint, put
+from opkit.cli.console import hint, put, warn
+from opkit.cli.scaffolded import target_of
 from opkit.errors import UsageError, unknown
 
 _DTYPES = ("float", "float32", "float64")
@@ -22,17 +23,28 @@ def new_from_formula(
     inputs: Sequence[str],
     outputs: Sequence[str],
     *,
+    kind: str,
     grad: bool,
     job: bool,
     force: bool,
     dry_run: bool,
 ) -> None:
-    """Write the op directory of a formula and check it; exit as ``opkit gradcheck`` does.
+    """Write the op of a formula and check it; exit as ``opkit gradcheck`` does.
 
     Raises:
         UsageError: the formula or an option cannot be used, or sympy is not installed.
     """
     from opkit.project import parse_attr, render_formula, scaffold_formula
+    from opkit.project.kind import kind_of
+
+    chosen = kind_of(kind)
+    if kind != "elementwise" and not chosen.library:
+        raise UsageError(
+            f"--kind {kind} computes what it computes; --from does not change it",
+            help="leave out --kind for an op directory, or torch_function, torch_op, jax_function",
+        )
+    if chosen.library and not grad:
+        raise UsageError(f"--no-grad: a {kind} is a forward and its gradient", help="leave it out")
 
     try:
         from opkit.formula import design, read_function
@@ -56,14 +68,18 @@ def new_from_formula(
                 f"--attr {attr.name}:{attr.type}: a formula computes with numbers", help="int and float attributes"
             )
     made = design(text, {attr.name: attr.default for attr in parsed}, inputs=names, outputs=outputs, grad=grad)
+    for line in made.weak():  # what no rewriting made stable
+        warn(f"note: {line}")
     if dry_run:
-        for path_name, content in render_formula(name, made, parsed, job=job).items():
+        for path_name, content in render_formula(name, made, parsed, kind=kind, job=job).items():
             put(f"== {path_name}\n{content}")
         return
-    for written in scaffold_formula(name, folder, made, parsed, force=force, job=job):
+    for written in scaffold_formula(name, folder, made, parsed, kind=kind, force=force, job=job):
         put(str(written))
-    target = os.fspath(folder / name)
-    if grad:
+    target = target_of(name, folder, chosen)
+    if chosen.library and find_spec(chosen.library) is None:
+        hint(f"next: where {chosen.library} is installed, opkit gradcheck {target}")
+    elif grad:
         from opkit.cli.checking import check, options_of
         from opkit.configuration import read_configuration
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from opkit.cli.arguments import KERNELS, Kernel, PrintedForm, ReportFiles, pair_of
+from opkit.cli.target_names import target_begun
 
 
 def gradcheck(
@@ -15,8 +16,10 @@ def gradcheck(
         list[str] | None,
         typer.Argument(
             metavar="TARGET",
-            help="Op directories, folders to search, FILE.py, FILE.py::Name, package.module::Name, or a job.",
+            help="Op directories, folders to search, files FILE.py, FILE.py::Name or package.module::Name (a PyLayer, a "
+            "torch Function or library op, a JAX rule), or a job.",
             show_default=False,
+            autocompletion=target_begun,
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
@@ -76,7 +79,15 @@ def gradcheck(
 ) -> None:
     """Verify that backward is the derivative of forward, and that the op keeps its other promises.
 
-    Example: `opkit gradcheck my_op --report html=report.html`.
+    Examples: `opkit gradcheck my_op                  # an op directory, or a folder of them`
+    `opkit gradcheck layers.py::Cube         # a PyLayer`
+    `opkit gradcheck train.py                # PyLayers, py_funcs and all else that a script calls`
+    `opkit gradcheck relu6.py::ReLU6         # a torch.autograd.Function`
+    `opkit gradcheck row_sum.py::row_sum     # an op of torch's library`
+    `opkit gradcheck swish.py::swish         # a custom_vjp or custom_jvp of JAX`
+    `opkit gradcheck my_op --report html=report.html`
+
+    A pair of plain functions is checked in Python: opkit.gradcheck(forward=f, backward=df, inputs=[x]).
 
     Exit status: 0 clean, 1 a check failed, 3 an op directory does not build, 5 nothing to check.
     """

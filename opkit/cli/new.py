@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,9 +23,11 @@ def new(
         str,
         typer.Option(
             "--kind",
-            metavar="elementwise|binary|reduction|matmul|loss|normalization|gather|multi_output|pylayer|py_func",
+            metavar="elementwise|binary|reduction|matmul|loss|normalization|gather|multi_output|pylayer|py_func|"
+            "torch_function|torch_op|jax_function",
             autocompletion=_kinds,
-            help="What to scaffold: an op directory, or with pylayer and py_func one file.",
+            help="What to scaffold: an op directory; with pylayer and py_func one file; with the last three a module, "
+            "its cases and its tests.",
         ),
     ] = "elementwise",
     attr: Annotated[
@@ -57,6 +58,12 @@ def new(
     outputs: Annotated[
         list[str] | None, typer.Option("--output", metavar="NAME", help="An output; repeatable.")
     ] = None,
+    template: Annotated[
+        Path | None,
+        typer.Option(
+            "--template", metavar="FOLDER", help="Templates of your own; NAME in their paths is the op's name."
+        ),
+    ] = None,
     ci: Annotated[
         bool,
         typer.Option("--ci", help="Write .github/workflows/opkit.yml, which checks all ops; NAME may be left out."),
@@ -70,7 +77,8 @@ def new(
     Examples: `opkit new my_relu --job`; `opkit new swish --from "x * sigmoid(beta * x)" --attr beta:float=1.0`.
     """
     from opkit.cli.console import hint, put
-    from opkit.project import KINDS, scaffold, scaffold_signature, scaffold_workflow
+    from opkit.cli.scaffolded import told
+    from opkit.project import scaffold, scaffold_signature, scaffold_template, scaffold_workflow
 
     if ci and not dry_run:
         put(str(scaffold_workflow(folder, force=force)))
@@ -80,14 +88,20 @@ def new(
                 "new needs the op's NAME", help="opkit new my_op, or opkit new --ci for the workflow alone"
             )
         return
-    if cpp_kernel and (formula or inputs or outputs):
-        raise UsageError("--cpp-kernel writes the kernels of a --kind", help="leave out --from, --input and --output")
+    if cpp_kernel and (formula or inputs or outputs or template):
+        raise UsageError(
+            "--cpp-kernel writes the kernels of a --kind", help="leave out --from, --input, --output, --template"
+        )
+    if template is not None:
+        for path in scaffold_template(name, folder, template, attr or [], grad=not no_grad, force=force):
+            put(str(path))
+        return
     if formula:
         from opkit.cli.formula import new_from_formula
 
         new_from_formula(
             name, folder, formula, attr or [], inputs or [], outputs or [],
-            grad=not no_grad, job=job, force=force, dry_run=dry_run,
+            kind=kind, grad=not no_grad, job=job, force=force, dry_run=dry_run,
         )  # fmt: skip
         return
     if dry_run:
@@ -101,13 +115,4 @@ def new(
         written = scaffold(name, folder, kind, attr or [], cpp=cpp_kernel, **options)
     for path in written:
         put(str(path))
-    chosen = KINDS[kind]
-    target = os.fspath(folder / (name if chosen.has_spec else f"{name}.py"))
-    steps = [f"opkit build {target}"] if chosen.has_spec else []
-    if not no_grad:
-        steps.append(f"opkit gradcheck {target}")
-    if job or not chosen.has_spec:
-        steps.append(f"opkit run {folder / 'job.py' if chosen.has_spec else target}")
-    if job and not chosen.has_spec:
-        hint(f"note: {name}.py holds its own job; --job adds none")
-    hint("next: " + "\n      ".join(steps))
+    hint(told(name, folder, kind, attr or [], is_own=bool(inputs or outputs), grad=not no_grad, job=job))

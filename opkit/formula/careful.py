@@ -1,25 +1,16 @@
 """Rewriting an expression into one of the same value that neither overflows nor cancels.
 
-Each rule names the trap that it avoids. Rules act on one element; those over an axis (softmax, logsumexp, a variance
-written as a difference of means) act on the steps.
+Each rule names the trap that it avoids, and acts on one element; those over an axis are ``careful_steps``'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from functools import reduce
 
 import sympy
 
 from opkit.formula import language as f
-from opkit.formula.graph import Formula, LogSumExp, Operation, Reduce, Softmax, operands
 from opkit.formula.language import Expr
-
-
-def substitute(operation: Operation, change: Callable[[Expr], Expr]) -> Operation:
-    """Return the operation with each of its operands changed."""
-    names = ("left", "right") if hasattr(operation, "left") else ("operand",)
-    return replace(operation, **{name: change(getattr(operation, name)) for name in names})
 
 
 def careful(expr: Expr) -> Expr:
@@ -30,7 +21,7 @@ def careful(expr: Expr) -> Expr:
         expr = expr.replace(lambda node: node.is_Mul, _product)
         expr = expr.replace(lambda node: node.is_Pow, _power)
         expr = expr.replace(lambda node: node.is_Add, _sum)
-        expr = expr.replace(sympy.log, _log)
+        expr = expr.replace(sympy.log, _log).replace(f.log1p, _log1p).replace(f.logaddexp, _logaddexp)
         expr = expr.replace(lambda node: isinstance(node, sympy.Piecewise), _branches)
         if expr == previous:
             break
@@ -48,9 +39,11 @@ def _sum(node: Expr) -> Expr:
                 larger = [other for other in (f.maximum(side, 0), f.maximum(0, side)) if factor * other in node.args]
                 if larger:
                     return node - term - factor * larger[0] + factor * f.softplus(side)
+        if isinstance(function, f.softplus) and -factor * function.args[0] in node.args:  # softplus(u) - u
+            return node - term + factor * function.args[0] + factor * f.softplus(-function.args[0])
     constant, rest = node.as_coeff_Add()
     if constant == 0 or not constant.is_Rational:
-        return node
+        return _difference(node)
     terms = sympy.Add.make_args(rest)
     for term in terms:
         factor, function = term.as_coeff_Mul()
@@ -63,11 +56,34 @@ def _sum(node: Expr) -> Expr:
             return constant * found + others
         if isinstance(function, sympy.exp) and not same:
             return factor * f.expm1(function.args[0]) + others
-    return node
+        if isinstance(function, f.expm1) and same:
+            return factor * sympy.exp(function.args[0]) + others
+    return _difference(node)
+
+
+def _difference(node: Expr) -> Expr:
+    """a*a - b*b is (a - b) * (a + b), and sqrt(p) - sqrt(q) with p - q a number is that number over the sum."""
+    if len(node.args) != 2:
+        return node
+    up, down = sorted(node.args, key=lambda term: term.could_extract_minus_sign())
+    if up.could_extract_minus_sign() or not down.could_extract_minus_sign():
+        return node
+    (a, p), (b, q) = up.as_coeff_Mul(), (-down).as_coeff_Mul()
+    if isinstance(p, f.sigmoid) and isinstance(q, f.sigmoid) and a == b and p.args[0] + q.args[0] == 0:
+        return a * f.tanh(p.args[0] / 2)
+    if p.is_Pow and q.is_Pow and a == b and p.exp == q.exp == sympy.Rational(1, 2):
+        gap = sympy.expand(p.base - q.base)
+        return a * gap / (p + q) if gap.is_Rational else node
+    first, second = (_side(up), _side(-down)) if a != b else (_side(p), _side(q))
+    if first is None or second is None:
+        return node
+    return (a if a == b else 1) * (first - second) * (first + second)
 
 
 def _with_one(function: Expr, same: bool) -> Expr | None:
     """1 + function where ``same``, else 1 - function; None where no rule has it."""
+    if function.is_Pow and function.exp == -1 and isinstance(function.base, f.expm1) and same:
+        return -1 / f.expm1(-function.base.args[0])
     if isinstance(function, f.erf):
         return f.erfc(-function.args[0] if same else function.args[0])
     if isinstance(function, f.erfc) and not same:
@@ -76,6 +92,8 @@ def _with_one(function: Expr, same: bool) -> Expr | None:
         return 2 * f.sigmoid((2 if same else -2) * function.args[0])
     if isinstance(function, f.sigmoid) and not same:
         return f.sigmoid(-function.args[0])
+    if isinstance(function, f.hypot) and not same and 1 in function.args:
+        return -(sympy.Mul(*function.args) ** 2) / (1 + function)
     if isinstance(function, sympy.cos) and not same:
         return 2 * sympy.sin(function.args[0] / 2) ** 2
     if isinstance(function, sympy.cos) and same:
@@ -101,6 +119,8 @@ def _power(node: Expr) -> Expr:
         sides = [_side(term) for term in base.args]
         if all(side is not None for side in sides):
             return f.hypot(*sides) ** (2 * exponent)
+    if exponent.is_negative and isinstance(base, sympy.cosh):
+        return f.sech(base.args[0]) ** -exponent
     if exponent.is_negative and base.is_Add and len(base.args) == 2:
         found = _logistic(base)
         if found is not None:
@@ -110,8 +130,8 @@ def _power(node: Expr) -> Expr:
 
 def _side(term: Expr) -> Expr | None:
     """The side whose square the term is: of a number or of a power 2."""
-    if term.is_Pow and term.exp == 2:
-        return term.base
+    if term.is_Pow and term.exp.is_Integer and term.exp > 0 and term.exp % 2 == 0:
+        return term.base ** (term.exp / 2)
     if term.is_Rational and term > 0 and sympy.sqrt(term).is_Rational:
         return sympy.sqrt(term)
     return None
@@ -124,8 +144,9 @@ def _logistic(base: Expr) -> Expr | None:
         return f.sigmoid(-rest.args[0])
     first, second = base.args
     if isinstance(first, sympy.exp) and isinstance(second, sympy.exp):
-        difference = second.args[0] - first.args[0]
-        return sympy.exp(-first.args[0]) * f.sigmoid(-difference)
+        if sympy.expand(first.args[0] + second.args[0]) == 0:
+            return f.sech(first.args[0]) / 2
+        return sympy.exp(-f.logaddexp(first.args[0], second.args[0]))
     return None
 
 
@@ -144,8 +165,9 @@ def _product(node: Expr) -> Expr:
         if isinstance(first, sympy.exp):
             for second in factors:
                 base, power = second.as_base_exp()
-                if isinstance(base, f.sigmoid) and power == 1 and sympy.expand(base.args[0] + first.args[0]) == 0:
-                    return node / (first * second) * f.sigmoid(first.args[0])
+                is_whole = power.is_Integer and power > 0
+                if isinstance(base, f.sigmoid) and is_whole and sympy.expand(base.args[0] + first.args[0]) == 0:
+                    return node / (first * base) * f.sigmoid(first.args[0])
         base, power = first.as_base_exp()
         if isinstance(base, sympy.sin) and power.is_Integer and power > 0:
             u = base.args[0]
@@ -162,6 +184,49 @@ def _product(node: Expr) -> Expr:
                     return node / (first * u) * f.absolute(u)
                 if base == f.absolute(u) and power.is_integer and power > 0:
                     return node / (first * base) * u
+    return _ratio(_exponentials(node))
+
+
+def _exponentials(node: Expr) -> Expr:
+    """A product of exponentials is one of the sum: the one may overflow where the other is 0."""
+    found = [factor for factor in node.args if isinstance(factor, sympy.exp)]
+    curves = [factor for factor in node.args if isinstance(factor, sympy.cosh | sympy.sinh)]
+    if found and curves:
+        (u,), size = curves[0].args, f.absolute(curves[0].args[0])
+        tail = 1 + sympy.exp(-2 * size) if isinstance(curves[0], sympy.cosh) else -f.sign(u) * f.expm1(-2 * size)
+        return node / (found[0] * curves[0]) * sympy.exp(found[0].args[0] + size) * tail / 2
+    if not found:
+        return node
+    whole = sympy.Add(*(factor.args[0] for factor in found))
+    for term in sympy.Add.make_args(whole):
+        if isinstance(-term, f.logaddexp) and whole - term in (-term).args:  # exp(a) / (exp(a) + exp(b))
+            (other,) = {*(-term).args} - {whole - term} or {whole - term}
+            return node / sympy.Mul(*found) * f.sigmoid(whole - term - other)
+    return node / sympy.Mul(*found) * sympy.exp(whole) if len(found) > 1 else node
+
+
+#: f(u) / u with a value at 0, and u / f(u).
+_RATIOS = {f.expm1: f.exprel, f.log1p: f.log1prel}
+
+
+def _ratio(node: Expr) -> Expr:
+    """expm1(u) / u, u / expm1(u) and log1p(u) / u have the value 1 at 0; sinh(u) / cosh(u) is tanh(u)."""
+    if not node.is_Mul:
+        return node
+    powers = dict(factor.as_base_exp() for factor in node.args)
+    for base, power in powers.items():
+        if type(base) in _RATIOS and power in (1, -1):
+            u = base.args[0]
+            symbols = sympy.Mul(*(factor for factor in sympy.Mul.make_args(u) if not factor.is_number))
+            under = sympy.sympify(powers.get(symbols, 0))
+            if power == 1 and under.is_Integer and under < 0:
+                return node / base * _RATIOS[type(base)](u) * u
+            if power == -1 and isinstance(base, f.expm1) and under.is_Integer and under > 0:
+                return node * base * f.bose(u) / u
+            if power == -1 and isinstance(base, f.expm1) and sympy.exp(u) in node.args:
+                return -node * base / sympy.exp(u) / f.expm1(-u)
+        if isinstance(base, sympy.sinh) and powers.get(f.sech(*base.args), 0) == power:
+            return node / (base * f.sech(*base.args)) ** power * f.tanh(*base.args) ** power
     return node
 
 
@@ -217,14 +282,34 @@ def _log(argument: Expr) -> Expr:
         constant, rest = argument.as_coeff_Add()
         if constant == 1:
             return f.softplus(rest.args[0]) if isinstance(rest, sympy.exp) else f.log1p(rest)
-        if constant == 0 and len(argument.args) == 2 and all(isinstance(term, sympy.exp) for term in argument.args):
-            return f.logaddexp(*(term.args[0] for term in argument.args))
+        parts = [term.as_coeff_Mul() for term in argument.args]
+        if constant == 0 and all(factor > 0 and isinstance(function, sympy.exp) for factor, function in parts):
+            return reduce(f.logaddexp, (sympy.log(factor) + function.args[0] for factor, function in parts))
+    if isinstance(argument, f.expm1):
+        (u,) = argument.args
+        return u + sympy.log(-f.expm1(-u))
     if argument.is_Mul:
         numbers = [factor for factor in argument.args if isinstance(factor, f.sigmoid)]
         if numbers:
             rest = argument / sympy.Mul(*numbers)
             return sum((_log(factor) for factor in numbers), sympy.Integer(0)) + (_log(rest) if rest != 1 else 0)
     return sympy.log(argument)
+
+
+def _log1p(u: Expr) -> Expr:
+    """log1p(c * exp(u)) is a softplus, log1p(-sigmoid(u)) another."""
+    factor, function = u.as_coeff_Mul()
+    if isinstance(function, sympy.exp) and factor > 0:
+        return f.softplus(function.args[0] + sympy.log(factor))
+    return -f.softplus(function.args[0]) if isinstance(function, f.sigmoid) and factor == -1 else f.log1p(u)
+
+
+def _logaddexp(a: Expr, b: Expr) -> Expr:
+    if 0 in (a, b):
+        return f.softplus(b if a == 0 else a)
+    if sympy.expand(a + b).is_number:
+        return f.logcosh(sympy.expand(a - b) / 2) + sympy.expand(a + b) / 2 + sympy.log(2)
+    return f.logaddexp(a, b)
 
 
 # -- branches ---------------------------------------------------------------------------------------------------------
@@ -265,105 +350,3 @@ def _kept(branch: Expr, u: Expr, within: Expr) -> Expr:
         return bool(node.is_Pow and node.base.has(u) and not (node.exp.is_integer and node.exp.is_nonnegative))
 
     return branch.replace(is_risky, narrow)
-
-
-# -- steps ------------------------------------------------------------------------------------------------------------
-def careful_steps(formula: Formula) -> None:
-    """Rewrite what spans an axis, then every expression; drop the steps that nothing reads any more."""
-    for symbol, operation in list(formula.steps.items()):
-        if isinstance(operation, Reduce) and operation.kind == "sum" and isinstance(operation.operand, sympy.exp):
-            (u,) = operation.operand.args
-            u = _unshifted(formula, u, operation)
-            _replace(formula, _as_softmax(formula, symbol, operation.operand, u, operation))
-            if _reads(formula, sympy.log(symbol)):
-                lse = formula.step(LogSumExp(u, operation.axes, operation.keepdims), "lse")
-                _put(formula, sympy.log(symbol), lse)
-    for symbol, operation in list(formula.steps.items()):
-        if isinstance(operation, Softmax) and not operation.log and _reads(formula, sympy.log(symbol)):
-            log_p = formula.step(Softmax(operation.operand, operation.axes, log=True), "log_p")
-            _put(formula, sympy.log(symbol), log_p)
-    _variances(formula)
-    roots = {
-        sympy.sqrt(symbol): f.root(symbol)
-        for symbol, step in formula.steps.items()
-        if isinstance(step, Reduce) and (step.kind == "var" or (step.kind == "sum" and _is_square(step.operand)))
-    }
-    _replace(formula, lambda expr: expr.subs(roots))
-    prune(formula)
-    written = [*formula.outputs.values(), *(expr for step in formula.steps.values() for expr in operands(step))]
-    formula.written = {careful(expr): expr for expr in written}
-    _replace(formula, careful)
-
-
-def _is_square(expr: Expr) -> bool:
-    return bool(expr.is_Pow and expr.exp == 2)
-
-
-def _as_softmax(formula: Formula, total: Expr, exp: Expr, u: Expr, operation: Reduce) -> Callable[[Expr], Expr]:
-    def change(expr: Expr) -> Expr:
-        if not operation.keepdims or not expr.has(exp) or not expr.has(total) or isinstance(operation.axes, type(None)):
-            return expr
-        return expr.replace(
-            lambda node: node.is_Mul and exp in node.args and 1 / total in node.args,
-            lambda node: node / exp * total * formula.step(Softmax(u, operation.axes), "p"),
-        )
-
-    return change
-
-
-def _unshifted(formula: Formula, u: Expr, operation: Reduce) -> Expr:
-    """U - max(u) is u for a softmax, which shifts by itself."""
-    for symbol, other in formula.steps.items():
-        if not isinstance(other, Reduce) or other.kind != "max" or not other.keepdims:
-            continue
-        if other.axes == operation.axes and sympy.expand(u + symbol - other.operand) == 0:
-            return other.operand
-    return u
-
-
-def _variances(formula: Formula) -> None:
-    """mean(u*u) - mean(u)**2 cancels; it is the variance."""
-    means = {s: o for s, o in formula.steps.items() if isinstance(o, Reduce) and o.kind == "mean"}
-    for first, squares in means.items():
-        for second, plain in means.items():
-            same = squares.axes == plain.axes and squares.keepdims == plain.keepdims
-            both = same and any(expr.has(first) and expr.has(second) for expr in _expressions(formula))
-            if both and sympy.expand(squares.operand - plain.operand**2) == 0:
-                variance = formula.step(Reduce("var", plain.operand, plain.axes, plain.keepdims), "variance")
-                _put(formula, first, variance + second**2)
-
-
-def _expressions(formula: Formula) -> list[Expr]:
-    return [expr for operation in formula.steps.values() for expr in operands(operation)] + [*formula.outputs.values()]
-
-
-def _reads(formula: Formula, part: Expr) -> bool:
-    return any(expr.has(part) for expr in _expressions(formula))
-
-
-def _put(formula: Formula, old: Expr, new: Expr) -> None:
-    _replace(formula, lambda expr: expr.subs(old, new))
-
-
-def _replace(formula: Formula, change: Callable[[Expr], Expr]) -> None:
-    for symbol, operation in list(formula.steps.items()):  # a change may add steps
-        formula.steps[symbol] = substitute(operation, change)
-    formula.outputs = {name: change(expr) for name, expr in formula.outputs.items()}
-
-
-def prune(formula: Formula) -> None:
-    """Drop the steps that no output needs, and put each step after those that it reads."""
-    ordered: dict[Expr, Operation] = {}
-
-    def visit(symbol: Expr) -> None:
-        if symbol in ordered or symbol not in formula.steps:
-            return
-        for expr in operands(formula.steps[symbol]):
-            for inner in sorted(expr.free_symbols, key=str):
-                visit(inner)
-        ordered[symbol] = formula.steps[symbol]
-
-    for expr in formula.outputs.values():
-        for symbol in sorted(expr.free_symbols, key=str):
-            visit(symbol)
-    formula.steps = ordered

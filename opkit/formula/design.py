@@ -5,17 +5,19 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from opkit.errors import UsageError
 from opkit.formula.budget import within_budget
-from opkit.formula.careful import careful_steps
+from opkit.formula.careful_steps import careful_steps
 from opkit.formula.definition import infer_backward, infer_forward, sbp
 from opkit.formula.domain import Region, concrete_shapes, find_domain
+from opkit.formula.ends import weak_ends
 from opkit.formula.exact import exact_values
 from opkit.formula.gradient import backward as derive
 from opkit.formula.graph import Formula, MatMul
@@ -56,6 +58,7 @@ class Design:
         shapes: some sets of inputs' shapes: {input: sizes}.
         needs_cases: whether the checker could not find the domain by itself.
         example: a few inputs, and the outputs as the text of the formula gives them in high precision.
+        weak: measures and returns a line for each kernel that is not what the formula is at an end of its dtype.
     """
 
     inputs: Mapping[str, str]
@@ -77,6 +80,7 @@ class Design:
     shapes: Sequence[Mapping[str, tuple[int, ...]]]
     needs_cases: bool
     example: Example
+    weak: Callable[[], Sequence[str]]
 
 
 def design(
@@ -122,6 +126,7 @@ def _design(text: str, attrs: Mapping[str, Any], inputs: Sequence[str], outputs:
     run_forward = _compile(forward, formula, helpers, attrs)
     run_backward = _compile(back, reverse, helpers, attrs) if back is not None and reverse is not None else None
     regions = find_domain(formula, shapes, attrs, run_forward, run_backward, reads)
+    runs = [run for run in (run_forward, run_backward) if run is not None]
     products = any(isinstance(step, MatMul) for step in formula.steps.values())
     return Design(
         inputs={name: _describe(name, formula, given) for name in formula.inputs},
@@ -146,6 +151,7 @@ def _design(text: str, attrs: Mapping[str, Any], inputs: Sequence[str], outputs:
         shapes=[concrete_shapes(formula, shapes, *sizes) for sizes in ((3, 4, 5), (1, 2, 3), (4, 1, 2))],
         needs_cases=products or any(region.low is not None for region in regions.values()),
         example=_example(written, attrs, regions, concrete_shapes(formula, shapes, 2, 3, 2), shapes),
+        weak=partial(weak_ends, written, attrs, regions, concrete_shapes(formula, shapes, 1, 2, 1), runs, reads),
     )
 
 
@@ -253,10 +259,11 @@ def _lines(kernel: Kernel) -> list[str]:
                 lines.append(f"{name} = {results[index]}")
                 results[index] = name
     lines.append(f"return {', '.join(results)}")
-    return [part for line in lines for part in _wrapped(line)]
+    return [part for line in lines for part in wrapped(line)]
 
 
-def _wrapped(line: str) -> list[str]:
+def wrapped(line: str) -> list[str]:
+    """Return a statement as lines that are not too long: a long sum has a line for each term."""
     if len(line) <= _WIDTH:
         return [line]
     head, joint, body = line.partition(" = ") if not line.startswith("return ") else ("return", " ", line[7:])

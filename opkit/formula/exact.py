@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import mpmath
@@ -25,19 +26,21 @@ _MODULES: list[Any] = [
 Array = np.ndarray[Any, Any]
 
 
-def exact_values(formula: Formula, values: Mapping[str, Array | float]) -> dict[str, Array]:
+def exact_values(formula: Formula, values: Mapping[str, Array | float], digits: int = 0) -> dict[str, Array]:
     """Return the outputs as float64 arrays, each element computed with 40 digits.
 
     Args:
         formula: as ``read`` gives it.
         values: {input or attribute: value}.
+        digits: how many to compute with in place of 40; the arrays then hold numbers of that many.
 
     Raises:
         UsageError: an output is a complex number.
     """
-    with mpmath.workdps(_DIGITS):
+    with mpmath.workdps(digits or _DIGITS):
         known: dict[str, Any] = {
-            name: np.frompyfunc(mpmath.mpf, 1, 1)(np.asarray(value, np.float64)) for name, value in values.items()
+            name: np.frompyfunc(mpmath.mpf, 1, 1)(np.asarray(value, None if digits else np.float64))
+            for name, value in values.items()
         }
         axes = {name: value for name, value in values.items() if isinstance(value, int)}
         for symbol, operation in formula.steps.items():
@@ -48,12 +51,17 @@ def exact_values(formula: Formula, values: Mapping[str, Array | float]) -> dict[
                 "the formula is not a real number at some of the inputs that were tried",
                 help="keep its roots, logarithms and inverse functions to where they are defined, with clip or maximum",
             )
-        return {name: np.asarray(value, np.float64) for name, value in outputs.items()}
+        return {name: np.asarray(value, object if digits else np.float64) for name, value in outputs.items()}
+
+
+@lru_cache(maxsize=256)
+def _compiled(expr: Expr) -> tuple[list[Expr], Any]:
+    symbols = sorted(expr.free_symbols, key=str)
+    return symbols, sympy.lambdify(symbols, expr, modules=_MODULES)
 
 
 def _elements(expr: Expr, known: Mapping[str, Any]) -> Any:
-    symbols = sorted(expr.free_symbols, key=str)
-    function = sympy.lambdify(symbols, expr, modules=_MODULES)
+    symbols, function = _compiled(expr)
     if not symbols:
         return np.asarray(function(), object)
     # Element by element: a function of numpy's takes no more than 64 arrays.

@@ -11,7 +11,8 @@ import sympy
 
 from opkit.errors import UsageError
 from opkit.formula import language as f
-from opkit.formula.careful import careful, guarded, prune, substitute
+from opkit.formula.careful import careful, guarded
+from opkit.formula.careful_steps import prune, substitute
 from opkit.formula.graph import (
     Axes,
     Count,

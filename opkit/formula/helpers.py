@@ -55,6 +55,62 @@ HELPERS = {
         scale = 1 - s / n * scale
     return np.where(near, series * scale, (np.cos(safe) - np.sin(safe) / safe) / safe)
 ''',
+    "sech": '''def sech(x):
+    """1 / cosh(x), which does not overflow."""
+    e = np.exp(-np.abs(x))
+    return 2 * e / (1 + e * e)
+''',
+    "exprel": '''def exprel(x):
+    """(exp(x) - 1) / x, and 1 at 0."""
+    safe = np.where(x == 0, 1, x)
+    return np.where(x == 0, 1, np.expm1(safe) / safe)
+''',
+    "exprel_slope": '''def exprel_slope(x):
+    """The derivative of (exp(x) - 1) / x; near 0, where the difference would cancel, its series."""
+    near = np.abs(x) < 1
+    safe = np.where(near, 1, x)
+    s = np.where(near, x, 0)
+    series = s * 0
+    for k in range(20, 0, -1):
+        series = (series + 1 / (k + 2)) * s / k
+    far = (np.exp(safe) - np.expm1(safe) / safe) / safe
+    return np.where(near, 0.5 + series, far)
+''',
+    "bose": '''def bose(x):
+    """x / (exp(x) - 1), and 1 at 0; exp takes no positive number, and does not overflow."""
+    size = np.where(x == 0, 1, np.abs(x))
+    below = np.where(x == 0, 1, -size / np.expm1(-size))
+    return np.where(x > 0, np.exp(-size), 1) * below
+''',
+    "bose_slope": '''def bose_slope(x):
+    """The derivative of x / (exp(x) - 1); near 0, where the difference would cancel, its series."""
+    near = np.abs(x) < 0.5
+    safe = np.where(near, 1, x)
+    size = np.abs(safe)
+    below = -size / np.expm1(-size)
+    above = below * np.exp(-size)
+    far = np.where(safe > 0, above, below) * (1 - np.where(safe > 0, below, above)) / safe
+    s = np.where(near, x * x, 0)
+    series = 0
+    for n in (1 / 5337446400, -691 / 108972864000, 1 / 4790016, -1 / 151200, 1 / 5040, -1 / 180, 1 / 6):
+        series = series * s + n
+    return np.where(near, series * np.where(near, x, 0) - 0.5, far)
+''',
+    "log1prel": '''def log1prel(x):
+    """log(1 + x) / x, and 1 at 0."""
+    safe = np.where(x == 0, 1, x)
+    return np.where(x == 0, 1, np.log1p(safe) / safe)
+''',
+    "log1prel_slope": '''def log1prel_slope(x):
+    """The derivative of log(1 + x) / x; near 0, where the difference would cancel, its series."""
+    near = np.abs(x) < 0.1
+    safe = np.where(near, 1, x)
+    s = np.where(near, x, 0)
+    series = 0
+    for k in range(16, 0, -1):
+        series = k / (k + 1) - series * s
+    return np.where(near, -series, (1 / (1 + safe) - np.log1p(safe) / safe) / safe)
+''',
     "softmax": '''def softmax(x, axis):
     """exp(x) over its sum along the axis, shifted by the largest element so that exp cannot overflow."""
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))

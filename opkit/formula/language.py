@@ -325,12 +325,66 @@ class sinc(_Real):
         return dsinc(self.args[0])
 
 
-class dsinc(_Real):
-    """The derivative of sinc."""
+class sech(_Real):
+    """1 / cosh(x)."""
+
+    is_positive = True
 
     def fdiff(self, argindex: int = 1) -> Expr:
-        """The second derivative of sinc is not one of the language's."""
-        raise NotImplementedError("dsinc")
+        """-sech(x) * tanh(x)."""
+        return -sech(self.args[0]) * tanh(self.args[0])
+
+
+class exprel(_Real):
+    """(exp(x) - 1) / x, and 1 at 0."""
+
+    is_positive = True
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """Its slope, a half at 0."""
+        return dexprel(self.args[0])
+
+
+class bose(_Real):
+    """x / (exp(x) - 1), and 1 at 0."""
+
+    is_positive = True
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """Its slope, minus a half at 0."""
+        return dbose(self.args[0])
+
+
+class log1prel(_Real):
+    """log(1 + x) / x, and 1 at 0."""
+
+    is_positive = True
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """Its slope, minus a half at 0."""
+        return dlog1prel(self.args[0])
+
+
+class _Slope(_Real):
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """Second derivatives are not in the language."""
+        raise NotImplementedError(type(self).__name__)
+
+
+class dsinc(_Slope):
+    """The derivative of sinc."""
+
+
+class dexprel(_Slope):
+    """The derivative of exprel."""
+
+
+class dbose(_Slope):
+    """The derivative of bose."""
+
+
+class dlog1prel(_Slope):
+    """The derivative of log1prel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,12 +410,8 @@ def _exact_sigmoid(x: Any) -> Any:
     return 1 / (1 + mpmath.exp(-x))
 
 
-def _exact_sinc(x: Any) -> Any:
-    return mpmath.sinc(x)
-
-
-def _exact_dsinc(x: Any) -> Any:
-    return mpmath.mpf(0) if x == 0 else (mpmath.cos(x) - mpmath.sinc(x)) / x
+def _at_0(value: float, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: mpmath.mpf(value) if x == 0 else function(x)
 
 
 _P = Pointwise
@@ -406,8 +456,15 @@ FUNCTIONS: dict[str, Pointwise] = {
     "_step": _P(step, 1, "np.heaviside", "", lambda x: (mpmath.sign(x) + 1) / 2),
     "_root": _P(root, 1, "np.sqrt", "math.sqrt", mpmath.sqrt),
     "_inverse_root": _P(inverse_root, 1, "inverse_root", "", lambda x: 1 / mpmath.sqrt(x) if x > 0 else mpmath.mpf(0)),
-    "_sinc": _P(sinc, 1, "sinc", "", _exact_sinc),
-    "_dsinc": _P(dsinc, 1, "sinc_slope", "", _exact_dsinc),
+    "_sinc": _P(sinc, 1, "sinc", "", mpmath.sinc),
+    "_dsinc": _P(dsinc, 1, "sinc_slope", "", _at_0(0, lambda x: (mpmath.cos(x) - mpmath.sinc(x)) / x)),
+    "_sech": _P(sech, 1, "sech", "", lambda x: 1 / mpmath.cosh(x)),
+    "_exprel": _P(exprel, 1, "exprel", "", _at_0(1, lambda x: mpmath.expm1(x) / x)),
+    "_bose": _P(bose, 1, "bose", "", _at_0(1, lambda x: x / mpmath.expm1(x))),
+    "_log1prel": _P(log1prel, 1, "log1prel", "", _at_0(1, lambda x: mpmath.log1p(x) / x)),
+    "_dexprel": _P(dexprel, 1, "exprel_slope", "", _at_0(0.5, lambda x: (mpmath.exp(x) * (x - 1) + 1) / x**2)),
+    "_dbose": _P(dbose, 1, "bose_slope", "", _at_0(-0.5, lambda x: mpmath.diff(lambda t: t / mpmath.expm1(t), x))),
+    "_dlog1prel": _P(dlog1prel, 1, "log1prel_slope", "", _at_0(-0.5, lambda x: (x / (1 + x) - mpmath.log1p(x)) / x**2)),
 }
 #: other names of the same functions
 _ALIASES = {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opkit.project.kind import KINDS
     from opkit.project.library import Library
     from opkit.project.loading import LoadedOps, assemble, load
-    from opkit.project.scaffolding import scaffold
+    from opkit.project.scaffolding import scaffold, scaffold_template
     from opkit.project.user_op import UserOp, to_op_def
     from opkit.project.workflow import scaffold_workflow
 
@@ -49,6 +49,7 @@ __all__ = [
     "scaffold",
     "scaffold_formula",
     "scaffold_signature",
+    "scaffold_template",
     "scaffold_workflow",
     "to_op_def",
 ]
@@ -77,6 +78,7 @@ _HOMES = {
     "scaffold": "scaffolding",
     "scaffold_formula": "from_formula",
     "scaffold_signature": "from_signature",
+    "scaffold_template": "scaffolding",
     "scaffold_workflow": "workflow",
     "to_op_def": "user_op",
 }

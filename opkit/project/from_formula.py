@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opkit.project.attribute import ScaffoldAttr
+from opkit.project.framework_op import render_framework
+from opkit.project.kind import KINDS
+from opkit.project.rendering import tidy
 from opkit.project.scaffolding import BackwardInput, check_name, render_directory, write_new
 
 if TYPE_CHECKING:
@@ -14,15 +17,23 @@ if TYPE_CHECKING:
 
 
 def scaffold_formula(
-    name: str, folder: Path, design: Design, attrs: Sequence[ScaffoldAttr], *, force: bool = False, job: bool = False
+    name: str,
+    folder: Path,
+    design: Design,
+    attrs: Sequence[ScaffoldAttr],
+    *,
+    kind: str = "elementwise",
+    force: bool = False,
+    job: bool = False,
 ) -> list[Path]:
-    """Write the op directory ``folder/name`` of a formula's design.
+    """Write the op directory ``folder/name`` of a formula's design, or the files of a kind for another framework.
 
     Args:
         name: the op's name, an identifier.
         folder: where to put it; created if it does not exist.
         design: what ``opkit.formula.design`` made of the formula.
         attrs: its attributes.
+        kind: "elementwise" for an op directory, or a kind with a ``library``.
         force: replace files that exist.
         job: also write ``folder/job.py``, which trains through the op.
 
@@ -32,19 +43,20 @@ def scaffold_formula(
     Raises:
         UsageError: the name is unusable, or something would be overwritten.
     """
-    texts = render_formula(name, design, attrs, job=job)
-    return write_new(name, folder, texts, is_directory=True, force=force)
+    texts = render_formula(name, design, attrs, kind=kind, job=job)
+    return write_new(name, folder, texts, is_directory=not KINDS[kind].library, force=force)
 
 
-def render_formula(name: str, design: Design, attrs: Sequence[ScaffoldAttr], *, job: bool = False) -> dict[str, str]:
+def render_formula(
+    name: str, design: Design, attrs: Sequence[ScaffoldAttr], *, kind: str = "elementwise", job: bool = False
+) -> dict[str, str]:
     """Return {path relative to the target folder: text} of the files that ``scaffold_formula`` writes."""
-    check_name(name, has_spec=True)
+    chosen = KINDS[kind]
+    check_name(name, has_spec=chosen.has_spec)
+    if chosen.library:
+        return render_framework(name, chosen, attrs, design)
     texts = render_directory(name, "formula", _context(name, design, attrs), cases=design.needs_cases, job=job)
-    return {path: _tidy(text) for path, text in texts.items()}
-
-
-def _tidy(text: str) -> str:
-    return text.replace("\n\n\n\n", "\n\n\n")
+    return {path: tidy(text) for path, text in texts.items()}
 
 
 def _context(name: str, design: Design, attrs: Sequence[ScaffoldAttr]) -> Mapping[str, object]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from opkit.errors import UsageError, unknown
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -25,6 +27,7 @@ class Kind:
         gradients: the inputs that backward computes a gradient for.
         has_cases: whether the kind comes with a cases file.
         can_skip_grad: whether ``--no-grad`` makes sense.
+        library: the installed framework that the kind is for, "" where opkit's own runtime runs it.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Kind:
     gradients: tuple[str, ...] = ()
     has_cases: bool = False
     can_skip_grad: bool = True
+    library: str = ""
 
     @property
     def has_spec(self) -> bool:
@@ -129,6 +133,27 @@ _ALL = (
     ),
     Kind("pylayer", "y = {factor}tanh(x), elementwise.", can_skip_grad=False),
     Kind("py_func", "y = {factor}tanh(x), elementwise."),
+    *(
+        Kind(
+            name,
+            "y = {factor}tanh(x), elementwise.",
+            "dx = {factor}dy * (1 - tanh(x)**2), elementwise.",
+            can_skip_grad=False,
+            library=name.partition("_")[0],
+        )
+        for name in ("torch_function", "torch_op", "jax_function")
+    ),
 )
 #: Every kind by name, in the order of the help page.
 KINDS = {kind.name: kind for kind in _ALL}
+
+
+def kind_of(name: str) -> Kind:
+    """Return the kind of that name.
+
+    Raises:
+        UsageError: there is none; the nearest is named.
+    """
+    if name not in KINDS:
+        raise unknown("there is no kind", name, KINDS, has="there are").error(UsageError)
+    return KINDS[name]

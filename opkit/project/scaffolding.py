@@ -16,9 +16,11 @@ from pathlib import Path
 import jinja2
 
 from opkit.atomic import is_fault_of_disk, write_together
-from opkit.errors import UsageError, unknown
+from opkit.errors import UsageError
 from opkit.project.attribute import ScaffoldAttr, parse_attr
-from opkit.project.kind import KINDS, Kind
+from opkit.project.framework_op import render_framework
+from opkit.project.kind import Kind, kind_of
+from opkit.project.rendering import class_name, environment_of, rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +30,6 @@ class BackwardInput:
     name: str
     source: str
     of: str
-
-
-def templates_folder() -> Path:
-    """Return the folder of the templates: inside the package in a wheel, at the repository's root otherwise."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "templates", package.parent / "templates"):
-        if (folder / "op").is_dir():
-            return folder
-    raise UsageError(f"opkit's templates are missing beside {package}", help="reinstall opkit")
 
 
 def scaffold(
@@ -69,7 +62,7 @@ def scaffold(
     Raises:
         UsageError: the name, kind or an attribute is unusable, or something would be overwritten.
     """
-    chosen = _kind(kind)
+    chosen = kind_of(kind)
     check_name(name, has_spec=chosen.has_spec)
     if not grad and not chosen.can_skip_grad:
         raise UsageError(
@@ -81,6 +74,52 @@ def scaffold(
     parsed = parsed_attrs(attrs, chosen)
     texts = _render(name, chosen, parsed, grad=grad, job=job and chosen.has_spec, cpp=cpp)
     return write_new(name, folder, texts, is_directory=chosen.has_spec, force=force)
+
+
+def scaffold_template(
+    name: str, folder: Path, template: Path, attrs: Sequence[str] = (), *, grad: bool = True, force: bool = False
+) -> list[Path]:
+    """Write a new op from a folder of the user's own templates.
+
+    Args:
+        name: the op's name, an identifier; it stands for ``NAME`` in the paths of the templates.
+        folder: where to put it; created if it does not exist.
+        template: holds the files, those ending in ``.jinja`` rendered with what opkit's own templates read, which they
+            may extend (``{% extends "op/py_kernel.py.jinja" %}``), the others copied.
+        attrs: attributes as ``NAME:TYPE=DEFAULT``.
+        grad: what the templates read as ``grad``.
+        force: replace files that exist.
+
+    Returns:
+        the files written, in order.
+
+    Raises:
+        UsageError: the folder holds no files, a template has a mistake, or something would be overwritten.
+    """
+    paths = sorted(path for path in template.rglob("*") if path.is_file() and not path.name.startswith("."))
+    if not paths:
+        raise UsageError(f"--template {str(template)!r}: there are no files", help="name a folder of templates")
+    check_name(name, has_spec=all(path.parent != template for path in paths))
+    kind = kind_of("elementwise")
+    context = context_of(name, kind, parsed_attrs(attrs, kind), grad=grad)
+    environment = environment_of(template)
+    texts = {}
+    for path in paths:
+        place = path.relative_to(template).as_posix()
+        try:
+            text = (
+                environment.get_template(place).render(context) if place.endswith(".jinja") else path.read_text("utf-8")
+            )
+        except jinja2.TemplateError as error:
+            line = f":{error.lineno}" if isinstance(error, jinja2.TemplateSyntaxError) else ""
+            known = ", ".join(sorted(context))
+            raise UsageError(f"the template {path}{line}: {error}", help=f"templates may read {known}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"the template {path} is not UTF-8 text") from error
+        texts[place.removesuffix(".jinja").replace("NAME", name)] = text
+    return write_new(
+        name, folder, texts, is_directory=all(place.startswith(f"{name}/") for place in texts), force=force
+    )
 
 
 def write_new(name: str, folder: Path, texts: Mapping[str, str], *, is_directory: bool, force: bool) -> list[Path]:
@@ -138,14 +177,9 @@ def _refuse_taken(
         )
 
 
-def _kind(name: str) -> Kind:
-    if name not in KINDS:
-        raise unknown("there is no kind", name, KINDS, has="there are").error(UsageError)
-    return KINDS[name]
-
-
 #: File systems take names of up to 255 bytes, and a file of an op has its name and more.
 _LONGEST_NAME = 200
+_MODULES = ("numpy", "paddle", "oneflow", "opkit", "torch", "jax")
 
 
 def check_name(name: str, *, has_spec: bool) -> None:
@@ -162,7 +196,9 @@ def check_name(name: str, *, has_spec: bool) -> None:
         raise UsageError(f"the name {name[:20]!r}... has {len(name)} characters, more than {_LONGEST_NAME}")
     if keyword.iskeyword(name):
         raise UsageError(f"{name!r} is a keyword of Python")
-    if not has_spec and (name in sys.stdlib_module_names or name in ("numpy", "paddle", "oneflow", "opkit")):
+    if not has_spec and (
+        name in sys.stdlib_module_names or name in ("numpy", "paddle", "oneflow", "opkit", "torch", "jax")
+    ):
         raise UsageError(f"a file {name}.py would hide the module {name!r} from every script beside it")
 
 
@@ -199,26 +235,12 @@ def parsed_attrs(texts: Sequence[str], kind: Kind) -> list[ScaffoldAttr]:
 
 def _render(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool, job: bool, cpp: bool) -> dict[str, str]:
     """Return {path relative to the target folder: text}."""
+    if kind.library:
+        return render_framework(name, kind, attrs)
     context = context_of(name, kind, attrs, grad=grad)
     if not kind.has_spec:
         return {f"{name}.py": rendered(f"{kind.name}/module.py.jinja", context)}
     return render_directory(name, kind.name, context, cases=kind.has_cases and grad, job=job, cpp=cpp)
-
-
-def rendered(template: str, context: Mapping[str, object]) -> str:
-    """Return the text of a template, by its path in the folder of the templates."""
-    return _environment().get_template(template).render(context)
-
-
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(templates_folder()),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
 
 
 def render_directory(
@@ -240,7 +262,7 @@ def render_directory(
         del files["cpp_kernel.cpp"]
     if not job:
         del files["job.py"]
-    environment = _environment()
+    environment = environment_of()
     return {
         path: environment.get_template(f"{family}/{template}.jinja").render(context) for template, path in files.items()
     }
@@ -261,7 +283,7 @@ def context_of(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool) 
     ]
     return {
         "name": name,
-        "class_name": "".join(part[:1].upper() + part[1:] for part in name.split("_")) or name,
+        "class_name": class_name(name),
         "job": "job.py",
         "summary": kind.formula.format(factor=factor),
         "backward_summary": kind.backward_formula.format(factor=factor),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opkit.atomic import is_fault_of_disk, write_together
 from opkit.errors import UsageError
-from opkit.project.scaffolding import rendered
+from opkit.project.rendering import rendered
 from opkit.version import __version__
 
 _PLACE = ".github/workflows/opkit.yml"

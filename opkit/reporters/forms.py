@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opkit.errors import UsageError, unknown
 
@@ -27,7 +27,7 @@ _HOMES = {
 FORMS: tuple[str, ...] = tuple(_HOMES)
 
 
-def render(run: RunView, form: str, invocation: str = "", made: str = "") -> str:
+def render(run: RunView, form: str, invocation: str = "", made: str = "", portraits: Any = None) -> str:
     """Return a run in a form, with that form's default settings.
 
     Args:
@@ -35,6 +35,7 @@ def render(run: RunView, form: str, invocation: str = "", made: str = "") -> str
         form: one of FORMS.
         invocation: the command line, which an HTML page shows.
         made: when it was made, likewise.
+        portraits: what the page's pictures show, likewise.
 
     Raises:
         UsageError: there is no such form; the nearest is named.
@@ -43,4 +44,4 @@ def render(run: RunView, form: str, invocation: str = "", made: str = "") -> str
         raise unknown("there is no report form", form, FORMS, has="there are").error(UsageError)
     module, name = _HOMES[form]
     reporter: Callable[..., str] = getattr(import_module(module), name)
-    return reporter(run, invocation, made) if form == "html" else reporter(run)
+    return reporter(run, invocation, made, portraits) if form == "html" else reporter(run)

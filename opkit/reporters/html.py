@@ -5,7 +5,7 @@ The page's layout is in page.html; this module fills it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from opkit.checker import CheckResult, Status
 from opkit.diagnostics import codes, explain, render_text
+from opkit.reporters.figures import Curve, Matrices, bounds_figure, figure_of
 from opkit.reporters.heatmap import HeatMap, heat_map
 from opkit.reporters.layout import filled
 from opkit.reporters.matrix import LARGEST, matrix_svg
@@ -26,13 +27,19 @@ from opkit.reporters.values import case_text, index_text, source_lines, value_te
 _PICTURE = 320
 
 
-def html_report(run: RunView, invocation: str = "", made: str = "") -> str:
+def html_report(
+    run: RunView,
+    invocation: str = "",
+    made: str = "",
+    portraits: Mapping[str, Sequence[Curve | Matrices]] | None = None,
+) -> str:
     """Return the page.
 
     Args:
         run: what it shows.
         invocation: the command line that made it, "" for none.
         made: when, "" where that is left out.
+        portraits: what was measured of its ops, by name, for pictures.
     """
     return filled(
         "page.html",
@@ -42,11 +49,12 @@ def html_report(run: RunView, invocation: str = "", made: str = "") -> str:
         run=run,
         counts=counts(run.report),
         diagnostics=render_text(run.diagnostics),
-        ops=[_op(run, place) for place in range(len(run.report.ops))],
+        ops=[op_data(run, place, portraits or {}) for place in range(len(run.report.ops))],
     )
 
 
-def _op(run: RunView, place: int) -> dict[str, Any]:
+def op_data(run: RunView, place: int, portraits: Mapping[str, Sequence[Curve | Matrices]]) -> dict[str, Any]:
+    """Return what a template shows of an op."""
     op = run.report.ops[place]
     seen = [Finding(op, result, run.saved.get((place, index), "")) for index, result in enumerate(op.checks)]
     shown = (Status.FAIL, Status.ERROR, Status.UNDECIDED)
@@ -60,6 +68,8 @@ def _op(run: RunView, place: int) -> dict[str, Any]:
         "power": f"{max(power):.1e}" if power else "",
         "notes": op.notes,
         "tried": op.tried,
+        "portraits": [figure_of(item) for item in portraits.get(op.op, ())],
+        "bounds": bounds_figure(op.checks),
         "rests_on": op.rests_on,
         "checks": [_row(item.result) for item in seen],
         "findings": [_finding(item) for item in seen if item.result.status in shown],

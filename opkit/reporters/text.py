@@ -6,6 +6,7 @@ Returns strings; printing them is left to the command line.
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable
 
 from rich.console import Console
@@ -25,6 +26,10 @@ _STYLE = {
     Status.UNDECIDED: "yellow",
     Status.SKIP: "dim",
 }
+
+
+#: Checks of one op after which findings are counted: nobody reads a thousand, and each takes its time.
+_MOST = 300
 
 
 def text_report(run: RunView, *, width: int = 80, is_colored: bool = False, is_verbose: bool = False) -> str:
@@ -69,7 +74,11 @@ def _op(console: Console, run: RunView, place: int, op: OpReport, is_verbose: bo
         console.print(Padding(Text(op.undifferentiated.message, style="dim"), (0, 0, 0, 10)))
     if op.rests_on and op.status in (Status.PASS, Status.UNDECIDED):
         console.print(Padding(Text(f"rests on {op.rests_on}", style="dim"), (0, 0, 0, 10)))
+    left_out: Counter[str] = Counter()
     for index, result in enumerate(op.checks):
+        if index >= _MOST and result.status is not Status.PASS and not is_verbose:
+            left_out[result.code] += 1
+            continue
         finding = Finding(op, result, run.saved.get((place, index), ""))
         if result.check == "build" and run.diagnostics:
             continue  # shown above, with the source
@@ -81,6 +90,10 @@ def _op(console: Console, run: RunView, place: int, op: OpReport, is_verbose: bo
             _line(console, result)
         elif result.check == "power":
             console.print(Padding(Text.assemble(("power ", "cyan"), result.message), (0, 0, 0, 2)))
+    if left_out:
+        said = ", ".join(f"{code} {count} times" for code, count in sorted(left_out.items()))
+        more = f"{left_out.total()} further findings: {said}; --verbose and --report json=FILE have them"
+        console.print(Padding(Text(more, style="yellow"), (1, 0, 0, 2)))
     for note in op.notes:
         console.print(Padding(Text.assemble(("note ", "cyan"), note), (0, 0, 0, 2)))
     if is_verbose:

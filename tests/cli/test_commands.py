@@ -25,7 +25,7 @@ def opkit(folder: Path, *argv: str, **env: str) -> subprocess.CompletedProcess[s
     )
 
 
-COMMANDS = ("new", "build", "gradcheck", "run", "test", "ops", "graph", "explain", "demo", "doctor")
+COMMANDS = ("new", "build", "gradcheck", "plot", "run", "test", "ops", "graph", "explain", "demo", "doctor")
 
 
 def test_help_names_every_command(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_new_then_build_then_check_then_run(tmp_path: Path) -> None:
         "t/test_t.py",
         "job.py",
     ]
-    assert made.stderr.startswith("next: opkit build t\n")
+    assert "\nnext: opkit build t\n" in made.stderr
     built = opkit(tmp_path, "build")
     assert built.returncode == 0
     assert "t_forward" in built.stdout
@@ -253,7 +253,7 @@ def test_doctor(tmp_path: Path) -> None:
     """`opkit doctor` finds this installation well, and says so line by line."""
     ran = opkit(tmp_path, "doctor", COLUMNS="200")
     assert ran.returncode == 0, ran.stdout
-    assert all(line.startswith("ok ") for line in ran.stdout.splitlines())
+    assert all(line.startswith(("ok ", "new? ")) for line in ran.stdout.splitlines())
 
 
 def test_demo(tmp_path: Path) -> None:

@@ -316,7 +316,7 @@ def render_once() -> None:
         return texts[kind.name]
 
     scaffolding._render = rendered
-    workflow_text = scaffolding.rendered("ci/opkit.yml.jinja", {"version": opkit.__version__})
+    workflow_text = workflow.rendered("ci/opkit.yml.jinja", {"version": opkit.__version__})
     workflow.rendered = lambda *_: workflow_text
 
 

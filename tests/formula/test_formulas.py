@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,16 @@ class Op:
         return dict(zip(self.made.gradients, results, strict=True))
 
 
+@cache
+def designed(text: str, attrs: tuple[tuple[str, float], ...] = ()) -> Design:
+    """Return the design of a formula, made once: deriving takes longer than any test of it."""
+    return design(text, dict(attrs))
+
+
 def given(name: str) -> tuple[Op, dict[str, Any]]:
     """Return the op of a formula and inputs of its domain."""
     text, attrs = FORMULAS[name]
-    made = design(text, attrs)
+    made = designed(text, tuple(attrs.items()))
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     return Op(made, attrs), {item: made.regions[item].plain(rng, shape) for item, shape in made.shapes[0].items()}
 

@@ -1,14 +1,18 @@
 """What ``opkit new`` writes is right as it is: every kind, rendered, built, checked, its own tests run, its job run."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
-from opkit.project import KINDS, scaffold
+from opkit.errors import UsageError
+from opkit.project import KINDS, scaffold, scaffold_template
+from opkit.project.rendering import class_name
 from tests.cli.test_commands import opkit
 
 SPEC_KINDS = [name for name, kind in KINDS.items() if kind.has_spec]
-FILE_KINDS = [name for name, kind in KINDS.items() if not kind.has_spec]
+FILE_KINDS = [name for name, kind in KINDS.items() if not kind.has_spec and not kind.library]
+LIBRARY_KINDS = [name for name, kind in KINDS.items() if kind.library]
 #: Kinds that differ from the others in their kernels alone: one run shows each.
 LATER = ("normalization", "gather", "multi_output")
 ATTRS = ["alpha:float=0.1", "beta:double=-1.5", "n:int=2", "k:int64=3", "flag:bool=true", "mode:str=a", "axes:ints=0"]
@@ -53,3 +57,69 @@ def test_py_func_without_gradient(tmp_path: Path) -> None:
     (path,) = scaffold("my_op", tmp_path, "py_func", grad=False)
     ran = opkit(tmp_path, "run", path.name)
     assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("kind", LIBRARY_KINDS)
+def test_files_of_another_framework(kind: str, tmp_path: Path) -> None:
+    """A module, its cases and its tests, each of them Python; the module imports nothing but its framework."""
+    paths = scaffold("my_op", tmp_path, kind, ["alpha:float=0.1", "n:int=2", "flag:bool=true", "mode:str=a"])
+    assert [path.name for path in paths] == ["my_op.py", "check_my_op.py", "test_my_op.py"]
+    for path in paths:
+        compile(path.read_text(), str(path), "exec")
+    imports = {name.name.partition(".")[0] for node in ast.walk(ast.parse(paths[0].read_text())) if isinstance(node, ast.Import) for name in node.names}
+    assert imports == {KINDS[kind].library}
+
+
+@pytest.mark.parametrize(
+    ("name", "attrs", "words"),
+    [("forward", [], "'forward'"), ("my_op", ["axes:ints=0,1"], "numbers, bools and strings"), ("torch", [], "hide"), ("my_op", ["ctx:float=1"], "taken")],
+)
+def test_a_framework_op_refuses_names_of_its_own_files(name: str, attrs: list[str], words: str, tmp_path: Path) -> None:
+    """Nothing is written that would not run."""
+    with pytest.raises(UsageError, match=words):
+        scaffold(name, tmp_path, "torch_op", attrs)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("source", [(), ("--from", "y = r * cos(k * t); z = r * sin(k * t)")], ids=["plain", "formula"])
+@pytest.mark.parametrize("kind", LIBRARY_KINDS)
+def test_another_framework(kind: str, source: tuple[str, ...], tmp_path: Path) -> None:
+    """What is written passes its gradient check and its own tests without an edit."""
+    pytest.importorskip(KINDS[kind].library)
+    made = opkit(tmp_path, "new", "my_op", "--kind", kind, "--attr", "k:float=1.5", *source)
+    assert made.returncode == 0, made.stdout + made.stderr
+    symbol = class_name("my_op") if kind == "torch_function" else "my_op"
+    checked = opkit(tmp_path, "gradcheck", f"check_my_op.py::{symbol}")
+    assert (checked.returncode, "1 op: 1 pass" in checked.stdout) == (0, True), checked.stdout
+    tested = opkit(tmp_path, "test", "--", "-q", "-p", "no:cacheprovider")
+    assert tested.returncode == 0, tested.stdout
+
+
+def test_the_command_says_what_the_op_computes(tmp_path: Path) -> None:
+    """Somebody who asks for a cube reads that it is not one yet."""
+    made = opkit(tmp_path, "new", "cube", "--kind", "pylayer", "--attr", "k:float=2")
+    assert "cube computes y = k * tanh(x), elementwise." in made.stderr
+    assert "--from" in made.stderr
+
+
+def test_templates_of_a_team(tmp_path: Path) -> None:
+    """NAME stands for the op's name; templates may extend opkit's; other files are copied."""
+    own = tmp_path / "own"
+    (own / "NAME").mkdir(parents=True)
+    (own / "NAME" / "NAME_py_kernel.py.jinja").write_text(
+        '{% extends "elementwise/py_kernel.py.jinja" %}{% block forward %}    return {{ factor }}x\n{% endblock %}'
+    )
+    (own / "NAME" / "OWNERS").write_text("the team\n")
+    written = scaffold_template("cube", tmp_path, own, ["k:float=2"])
+    assert [path.relative_to(tmp_path).as_posix() for path in written] == ["cube/cube_py_kernel.py", "cube/OWNERS"]
+    assert "return k * x" in written[0].read_text()
+
+
+def test_a_mistake_in_a_template_is_reported_with_its_place(tmp_path: Path) -> None:
+    """File and line, and what templates may read."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "NAME.py.jinja").write_text("x = 1\n{% if %}\n")
+    with pytest.raises(UsageError, match=r"NAME.py.jinja:2: ") as caught:
+        scaffold_template("cube", tmp_path, tmp_path / "own")
+    assert "class_name" in str(caught.value)

@@ -20,6 +20,8 @@ ATTRS = ["alpha:float=0.1", "n:int=2", "flag:bool=true", 'mode:str=a "b" \\', "a
 @pytest.mark.parametrize("attrs", [[], ATTRS[:1], ATTRS], ids=["plain", "one attribute", "all attribute types"])
 def test_python_files_parse(kind: str, attrs: list[str], tmp_path: Path) -> None:
     """Every file that any kind renders is tidy and holds no template mark; the Python ones are valid Python."""
+    if kind == "torch_op":  # whose schema has no defaults for lists
+        attrs = [attr for attr in attrs if "s:" not in attr]
     for path in scaffold("my_op", tmp_path, kind, attrs, job=True):
         text = path.read_text()
         assert text.endswith("\n")

@@ -5,10 +5,10 @@ Data and its JSON form only; how it looks on a terminal or a page is the reporte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from html import escape
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -239,10 +239,10 @@ class Report:
         return f"<Report of {len(self.ops)} op{'s' * (len(self.ops) != 1)}: {self.status.value}>"
 
     def __str__(self) -> str:
-        return "\n".join(line for op in self.ops for line in _lines(op)) or "no ops"
+        return _shown("text", self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return _shown("notebook", self)
 
     @property
     def failures(self) -> tuple[CheckResult, ...]:
@@ -270,22 +270,7 @@ class Report:
         }
 
 
-def _lines(op: OpReport) -> Iterator[str]:
-    """Yield an op as plain lines: its status, then each finding with its values and its place."""
-    yield f"{op.status.value:<9} {op.op}" + (f"  {op.dir}" if op.dir else "")
-    if op.status is Status.SKIP and op.undifferentiated is not None:
-        yield f"  {op.undifferentiated.message}"
-    if op.rests_on and op.status in (Status.PASS, Status.UNDECIDED):
-        yield f"  rests on {op.rests_on}"
-    for item in op.checks:
-        if item.status in (Status.PASS, Status.SKIP):
-            continue
-        yield f"  {item.status.value} {item.code} {item.check}: {item.message}"
-        if item.expected is not None or item.actual is not None:
-            yield f"    expected {plain(item.expected)}, got {plain(item.actual)}"
-        if item.where is not None:
-            yield f"    --> {item.where}"
-        if item.hint:
-            yield f"    hint: {item.hint}"
-    for note in op.notes:
-        yield f"  note: {note}"
+def _shown(form: str, report: Report) -> str:
+    """Return a report as a row above this one shows it, which is loaded when somebody looks."""
+    text: str = getattr(import_module("opkit.reporters.notebook"), form)(report)
+    return text

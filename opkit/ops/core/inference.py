@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opkit.errors import DtypeError, ShapeError
+from opkit.errors import DtypeError, OpkitError, ShapeError
 from opkit.ir import TensorDesc, is_floating
 from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.value import desc_of
@@ -36,7 +36,10 @@ def explain(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> No
         ShapeError, DtypeError, InferError: the error of inference, which names the op and the operands.
     """
     if opdef.infer is not None and not opdef.is_user:
-        opdef.infer([None if value is None else desc_of(value) for value in inputs], attrs)  # type: ignore[misc]
+        try:
+            opdef.infer([None if value is None else desc_of(value) for value in inputs], attrs)  # type: ignore[misc]
+        except OpkitError as error:
+            raise error from None  # the words of what the kernel called would stand above it
 
 
 def check_same_dtype(op: str, descs: Sequence[TensorDesc | None]) -> None:

@@ -6,6 +6,7 @@ What the functions do is lowered by ``program``; checks of names are in ``check`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from opkit.diagnostics import Note
@@ -69,6 +70,10 @@ class OpReader(ChainReader):
         elif name not in IGNORED_SETTERS:
             said = unknown("a registration has no method", name, [*ARGUMENTS, "Attr", *SETTERS, *FLAGS])
             self.add("SPEC030", said.message, link.member.name, help=said.help, subject=entry.name)
+            # Read as what it nearly says, so that what it declares is not reported as missing in every other place.
+            meant = nearest(name, [*ARGUMENTS, "Attr", *SETTERS, *FLAGS], 1)
+            if meant and (meant[0] in ARGUMENTS or meant[0] == "Attr"):
+                self.op_link(entry, replace(link, name=meant[0]))
 
     def is_misspelt(self, method: str, links: Sequence[Link]) -> bool:
         """Whether one of the calls is not a method, and this one is the nearest."""

@@ -5,14 +5,23 @@ Read and validated here, never applied.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
-from opkit.errors import Location, UsageError
+from opkit.errors import Location, UsageError, did_you_mean
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.places import location_of
 
+_FORMS: dict[str, type | tuple[type, ...]] = {
+    "SURROGATE": dict,
+    "TOLERANCE": dict,
+    "ALLOW": dict,
+    "NONDIFFERENTIABLE_OUTPUTS": (tuple, list, set, frozenset),
+    "SECOND_ORDER": bool,
+}
 _KINDS = "SURROGATE, TOLERANCE, ALLOW, NONDIFFERENTIABLE_OUTPUTS and SECOND_ORDER"
 
 
@@ -52,6 +61,7 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
     """
     file = str(names.get("__file__", ""))
     where = Location(shown_path(file), 1) if file else None
+    _refuse_misspelt(names, where)
     cases = _pick(names, "cases", suffix)
     if cases is not None and not callable(cases):
         raise UsageError("`cases` must be a function of one numpy Generator", where=where)
@@ -73,6 +83,16 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
         _allow(_mapping(_pick(names, "ALLOW", suffix), "ALLOW", where), where),
         _truth(_pick(names, "SECOND_ORDER", suffix), where),
     )
+
+
+def _refuse_misspelt(names: Mapping[str, Any], where: Location | None) -> None:
+    """Refuse a name that is nearly that of a declaration, and holds what that one would: it would be ignored."""
+    for name, value in names.items():
+        found = re.fullmatch(r"([A-Z_]+?)(?:_[A-Z][a-z]\w*)?", name)
+        own = found[1] if found else ""
+        near = get_close_matches(own, _FORMS, 1, 0.85) if own not in _FORMS else []
+        if near and isinstance(value, _FORMS[near[0]]):
+            raise UsageError(f"nothing reads {name}", where=where, help=did_you_mean([name.replace(own, near[0])]))
 
 
 def _pick(names: Mapping[str, Any], name: str, suffix: str) -> Any:

@@ -40,7 +40,6 @@
 #include <vector>
 
 namespace opkit {
-
 // What a failed check throws; the entry points turn it into an error of the caller.
 struct Failure : std::exception {
   Failure(const char* file, int line, std::string text) : file(file), line(line), text(std::move(text)) {}
@@ -63,7 +62,6 @@ class Stop {
     return *this;
   }
   Stop& operator<<(std::ostream& (*)(std::ostream&)) { return *this; }
-
  private:
   const char* file_;
   int line_;
@@ -82,21 +80,15 @@ class Line {
     return *this;
   }
   Line& operator<<(std::ostream& (*)(std::ostream&)) { return *this; }
-
  private:
   bool is_shown_;
   std::ostringstream stream_;
 };
 
 template<typename T>
-auto Shown(std::ostream& out, const T& value, int) -> decltype(void(out << value)) {
-  out << value;
-}
+auto Shown(std::ostream& out, const T& value, int) -> decltype(void(out << value)) { out << value; }
 template<typename T>
-void Shown(std::ostream& out, const T&, long) {
-  out << "?";
-}
-
+void Shown(std::ostream& out, const T&, long) { out << "?"; }
 template<typename A, typename B>
 std::string Compared(const char* text, const A& a, const B& b) {
   std::ostringstream out;
@@ -113,7 +105,6 @@ T&& NotNull(T&& pointer, const char* text, const char* file, int line) {
   if (pointer == nullptr) throw Failure(file, line, std::string(text) + " is null");
   return std::forward<T>(pointer);
 }
-
 }  // namespace opkit
 
 #define OPKIT_STOP(text) ::opkit::Stop(__FILE__, __LINE__, text)
@@ -171,7 +162,6 @@ T&& NotNull(T&& pointer, const char* text, const char* file, int line) {
 #define PLOG LOG
 
 namespace oneflow {
-
 // An error under construction, as functions that return Maybe make it.
 class Error {
  public:
@@ -188,7 +178,6 @@ class Error {
     return *this;
   }
   const std::string& text() const { return text_; }
-
  private:
   std::string text_;
 };
@@ -206,7 +195,6 @@ class Maybe {
     return *value_;
   }
   std::shared_ptr<T> Shared() const { return value_; }
-
  private:
   std::shared_ptr<T> value_;
   std::string error_;
@@ -218,16 +206,12 @@ class Maybe<void> {
   static Maybe<void> Ok() { return Maybe<void>(); }
   Maybe(const Error& error) : is_ok_(false), error_(error.text()) {}
   bool IsOk() const { return is_ok_; }
-  void Checked(const char* file, int line) const {
-    if (!is_ok_) throw ::opkit::Failure(file, line, error_);
-  }
-
+  void Checked(const char* file, int line) const { if (!is_ok_) throw ::opkit::Failure(file, line, error_); }
  private:
   Maybe() = default;
   bool is_ok_ = true;
   std::string error_;
 };
-
 }  // namespace oneflow
 
 #define JUST(expression) (expression).Checked(__FILE__, __LINE__)

@@ -5,7 +5,6 @@
 #include "opkit/sequences.h"
 
 namespace oneflow {
-
 enum DeviceType { kInvalidDevice = 0, kCPU = 1, kGPU = 2 };
 enum DataType {
   kInvalidDataType = 0,
@@ -40,7 +39,6 @@ class float16 {
   float16& operator-=(float other) { return *this = float16(float(*this) - other); }
   float16& operator*=(float other) { return *this = float16(float(*this) * other); }
   float16& operator/=(float other) { return *this = float16(float(*this) / other); }
-
  private:
   // The nearest half, ties to even.
   static uint16_t FromFloat(float value) {
@@ -70,9 +68,7 @@ class float16 {
 
 template<typename T>
 struct IsFloat16 : std::is_same<typename std::remove_cv<T>::type, float16> {};
-
 }  // namespace oneflow
-
 namespace std {
 template<>
 class numeric_limits<oneflow::float16> {
@@ -112,7 +108,6 @@ class numeric_limits<oneflow::float16> {
 #define DEVICE_TYPE_SEQ OF_PP_MAKE_TUPLE_SEQ(DeviceType::kCPU)
 
 namespace oneflow {
-
 template<typename T>
 struct IsFloating : std::is_floating_point<T> {};
 template<typename T>
@@ -138,21 +133,13 @@ template<DataType type>
 using DataTypeToType = typename TypeOf<type>::type;
 
 template<typename T>
-T GetZeroVal() {
-  return static_cast<T>(0);
-}
+T GetZeroVal() { return static_cast<T>(0); }
 template<typename T>
-T GetOneVal() {
-  return static_cast<T>(1);
-}
+T GetOneVal() { return static_cast<T>(1); }
 template<typename T>
-T GetMaxVal() {
-  return std::numeric_limits<T>::max();
-}
+T GetMaxVal() { return std::numeric_limits<T>::max(); }
 template<typename T>
-T GetMinVal() {
-  return std::numeric_limits<T>::lowest();
-}
+T GetMinVal() { return std::numeric_limits<T>::lowest(); }
 template<typename T>
 const T* GetZeroPtr() {
   static const T value = GetZeroVal<T>();
@@ -189,5 +176,4 @@ inline bool IsIntegralDataType(DataType type) { return type == kInt8 || type == 
 inline bool IsFloatingDataType(DataType type) { return type == kFloat || type == kDouble; }
 inline bool IsIndexDataType(DataType type) { return type == kInt32 || type == kInt64; }
 inline bool IsPODDataType(DataType type) { return type != kInvalidDataType && type < kOFRecord; }
-
 }  // namespace oneflow

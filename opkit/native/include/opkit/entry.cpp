@@ -6,14 +6,9 @@
 #include "opkit/framework.h"
 
 namespace opkit {
-
 Stop::Stop(const char* file, int line, const std::string& text) : file_(file), line_(line) { stream_ << text; }
-Stop::~Stop() noexcept(false) {
-  if (std::uncaught_exceptions() == 0) throw Failure(file_, line_, stream_.str());
-}
-Line::~Line() {
-  if (is_shown_) std::cerr << stream_.str() + "\n";
-}
+Stop::~Stop() noexcept(false) { if (std::uncaught_exceptions() == 0) throw Failure(file_, line_, stream_.str()); }
+Line::~Line() { if (is_shown_) std::cerr << stream_.str() + "\n"; }
 
 int Signature::Find(const std::string& name, int32_t index) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -39,16 +34,12 @@ oneflow::user_op::TensorDesc* View::TensorDesc4ArgNameAndIndex(const std::string
   signature_->CheckDeclared(name, file, line);
   return nullptr;
 }
-
 }  // namespace opkit
-
 namespace oneflow {
-
 template class ShapeReader<Shape>;
 template class ShapeReader<ShapeViewOf<const int64_t>>;
 
 namespace user_op {
-
 void Tensor::WrongType(const char* what, DataType asked, const char* file, int line) const {
   throw ::opkit::Failure(file, line, std::string(what) + " asks for " + DataType_Name(asked) + ", tensor '" + name_
                                          + "' is " + DataType_Name(type_));
@@ -106,9 +97,7 @@ struct Own final : Condition::Node {
 void Condition::Node::Lacking(const KernelRegContext& ctx, std::vector<std::string>* lacking) const {
   if (!Test(ctx)) lacking->push_back(Text(&ctx));
 }
-Condition Condition::operator&(const Condition& other) const {
-  return Condition(std::make_shared<Both>(*this, other));
-}
+Condition Condition::operator&(const Condition& other) const { return Condition(std::make_shared<Both>(*this, other)); }
 Condition Condition::operator|(const Condition& other) const {
   return Condition(std::make_shared<Either>(*this, other));
 }
@@ -167,14 +156,12 @@ std::list<Registration>& Registrations() {
   return all;
 }
 Registered::Registered(const Registration& registration) { Registrations().push_back(registration); }
-
 }  // namespace user_op
 }  // namespace oneflow
 
 #define OPKIT_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
-
 using namespace oneflow;           // NOLINT
 using namespace oneflow::user_op;  // NOLINT
 
@@ -190,7 +177,6 @@ class FieldReader {
   }
   int64_t Int() { return std::strtoll(Text().c_str(), nullptr, 10); }
   double Real() { return std::strtod(Text().c_str(), nullptr); }
-
  private:
   const char* at_;
 };
@@ -374,15 +360,10 @@ void Compute(Plan* plan, void* const* data) {
 }
 
 size_t item_offset = 0, data_offset = 0;
-
 }  // namespace
-
 OPKIT_EXPORT int opkit_abi() { return 1; }
-
 OPKIT_EXPORT const char* opkit_returned() { return returned.c_str(); }
-
 OPKIT_EXPORT int64_t opkit_returned_size() { return static_cast<int64_t>(returned.size()); }
-
 // Says where a tuple of Python holds its first item and an array of numpy the address of its data.
 OPKIT_EXPORT void opkit_layout(int64_t of_items, int64_t of_data) {
   item_offset = static_cast<size_t>(of_items);
@@ -418,9 +399,7 @@ OPKIT_EXPORT void* opkit_prepare(const char* text) {
   });
   return is_quiet && is_ready ? plan.release() : nullptr;
 }
-
 OPKIT_EXPORT void opkit_release(void* plan) { delete static_cast<Plan*>(plan); }
-
 // Returns, by opkit_returned, the file and line of the plan's registration and the pairs (output, input) whose memory may
 // be one, as indices.
 OPKIT_EXPORT int opkit_about(void* handle) {

@@ -4,7 +4,6 @@
 #include "opkit/shape.h"
 
 namespace oneflow {
-
 class DeviceCtx {};
 class MemoryCase {
  public:
@@ -42,7 +41,6 @@ class ParallelDistribution {
  public:
   const SbpParallel& sbp_parallel(int64_t) const { return part_; }
   int64_t sbp_parallel_size() const { return 1; }
-
  private:
   SbpParallel part_;
 };
@@ -52,7 +50,6 @@ inline TensorSliceView GetTensorSliceView4ParallelId(const Shape&, const Paralle
 }
 
 namespace user_op {
-
 class TensorDesc {
  public:
   TensorDesc() = default;
@@ -64,7 +61,6 @@ class TensorDesc {
   bool is_dynamic() const { return is_dynamic_; }
   bool* mut_is_dynamic() { return &is_dynamic_; }
   void set_is_dynamic(bool value) { is_dynamic_ = value; }
-
  private:
   Shape shape_;
   DataType type_ = kInvalidDataType;
@@ -82,9 +78,7 @@ class Tensor {
   Tensor(const std::string& name, int64_t bytes, void* data)
       : name_(name), own_(std::make_shared<Shape>(Shape({bytes}))), shape_(*own_), type_(kChar), data_(data) {}
   const ShapeView& shape() const { return shape_; }
-  MutShapeView* mut_shape() {
-    throw ::opkit::Failure(__FILE__, __LINE__, "tensor " + name_ + " has a fixed shape");
-  }
+  MutShapeView* mut_shape() { throw ::opkit::Failure(__FILE__, __LINE__, "tensor " + name_ + " has a fixed shape"); }
   DataType data_type() const { return type_; }
   const MemoryCase& mem_case() const { return memory_; }
   template<typename T = void>
@@ -101,7 +95,6 @@ class Tensor {
   }
   const void* raw_dptr() const { return data_; }
   void* mut_raw_dptr() { return data_; }
-
  private:
   template<typename T>
   void* Checked(const char* what, const char* file, int line) const {
@@ -121,12 +114,9 @@ class Tensor {
   void* data_;
   MemoryCase memory_;
 };
-
 }  // namespace user_op
 }  // namespace oneflow
-
 namespace opkit {
-
 // The attributes of an op: each holds a value of the C++ type of its declared type.
 class Attrs {
  public:
@@ -147,7 +137,6 @@ class Attrs {
     }
     return *static_cast<const T*>(found->second.value.get());
   }
-
  private:
   struct Item {
     std::string type;
@@ -233,16 +222,12 @@ class View {
     return TensorDesc4ArgNameAndIndex(name, index, file, line);
   }
   const Signature& signature() const { return *signature_; }
-
  protected:
   Signature* signature_;
 };
-
 }  // namespace opkit
-
 namespace oneflow {
 namespace user_op {
-
 class UserOpConfWrapper : public ::opkit::View {
  public:
   using View::View;
@@ -283,7 +268,6 @@ class KernelComputeContext : public KernelRegContext {
       : KernelRegContext(signature), tensors_(tensors), temporary_(temporary) {}
   Tensor* Tensor4ArgNameAndIndex(const std::string& name, int32_t index, const char* file = __builtin_FILE(),
                                  int line = __builtin_LINE());
-
  private:
   std::vector<Tensor>* tensors_;
   Tensor* temporary_;
@@ -298,7 +282,6 @@ class KernelInferContext : public InferContext {
     return view_;
   }
   MutShapeView* MutShapeView4ArgNameAndIndex(const std::string&, int32_t) { return &mut_view_; }
-
  private:
   ShapeView view_;
   MutShapeView mut_view_;
@@ -342,7 +325,6 @@ class Condition {
   Condition operator&&(const Condition& other) const { return *this & other; }
   Condition operator||(const Condition& other) const { return *this | other; }
   const Node& node() const { return *node_; }
-
  private:
   std::shared_ptr<const Node> node_;
 };
@@ -371,7 +353,6 @@ class Property {
   OPKIT_PROPERTY_OPERATOR(>)
   OPKIT_PROPERTY_OPERATOR(>=)
 #undef OPKIT_PROPERTY_OPERATOR
-
  private:
   struct Comparison final : Condition::Node {
     Comparison(const Property& property, const T& value, const char* op, bool (*test)(const T&, const T&))
@@ -403,7 +384,6 @@ class TagProperty {
   Condition operator!=(const std::string& value) const;
   Condition operator==(DeviceType type) const;
   Condition operator!=(DeviceType type) const;
-
  private:
   Property<std::string> property_;
 };
@@ -471,7 +451,6 @@ struct Registration {
 struct Registered {
   Registered(const Registration& registration);
 };
-
 }  // namespace user_op
 }  // namespace oneflow
 

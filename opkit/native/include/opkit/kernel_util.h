@@ -8,15 +8,12 @@ enum CBLAS_ORDER { CblasRowMajor = 101, CblasColMajor = 102 };
 enum CBLAS_TRANSPOSE { CblasNoTrans = 111, CblasTrans = 112, CblasConjTrans = 113 };
 
 namespace oneflow {
-
 template<DeviceType device_type>
 void Memcpy(DeviceCtx*, void* target, const void* source, size_t size) {
   if (target != source && size) std::memmove(target, source, size);
 }
 template<DeviceType device_type>
-void Memset(DeviceCtx*, void* target, const char value, size_t size) {
-  if (size) std::memset(target, value, size);
-}
+void Memset(DeviceCtx*, void* target, const char value, size_t size) { if (size) std::memset(target, value, size); }
 inline void AutoMemcpy(DeviceCtx*, void* target, const void* source, size_t size, const MemoryCase&, const MemoryCase&) {
   Memcpy<kCPU>(nullptr, target, source, size);
 }
@@ -28,13 +25,9 @@ inline void SyncAutoMemcpy(DeviceCtx*, void* target, const void* source, size_t 
 inline size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 inline size_t GetCudaAlignedSize(size_t size) { return RoundUp(size, 512); }
 template<typename T>
-T MaxWithLogThreshold(T x) {
-  return std::max(x, static_cast<T>(1e-20));
-}
+T MaxWithLogThreshold(T x) { return std::max(x, static_cast<T>(1e-20)); }
 template<typename T>
-T SafeLog(T x) {
-  return std::log(MaxWithLogThreshold(x));
-}
+T SafeLog(T x) { return std::log(MaxWithLogThreshold(x)); }
 inline int64_t CeilDiv(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
 constexpr int32_t kCudaAlignSize = 512;
 
@@ -125,17 +118,11 @@ struct Elementwise {
     for (int64_t i = 0; i < n; ++i) y[i] = std::pow(x[i], static_cast<T>(power));
   }
   template<typename T, typename V>
-  static void Fill(DeviceCtx*, int64_t n, const V value, T* y) {
-    std::fill(y, y + n, static_cast<T>(value));
-  }
+  static void Fill(DeviceCtx*, int64_t n, const V value, T* y) { std::fill(y, y + n, static_cast<T>(value)); }
   template<typename T, typename V>
-  static void Set(DeviceCtx*, const V value, T* address) {
-    *address = static_cast<T>(value);
-  }
+  static void Set(DeviceCtx*, const V value, T* address) { *address = static_cast<T>(value); }
   template<typename T>
-  static void Replicate(DeviceCtx*, int64_t n, T* y, const T* x) {
-    std::fill(y, y + n, *x);
-  }
+  static void Replicate(DeviceCtx*, int64_t n, T* y, const T* x) { std::fill(y, y + n, *x); }
   template<typename T, typename V>
   static void Axpy(DeviceCtx*, int64_t n, const V alpha, const T* x, int incx, T* y, int incy) {
     for (int64_t i = 0; i < n; ++i) y[i * incy] += static_cast<T>(alpha) * x[i * incx];
@@ -267,15 +254,12 @@ inline int64_t NewRandomSeed() {
   static std::mt19937 source{std::random_device{}()};
   return static_cast<int64_t>(source());
 }
-
 }  // namespace oneflow
 
 // A function of a run-time value that picks an instance of a template: DEFINE_STATIC_SWITCH_FUNC and its parts.
 namespace opkit {
 template<typename... T>
-auto SwitchCase(const T&... values) -> std::tuple<T...> {
-  return std::tuple<T...>(values...);
-}
+auto SwitchCase(const T&... values) -> std::tuple<T...> { return std::tuple<T...>(values...); }
 }  // namespace opkit
 #define MAKE_STRICT_SWITCH_ENTRY(function, ...) function<__VA_ARGS__>
 #define SwitchCase(...) ::opkit::SwitchCase(__VA_ARGS__)
@@ -320,7 +304,6 @@ auto SwitchCase(const T&... values) -> std::tuple<T...> {
 
 // What gathers, segment sums, paddings and sums of squares are made of.
 namespace oneflow {
-
 template<DeviceType device_type, typename T, typename K>
 struct GatherKernelUtilImpl final {
   // in has the shape (outer, axis, inner); an index that is out of range gives zeros.
@@ -352,7 +335,6 @@ struct BatchGatherKernelUtilImpl final {
       for (int64_t i = 0; i < n; ++i) dx[to + i] += dy[from + i];
     });
   }
-
  private:
   template<typename F>
   static void Each(const K* indices, const Shape& shape, int64_t size, F f) {
@@ -415,5 +397,4 @@ class MemoryCopier {
   }
 };
 inline MemoryCopier* NewDefaultMemoryCopier(DeviceType) { return new MemoryCopier(); }
-
 }  // namespace oneflow

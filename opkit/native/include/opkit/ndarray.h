@@ -4,7 +4,6 @@
 #include "opkit/kernel_util.h"
 
 namespace oneflow {
-
 class XpuShape final {
  public:
   XpuShape() = default;
@@ -20,7 +19,6 @@ class XpuShape final {
   int64_t ElemNum() const { return Count(0); }
   size_t HostElemNum() const { return static_cast<size_t>(Count(0)); }
   bool operator==(const XpuShape& other) const { return dims_ == other.dims_; }
-
  private:
   DimVector dims_;
 };
@@ -38,7 +36,6 @@ class XpuVarNdarray final {
   const XpuShape& shape() const { return shape_; }
   T* ptr() const { return data_; }
   T* host_ptr() const { return data_; }
-
  private:
   XpuShape shape_;
   T* data_;
@@ -115,7 +112,6 @@ OPKIT_UNIT(Max, GetMinVal<T>())
 #define LOGICAL_BINARY_FUNC_SEQ OF_PP_SEQ_MAP(OPKIT_NAMED, LOGICAL_BINARY_FUNC_NAME_SEQ)
 
 namespace broadcast {
-
 // The steps of an operand along the axes of a whole: 0 where it has one element and the whole several.
 inline std::vector<int64_t> Steps(const XpuShape& part, const XpuShape& whole) {
   std::vector<int64_t> steps(whole.NumAxes(), 0);
@@ -183,7 +179,6 @@ void Reduce(const XpuVarNdarray<T>& y, const XpuVarNdarray<const T>& x) {
     }
   });
 }
-
 }  // namespace broadcast
 
 template<DeviceType device_type, typename T, template<typename> class BinaryFunc>
@@ -250,5 +245,4 @@ struct NdarrayUtil final {
   OPKIT_INPLACE(Log, std::log(v[i]))
 #undef OPKIT_INPLACE
 };
-
 }  // namespace oneflow

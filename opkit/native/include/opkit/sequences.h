@@ -52,14 +52,11 @@
 #define OPKIT_PP_A4(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_A5(call, m, __VA_ARGS__))
 #define OPKIT_PP_A5(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_A6(call, m, __VA_ARGS__))
 #define OPKIT_PP_A6(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_A7(call, m, __VA_ARGS__))
-#define OPKIT_PP_A7(call, m, x, ...) \
-  call(m, x) __VA_OPT__(OPKIT_PP_NEXT_A OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
+#define OPKIT_PP_A7(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_NEXT_A OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
 #define OPKIT_PP_NEXT_A() OPKIT_PP_A0
 #define OPKIT_PP_SCAN_A(...) __VA_ARGS__
-#define OPKIT_PP_SOME_A(...) \
-  OPKIT_PP_SCAN_A(OPKIT_PP_SCAN_A(OPKIT_PP_SCAN_A(OPKIT_PP_SCAN_A(__VA_ARGS__))))
-#define OPKIT_PP_SCANS_A(...) \
-  OPKIT_PP_SOME_A(OPKIT_PP_SOME_A(OPKIT_PP_SOME_A(OPKIT_PP_SOME_A(__VA_ARGS__))))
+#define OPKIT_PP_SOME_A(...) OPKIT_PP_SCAN_A(OPKIT_PP_SCAN_A(OPKIT_PP_SCAN_A(OPKIT_PP_SCAN_A(__VA_ARGS__))))
+#define OPKIT_PP_SCANS_A(...) OPKIT_PP_SOME_A(OPKIT_PP_SOME_A(OPKIT_PP_SOME_A(OPKIT_PP_SOME_A(__VA_ARGS__))))
 
 // OPKIT_PP_EACH_B(call, rest, a, b, ...) becomes call(rest, a) call(rest, b) ...
 #define OPKIT_PP_EACH_B(...) OPKIT_PP_SCANS_B(OPKIT_PP_B0(__VA_ARGS__))
@@ -70,14 +67,11 @@
 #define OPKIT_PP_B4(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_B5(call, m, __VA_ARGS__))
 #define OPKIT_PP_B5(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_B6(call, m, __VA_ARGS__))
 #define OPKIT_PP_B6(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_B7(call, m, __VA_ARGS__))
-#define OPKIT_PP_B7(call, m, x, ...) \
-  call(m, x) __VA_OPT__(OPKIT_PP_NEXT_B OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
+#define OPKIT_PP_B7(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_NEXT_B OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
 #define OPKIT_PP_NEXT_B() OPKIT_PP_B0
 #define OPKIT_PP_SCAN_B(...) __VA_ARGS__
-#define OPKIT_PP_SOME_B(...) \
-  OPKIT_PP_SCAN_B(OPKIT_PP_SCAN_B(OPKIT_PP_SCAN_B(OPKIT_PP_SCAN_B(__VA_ARGS__))))
-#define OPKIT_PP_SCANS_B(...) \
-  OPKIT_PP_SOME_B(OPKIT_PP_SOME_B(OPKIT_PP_SOME_B(OPKIT_PP_SOME_B(__VA_ARGS__))))
+#define OPKIT_PP_SOME_B(...) OPKIT_PP_SCAN_B(OPKIT_PP_SCAN_B(OPKIT_PP_SCAN_B(OPKIT_PP_SCAN_B(__VA_ARGS__))))
+#define OPKIT_PP_SCANS_B(...) OPKIT_PP_SOME_B(OPKIT_PP_SOME_B(OPKIT_PP_SOME_B(OPKIT_PP_SOME_B(__VA_ARGS__))))
 
 // OPKIT_PP_EACH_C(call, rest, a, b, ...) becomes call(rest, a) call(rest, b) ...
 #define OPKIT_PP_EACH_C(...) OPKIT_PP_SCANS_C(OPKIT_PP_C0(__VA_ARGS__))
@@ -88,14 +82,11 @@
 #define OPKIT_PP_C4(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_C5(call, m, __VA_ARGS__))
 #define OPKIT_PP_C5(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_C6(call, m, __VA_ARGS__))
 #define OPKIT_PP_C6(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_C7(call, m, __VA_ARGS__))
-#define OPKIT_PP_C7(call, m, x, ...) \
-  call(m, x) __VA_OPT__(OPKIT_PP_NEXT_C OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
+#define OPKIT_PP_C7(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_NEXT_C OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
 #define OPKIT_PP_NEXT_C() OPKIT_PP_C0
 #define OPKIT_PP_SCAN_C(...) __VA_ARGS__
-#define OPKIT_PP_SOME_C(...) \
-  OPKIT_PP_SCAN_C(OPKIT_PP_SCAN_C(OPKIT_PP_SCAN_C(OPKIT_PP_SCAN_C(__VA_ARGS__))))
-#define OPKIT_PP_SCANS_C(...) \
-  OPKIT_PP_SOME_C(OPKIT_PP_SOME_C(OPKIT_PP_SOME_C(OPKIT_PP_SOME_C(__VA_ARGS__))))
+#define OPKIT_PP_SOME_C(...) OPKIT_PP_SCAN_C(OPKIT_PP_SCAN_C(OPKIT_PP_SCAN_C(OPKIT_PP_SCAN_C(__VA_ARGS__))))
+#define OPKIT_PP_SCANS_C(...) OPKIT_PP_SOME_C(OPKIT_PP_SOME_C(OPKIT_PP_SOME_C(OPKIT_PP_SOME_C(__VA_ARGS__))))
 
 // OPKIT_PP_EACH_D(call, rest, a, b, ...) becomes call(rest, a) call(rest, b) ...
 #define OPKIT_PP_EACH_D(...) OPKIT_PP_SCANS_D(OPKIT_PP_D0(__VA_ARGS__))
@@ -106,14 +97,11 @@
 #define OPKIT_PP_D4(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_D5(call, m, __VA_ARGS__))
 #define OPKIT_PP_D5(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_D6(call, m, __VA_ARGS__))
 #define OPKIT_PP_D6(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_D7(call, m, __VA_ARGS__))
-#define OPKIT_PP_D7(call, m, x, ...) \
-  call(m, x) __VA_OPT__(OPKIT_PP_NEXT_D OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
+#define OPKIT_PP_D7(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_NEXT_D OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
 #define OPKIT_PP_NEXT_D() OPKIT_PP_D0
 #define OPKIT_PP_SCAN_D(...) __VA_ARGS__
-#define OPKIT_PP_SOME_D(...) \
-  OPKIT_PP_SCAN_D(OPKIT_PP_SCAN_D(OPKIT_PP_SCAN_D(OPKIT_PP_SCAN_D(__VA_ARGS__))))
-#define OPKIT_PP_SCANS_D(...) \
-  OPKIT_PP_SOME_D(OPKIT_PP_SOME_D(OPKIT_PP_SOME_D(OPKIT_PP_SOME_D(__VA_ARGS__))))
+#define OPKIT_PP_SOME_D(...) OPKIT_PP_SCAN_D(OPKIT_PP_SCAN_D(OPKIT_PP_SCAN_D(OPKIT_PP_SCAN_D(__VA_ARGS__))))
+#define OPKIT_PP_SCANS_D(...) OPKIT_PP_SOME_D(OPKIT_PP_SOME_D(OPKIT_PP_SOME_D(OPKIT_PP_SOME_D(__VA_ARGS__))))
 
 // OPKIT_PP_EACH_E(call, rest, a, b, ...) becomes call(rest, a) call(rest, b) ...
 #define OPKIT_PP_EACH_E(...) OPKIT_PP_SCANS_E(OPKIT_PP_E0(__VA_ARGS__))
@@ -124,14 +112,11 @@
 #define OPKIT_PP_E4(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_E5(call, m, __VA_ARGS__))
 #define OPKIT_PP_E5(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_E6(call, m, __VA_ARGS__))
 #define OPKIT_PP_E6(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_E7(call, m, __VA_ARGS__))
-#define OPKIT_PP_E7(call, m, x, ...) \
-  call(m, x) __VA_OPT__(OPKIT_PP_NEXT_E OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
+#define OPKIT_PP_E7(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_NEXT_E OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
 #define OPKIT_PP_NEXT_E() OPKIT_PP_E0
 #define OPKIT_PP_SCAN_E(...) __VA_ARGS__
-#define OPKIT_PP_SOME_E(...) \
-  OPKIT_PP_SCAN_E(OPKIT_PP_SCAN_E(OPKIT_PP_SCAN_E(OPKIT_PP_SCAN_E(__VA_ARGS__))))
-#define OPKIT_PP_SCANS_E(...) \
-  OPKIT_PP_SOME_E(OPKIT_PP_SOME_E(OPKIT_PP_SOME_E(OPKIT_PP_SOME_E(__VA_ARGS__))))
+#define OPKIT_PP_SOME_E(...) OPKIT_PP_SCAN_E(OPKIT_PP_SCAN_E(OPKIT_PP_SCAN_E(OPKIT_PP_SCAN_E(__VA_ARGS__))))
+#define OPKIT_PP_SCANS_E(...) OPKIT_PP_SOME_E(OPKIT_PP_SOME_E(OPKIT_PP_SOME_E(OPKIT_PP_SOME_E(__VA_ARGS__))))
 
 // OPKIT_PP_EACH_F(call, rest, a, b, ...) becomes call(rest, a) call(rest, b) ...
 #define OPKIT_PP_EACH_F(...) OPKIT_PP_SCANS_F(OPKIT_PP_F0(__VA_ARGS__))
@@ -142,14 +127,11 @@
 #define OPKIT_PP_F4(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_F5(call, m, __VA_ARGS__))
 #define OPKIT_PP_F5(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_F6(call, m, __VA_ARGS__))
 #define OPKIT_PP_F6(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_F7(call, m, __VA_ARGS__))
-#define OPKIT_PP_F7(call, m, x, ...) \
-  call(m, x) __VA_OPT__(OPKIT_PP_NEXT_F OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
+#define OPKIT_PP_F7(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_NEXT_F OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
 #define OPKIT_PP_NEXT_F() OPKIT_PP_F0
 #define OPKIT_PP_SCAN_F(...) __VA_ARGS__
-#define OPKIT_PP_SOME_F(...) \
-  OPKIT_PP_SCAN_F(OPKIT_PP_SCAN_F(OPKIT_PP_SCAN_F(OPKIT_PP_SCAN_F(__VA_ARGS__))))
-#define OPKIT_PP_SCANS_F(...) \
-  OPKIT_PP_SOME_F(OPKIT_PP_SOME_F(OPKIT_PP_SOME_F(OPKIT_PP_SOME_F(__VA_ARGS__))))
+#define OPKIT_PP_SOME_F(...) OPKIT_PP_SCAN_F(OPKIT_PP_SCAN_F(OPKIT_PP_SCAN_F(OPKIT_PP_SCAN_F(__VA_ARGS__))))
+#define OPKIT_PP_SCANS_F(...) OPKIT_PP_SOME_F(OPKIT_PP_SOME_F(OPKIT_PP_SOME_F(OPKIT_PP_SOME_F(__VA_ARGS__))))
 
 // OPKIT_PP_EACH_G(call, rest, a, b, ...) becomes call(rest, a) call(rest, b) ...
 #define OPKIT_PP_EACH_G(...) OPKIT_PP_SCANS_G(OPKIT_PP_G0(__VA_ARGS__))
@@ -160,14 +142,11 @@
 #define OPKIT_PP_G4(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_G5(call, m, __VA_ARGS__))
 #define OPKIT_PP_G5(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_G6(call, m, __VA_ARGS__))
 #define OPKIT_PP_G6(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_G7(call, m, __VA_ARGS__))
-#define OPKIT_PP_G7(call, m, x, ...) \
-  call(m, x) __VA_OPT__(OPKIT_PP_NEXT_G OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
+#define OPKIT_PP_G7(call, m, x, ...) call(m, x) __VA_OPT__(OPKIT_PP_NEXT_G OPKIT_PP_NOTHING()()(call, m, __VA_ARGS__))
 #define OPKIT_PP_NEXT_G() OPKIT_PP_G0
 #define OPKIT_PP_SCAN_G(...) __VA_ARGS__
-#define OPKIT_PP_SOME_G(...) \
-  OPKIT_PP_SCAN_G(OPKIT_PP_SCAN_G(OPKIT_PP_SCAN_G(OPKIT_PP_SCAN_G(__VA_ARGS__))))
-#define OPKIT_PP_SCANS_G(...) \
-  OPKIT_PP_SOME_G(OPKIT_PP_SOME_G(OPKIT_PP_SOME_G(OPKIT_PP_SOME_G(__VA_ARGS__))))
+#define OPKIT_PP_SOME_G(...) OPKIT_PP_SCAN_G(OPKIT_PP_SCAN_G(OPKIT_PP_SCAN_G(OPKIT_PP_SCAN_G(__VA_ARGS__))))
+#define OPKIT_PP_SCANS_G(...) OPKIT_PP_SOME_G(OPKIT_PP_SOME_G(OPKIT_PP_SOME_G(OPKIT_PP_SOME_G(__VA_ARGS__))))
 
 // macro is written with each tuple of a sequence
 #define OF_PP_FOR_EACH_TUPLE(macro, seq) OPKIT_PP_EACH_A(OPKIT_PP_ON_TUPLE, macro, OPKIT_PP_LIST(seq))
@@ -180,72 +159,56 @@
 #define OF_PP_SEQ_MAP(macro, seq) OPKIT_PP_EACH_B(OPKIT_PP_IN_PARENTHESES, macro, OPKIT_PP_LIST(seq))
 
 // macro is written with each tuple of a product of up to five sequences: one loop within the other
-#define OF_PP_SEQ_PRODUCT_FOR_EACH_TUPLE(macro, ...) \
-  OPKIT_PP_PICK(OPKIT_PP_PRODUCT_, OF_PP_VARIADIC_SIZE(__VA_ARGS__))(macro, __VA_ARGS__)
+#define OF_PP_SEQ_PRODUCT_FOR_EACH_TUPLE(macro, ...) OPKIT_PP_PICK(OPKIT_PP_PRODUCT_, OF_PP_VARIADIC_SIZE(__VA_ARGS__))(macro, __VA_ARGS__)
 #define OPKIT_PP_PICK(a, b) OPKIT_PP_PICK_(a, b)
 #define OPKIT_PP_PICK_(a, b) a##b
-#define OPKIT_PP_PRODUCT_1(m, s) \
-  OPKIT_PP_EACH_C(OPKIT_PP_1_OF_1, (m), OPKIT_PP_LIST(s))
+#define OPKIT_PP_PRODUCT_1(m, s) OPKIT_PP_EACH_C(OPKIT_PP_1_OF_1, (m), OPKIT_PP_LIST(s))
 #define OPKIT_PP_1_OF_1(rest, a) OPKIT_PP_1_BY_1(OPKIT_PP_BARE rest, a)
 #define OPKIT_PP_1_BY_1(...) OPKIT_PP_1_AT_1(__VA_ARGS__)
 #define OPKIT_PP_1_AT_1(m, a) m(a)
-#define OPKIT_PP_PRODUCT_2(m, s, t) \
-  OPKIT_PP_EACH_C(OPKIT_PP_2_OF_1, (m, t), OPKIT_PP_LIST(s))
+#define OPKIT_PP_PRODUCT_2(m, s, t) OPKIT_PP_EACH_C(OPKIT_PP_2_OF_1, (m, t), OPKIT_PP_LIST(s))
 #define OPKIT_PP_2_OF_1(rest, a) OPKIT_PP_2_BY_1(OPKIT_PP_BARE rest, a)
 #define OPKIT_PP_2_BY_1(...) OPKIT_PP_2_AT_1(__VA_ARGS__)
-#define OPKIT_PP_2_AT_1(m, t, a) \
-  OPKIT_PP_EACH_D(OPKIT_PP_2_OF_2, (m, a), OPKIT_PP_LIST(t))
+#define OPKIT_PP_2_AT_1(m, t, a) OPKIT_PP_EACH_D(OPKIT_PP_2_OF_2, (m, a), OPKIT_PP_LIST(t))
 #define OPKIT_PP_2_OF_2(rest, b) OPKIT_PP_2_BY_2(OPKIT_PP_BARE rest, b)
 #define OPKIT_PP_2_BY_2(...) OPKIT_PP_2_AT_2(__VA_ARGS__)
 #define OPKIT_PP_2_AT_2(m, a, b) m(a, b)
-#define OPKIT_PP_PRODUCT_3(m, s, t, u) \
-  OPKIT_PP_EACH_C(OPKIT_PP_3_OF_1, (m, t, u), OPKIT_PP_LIST(s))
+#define OPKIT_PP_PRODUCT_3(m, s, t, u) OPKIT_PP_EACH_C(OPKIT_PP_3_OF_1, (m, t, u), OPKIT_PP_LIST(s))
 #define OPKIT_PP_3_OF_1(rest, a) OPKIT_PP_3_BY_1(OPKIT_PP_BARE rest, a)
 #define OPKIT_PP_3_BY_1(...) OPKIT_PP_3_AT_1(__VA_ARGS__)
-#define OPKIT_PP_3_AT_1(m, t, u, a) \
-  OPKIT_PP_EACH_D(OPKIT_PP_3_OF_2, (m, u, a), OPKIT_PP_LIST(t))
+#define OPKIT_PP_3_AT_1(m, t, u, a) OPKIT_PP_EACH_D(OPKIT_PP_3_OF_2, (m, u, a), OPKIT_PP_LIST(t))
 #define OPKIT_PP_3_OF_2(rest, b) OPKIT_PP_3_BY_2(OPKIT_PP_BARE rest, b)
 #define OPKIT_PP_3_BY_2(...) OPKIT_PP_3_AT_2(__VA_ARGS__)
-#define OPKIT_PP_3_AT_2(m, u, a, b) \
-  OPKIT_PP_EACH_E(OPKIT_PP_3_OF_3, (m, a, b), OPKIT_PP_LIST(u))
+#define OPKIT_PP_3_AT_2(m, u, a, b) OPKIT_PP_EACH_E(OPKIT_PP_3_OF_3, (m, a, b), OPKIT_PP_LIST(u))
 #define OPKIT_PP_3_OF_3(rest, c) OPKIT_PP_3_BY_3(OPKIT_PP_BARE rest, c)
 #define OPKIT_PP_3_BY_3(...) OPKIT_PP_3_AT_3(__VA_ARGS__)
 #define OPKIT_PP_3_AT_3(m, a, b, c) m(a, b, c)
-#define OPKIT_PP_PRODUCT_4(m, s, t, u, v) \
-  OPKIT_PP_EACH_C(OPKIT_PP_4_OF_1, (m, t, u, v), OPKIT_PP_LIST(s))
+#define OPKIT_PP_PRODUCT_4(m, s, t, u, v) OPKIT_PP_EACH_C(OPKIT_PP_4_OF_1, (m, t, u, v), OPKIT_PP_LIST(s))
 #define OPKIT_PP_4_OF_1(rest, a) OPKIT_PP_4_BY_1(OPKIT_PP_BARE rest, a)
 #define OPKIT_PP_4_BY_1(...) OPKIT_PP_4_AT_1(__VA_ARGS__)
-#define OPKIT_PP_4_AT_1(m, t, u, v, a) \
-  OPKIT_PP_EACH_D(OPKIT_PP_4_OF_2, (m, u, v, a), OPKIT_PP_LIST(t))
+#define OPKIT_PP_4_AT_1(m, t, u, v, a) OPKIT_PP_EACH_D(OPKIT_PP_4_OF_2, (m, u, v, a), OPKIT_PP_LIST(t))
 #define OPKIT_PP_4_OF_2(rest, b) OPKIT_PP_4_BY_2(OPKIT_PP_BARE rest, b)
 #define OPKIT_PP_4_BY_2(...) OPKIT_PP_4_AT_2(__VA_ARGS__)
-#define OPKIT_PP_4_AT_2(m, u, v, a, b) \
-  OPKIT_PP_EACH_E(OPKIT_PP_4_OF_3, (m, v, a, b), OPKIT_PP_LIST(u))
+#define OPKIT_PP_4_AT_2(m, u, v, a, b) OPKIT_PP_EACH_E(OPKIT_PP_4_OF_3, (m, v, a, b), OPKIT_PP_LIST(u))
 #define OPKIT_PP_4_OF_3(rest, c) OPKIT_PP_4_BY_3(OPKIT_PP_BARE rest, c)
 #define OPKIT_PP_4_BY_3(...) OPKIT_PP_4_AT_3(__VA_ARGS__)
-#define OPKIT_PP_4_AT_3(m, v, a, b, c) \
-  OPKIT_PP_EACH_F(OPKIT_PP_4_OF_4, (m, a, b, c), OPKIT_PP_LIST(v))
+#define OPKIT_PP_4_AT_3(m, v, a, b, c) OPKIT_PP_EACH_F(OPKIT_PP_4_OF_4, (m, a, b, c), OPKIT_PP_LIST(v))
 #define OPKIT_PP_4_OF_4(rest, d) OPKIT_PP_4_BY_4(OPKIT_PP_BARE rest, d)
 #define OPKIT_PP_4_BY_4(...) OPKIT_PP_4_AT_4(__VA_ARGS__)
 #define OPKIT_PP_4_AT_4(m, a, b, c, d) m(a, b, c, d)
-#define OPKIT_PP_PRODUCT_5(m, s, t, u, v, w) \
-  OPKIT_PP_EACH_C(OPKIT_PP_5_OF_1, (m, t, u, v, w), OPKIT_PP_LIST(s))
+#define OPKIT_PP_PRODUCT_5(m, s, t, u, v, w) OPKIT_PP_EACH_C(OPKIT_PP_5_OF_1, (m, t, u, v, w), OPKIT_PP_LIST(s))
 #define OPKIT_PP_5_OF_1(rest, a) OPKIT_PP_5_BY_1(OPKIT_PP_BARE rest, a)
 #define OPKIT_PP_5_BY_1(...) OPKIT_PP_5_AT_1(__VA_ARGS__)
-#define OPKIT_PP_5_AT_1(m, t, u, v, w, a) \
-  OPKIT_PP_EACH_D(OPKIT_PP_5_OF_2, (m, u, v, w, a), OPKIT_PP_LIST(t))
+#define OPKIT_PP_5_AT_1(m, t, u, v, w, a) OPKIT_PP_EACH_D(OPKIT_PP_5_OF_2, (m, u, v, w, a), OPKIT_PP_LIST(t))
 #define OPKIT_PP_5_OF_2(rest, b) OPKIT_PP_5_BY_2(OPKIT_PP_BARE rest, b)
 #define OPKIT_PP_5_BY_2(...) OPKIT_PP_5_AT_2(__VA_ARGS__)
-#define OPKIT_PP_5_AT_2(m, u, v, w, a, b) \
-  OPKIT_PP_EACH_E(OPKIT_PP_5_OF_3, (m, v, w, a, b), OPKIT_PP_LIST(u))
+#define OPKIT_PP_5_AT_2(m, u, v, w, a, b) OPKIT_PP_EACH_E(OPKIT_PP_5_OF_3, (m, v, w, a, b), OPKIT_PP_LIST(u))
 #define OPKIT_PP_5_OF_3(rest, c) OPKIT_PP_5_BY_3(OPKIT_PP_BARE rest, c)
 #define OPKIT_PP_5_BY_3(...) OPKIT_PP_5_AT_3(__VA_ARGS__)
-#define OPKIT_PP_5_AT_3(m, v, w, a, b, c) \
-  OPKIT_PP_EACH_F(OPKIT_PP_5_OF_4, (m, w, a, b, c), OPKIT_PP_LIST(v))
+#define OPKIT_PP_5_AT_3(m, v, w, a, b, c) OPKIT_PP_EACH_F(OPKIT_PP_5_OF_4, (m, w, a, b, c), OPKIT_PP_LIST(v))
 #define OPKIT_PP_5_OF_4(rest, d) OPKIT_PP_5_BY_4(OPKIT_PP_BARE rest, d)
 #define OPKIT_PP_5_BY_4(...) OPKIT_PP_5_AT_4(__VA_ARGS__)
-#define OPKIT_PP_5_AT_4(m, w, a, b, c, d) \
-  OPKIT_PP_EACH_G(OPKIT_PP_5_OF_5, (m, a, b, c, d), OPKIT_PP_LIST(w))
+#define OPKIT_PP_5_AT_4(m, w, a, b, c, d) OPKIT_PP_EACH_G(OPKIT_PP_5_OF_5, (m, a, b, c, d), OPKIT_PP_LIST(w))
 #define OPKIT_PP_5_OF_5(rest, e) OPKIT_PP_5_BY_5(OPKIT_PP_BARE rest, e)
 #define OPKIT_PP_5_BY_5(...) OPKIT_PP_5_AT_5(__VA_ARGS__)
 #define OPKIT_PP_5_AT_5(m, a, b, c, d, e) m(a, b, c, d, e)

@@ -4,7 +4,6 @@
 #include "opkit/data_type.h"
 
 namespace oneflow {
-
 template<typename T, size_t kMaxSize>
 class fixed_vector : public std::vector<T> {
  public:
@@ -46,7 +45,6 @@ class ShapeReader {
     }
     return true;
   }
-
  protected:
   const Derived& self() const { return *static_cast<const Derived*>(this); }
   int64_t Checked(int64_t index, const char* file, int line) const {
@@ -94,7 +92,6 @@ class Shape final : public ShapeReader<Shape> {
     }
     return Shape(dims);
   }
-
  private:
   DimVector dims_;
 };
@@ -112,7 +109,6 @@ class ShapeViewOf : public ShapeReader<ShapeViewOf<Dim>> {
   Dim* ptr() const { return dims_; }
   void ToDimVector(DimVector* dims) const { dims->assign(dims_, dims_ + count_); }
   void ToShape(Shape* shape) const { *shape = Shape(DimVector(dims_, dims_ + count_)); }
-
  protected:
   Dim* dims_ = nullptr;
   int64_t count_ = 0;
@@ -170,14 +166,10 @@ class NdIndexOffsetHelper {
   }
   explicit NdIndexOffsetHelper(const T* dims) { SetStrides(dims, N); }
   template<typename U>
-  explicit NdIndexOffsetHelper(const U* dims) {
-    SetStrides(dims, N);
-  }
+  explicit NdIndexOffsetHelper(const U* dims) { SetStrides(dims, N); }
   explicit NdIndexOffsetHelper(const T* dims, int n) { SetStrides(dims, n); }
   template<typename U>
-  explicit NdIndexOffsetHelper(const U* dims, int n) {
-    SetStrides(dims, n);
-  }
+  explicit NdIndexOffsetHelper(const U* dims, int n) { SetStrides(dims, n); }
   T NdIndexToOffset(const T* index) const { return NdIndexToOffset(index, N); }
   T NdIndexToOffset(const T* index, int n) const {
     T offset = 0;
@@ -205,7 +197,6 @@ class NdIndexOffsetHelper {
     }
   }
   constexpr int Size() const { return N; }
-
  protected:
   template<typename U>
   void SetStrides(const U* dims, int n) {
@@ -234,7 +225,6 @@ class BalancedSplitter final {
     return Range(begin, begin + base_ + (i < more_ ? 1 : 0));
   }
   Range At(int64_t first, int64_t last) const { return Range(At(first).begin(), At(last).end()); }
-
  private:
   int64_t base_, more_;
 };
@@ -244,9 +234,7 @@ class TensorSliceView final {
  public:
   explicit TensorSliceView(const Shape& shape) : shape_(shape) {}
   Range At(int64_t axis) const { return Range(0, shape_.At(axis)); }
-
  private:
   Shape shape_;
 };
-
 }  // namespace oneflow

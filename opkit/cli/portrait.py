@@ -1,0 +1,189 @@
+"""Portraits: what a picture of an op shows, measured in a process of its own that may hang or die.
+
+How it is drawn is the reporters'; verdicts are the checker's, and rest on more than this.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opkit.reporters.figures import Curve, Matrices
+
+Portraits: TypeAlias = "dict[str, list[Curve | Matrices]]"
+#: Seconds for an op where the run has no limit: pictures are an addition.
+_SECONDS = 60.0
+_POINTS, _MOST = 241, 12
+#: How far a difference may be off, in units of the square of the cube root of the dtype's resolution.
+_ROOM = 40.0
+
+
+def portraits(words: Sequence[str], options: Any) -> Portraits:
+    """Measure the ops of some targets.
+
+    Args:
+        words: targets as on the command line.
+        options: of the run.
+
+    Returns:
+        {op: its portraits}; ops that cannot be measured, or not in time, are left out.
+    """
+    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_measure, args=(theirs, list(words), options), daemon=True)
+    process.start()
+    theirs.close()
+    found: Portraits = {}
+    try:
+        while ours.poll(options.timeout or _SECONDS) and (item := ours.recv()) is not None:
+            found[item[0]] = item[1]
+    except (EOFError, OSError):  # it died
+        pass
+    process.kill()
+    process.join()
+    return found
+
+
+def _measure(out: Connection, words: list[str], options: Any) -> None:
+    import os
+
+    from opkit.verify.isolation.flight import Flight
+    from opkit.verify.targets.load import load
+    from opkit.verify.targets.target import resolve
+
+    sink = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):  # what kernels print is not for the report
+        os.dup2(sink, stream)
+    np.seterr(all="ignore")
+    for target in resolve(words):
+        for checkable in load(target, options, Flight()).checkables:
+            try:
+                out.send((checkable.name, list(_of(checkable, options.check))))
+            except Exception:  # user code of any kind runs here; the report says what is wrong with it
+                continue
+    out.send(None)
+
+
+def _of(checkable: Any, options: Any) -> Iterator[Curve | Matrices]:
+    """Yield a curve of each input of an elementwise op, matrices of one case of any other."""
+    from opkit.checker.collect import collect
+    from opkit.checker.model.trial import Trial
+
+    cases = [case for case in collect(checkable, options, Trial(checkable)).cases if _floats(case.inputs)]
+    if not cases or not checkable.has_gradient:
+        return
+    wide = [case for case in cases if all(v.dtype == np.float64 for v in _floats(case.inputs).values())] or cases
+    several = [case for case in wide if max(v.size for v in _floats(case.inputs).values()) > 1] or wide
+    plain = [case for case in several if case.regime in ("normal", "user")] or several
+    smallest = min(plain, key=lambda case: sum(np.size(v) for v in case.inputs.values() if v is not None))
+    curves = [curve for name in _floats(smallest.inputs) for curve in _curves(checkable, smallest, name, wide)]
+    yield from curves or _matrices(checkable, smallest)
+
+
+def _floats(inputs: Any) -> dict[str, np.ndarray]:
+    return {k: v for k, v in inputs.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f" and v.size}
+
+
+def _curves(checkable: Any, case: Any, name: str, cases: Sequence[Any]) -> Iterator[Curve]:
+    x, others = _grid(case, name, cases), {}
+    for key, value in case.inputs.items():
+        if key != name:
+            is_array = isinstance(value, np.ndarray) and value.shape == case.inputs[name].shape
+            others[key] = np.full(x.shape, value.flat[0]) if is_array else value
+
+    def forward(values: np.ndarray) -> list[np.ndarray]:
+        given = {key: values if key == name else others[key] for key in case.inputs}
+        return [np.asarray(item) for item in checkable.forward(given, case.attrs)]
+
+    results = forward(x)
+    moved = x.copy()
+    moved[len(x) // 2] += 0.25
+    for index, (y, other) in enumerate(zip(results, forward(moved))):
+        if y.shape != x.shape or not np.array_equal(np.delete(y, len(x) // 2), np.delete(other, len(x) // 2), True):
+            return
+        if y.dtype.kind != "f" or (index == 0 and np.array_equal(y, other, True)):
+            return
+    outputs, pullback = checkable.run({key: x if key == name else others[key] for key in case.inputs}, case.attrs)
+    step = np.cbrt(np.finfo(x.dtype).eps) * np.maximum(np.abs(x), 1)
+    up, down = forward(x + step), forward(x - step)
+    plain = {key: value.flat[0] for key, value in others.items() if isinstance(value, np.ndarray)}
+    plain |= {key: value for key, value in case.attrs.items() if isinstance(value, int | float)}
+    said = ", ".join(f"{key} = {value:.3g}" for key, value in plain.items())
+    for index, output in enumerate(checkable.outputs[: len(results)]):
+        douts = [np.ones_like(y) if place == index else np.zeros_like(y) for place, y in enumerate(outputs)]
+        given = pullback(douts, frozenset([name])).get(name)
+        if given is None or np.shape(given) != x.shape:
+            return
+        sides = [(up[index] - results[index]) / step, (results[index] - down[index]) / step]
+        measured = (up[index] - down[index]) / (2 * step)
+        yield Curve(
+            name, output.name, x, results[index], np.asarray(given), measured,
+            _is_wrong(np.asarray(given), measured, x.dtype, np.minimum(*sides), np.maximum(*sides)),
+            f" ({said})" if said else "",
+        )  # fmt: skip
+
+
+def _grid(case: Any, name: str, cases: Sequence[Any]) -> np.ndarray:
+    """The domain that cases say, or between -6 and 6, where a search found them."""
+    values = np.concatenate([np.ravel(item.inputs[name]) for item in cases if name in _floats(item.inputs)])
+    values = values[np.isfinite(values)]
+    low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
+    if case.origin == "search":
+        low, high = max(low, -6.0), min(high, 6.0)
+    else:
+        low, high = float(values.min()), float(values.max())
+    return np.linspace(low, high if high > low else low + 1, _POINTS).astype(case.inputs[name].dtype)
+
+
+def _is_wrong(given: np.ndarray, measured: np.ndarray, dtype: Any, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    room = _ROOM * np.cbrt(np.finfo(dtype).eps) ** 2 * np.maximum(1, np.abs(measured))
+    is_off = ~((given >= low - room) & (given <= high + room)) & (np.abs(given - measured) > room)
+    return np.asarray((is_off | ~np.isfinite(given)) & np.isfinite(measured))
+
+
+def _matrices(checkable: Any, case: Any) -> Iterator[Matrices]:
+    inputs, attrs = dict(case.inputs), case.attrs
+    outputs, pullback = checkable.run(inputs, attrs)
+    outputs = [np.asarray(item) for item in outputs]
+    floats = _floats(inputs)
+    said = ", ".join(f"{key} {'x'.join(map(str, value.shape)) or 'a number'}" for key, value in floats.items())
+    for index, (arg, y) in enumerate(zip(checkable.outputs, outputs)):
+        if y.dtype.kind != "f" or not y.size:
+            continue
+        count = min(y.size, _MOST)
+        given: dict[str, list[np.ndarray]] = {name: [] for name in floats}
+        for place in range(count):
+            douts = [np.zeros_like(item) for item in outputs]
+            douts[index].reshape(-1)[place] = 1
+            again = pullback if place == 0 else checkable.run(inputs, attrs)[1]
+            gradients = again(douts, frozenset(floats))
+            for name in floats:
+                if (gradient := gradients.get(name)) is not None and np.shape(gradient) == floats[name].shape:
+                    given[name].append(np.ravel(gradient)[:_MOST])
+        for name, x in floats.items():
+            if len(given[name]) == count:
+                yield _pair(checkable, case, (name, arg.name, index), np.array(given[name]).T, f" ({said})", x)
+
+
+def _pair(
+    checkable: Any, case: Any, names: tuple[str, str, int], given: np.ndarray, said: str, x: np.ndarray
+) -> Matrices:
+    name, output, index = names
+    rows = []
+    for place in range(given.shape[0]):
+        step = np.cbrt(np.finfo(x.dtype).eps) * max(abs(float(x.flat[place])), 1.0)
+        results = []
+        for side in (step, -step):
+            moved = x.copy()
+            moved.reshape(-1)[place] += side
+            results.append(
+                np.ravel(checkable.forward({**case.inputs, name: moved}, case.attrs)[index])[: given.shape[1]]
+            )
+        rows.append((results[0] - results[1]) / (2 * step))
+    expected = np.array(rows)
+    return Matrices(name, output, expected, given, _is_wrong(given, expected, x.dtype, expected, expected), said)

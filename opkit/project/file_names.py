@@ -1,0 +1,42 @@
+"""The names in a Python file that a check can be asked for: PyLayers, torch's Functions and library ops, JAX's rules.
+
+The file is read as text; nothing of it is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+
+#: What a class inherits from, or a function is decorated with, by the last part of its name.
+_MARKS = frozenset({"PyLayer", "Function", "custom_op", "custom_vjp", "custom_jvp"})
+
+
+def _body(file: str | os.PathLike[str]) -> list[ast.stmt]:
+    try:
+        with open(file, "rb") as handle:
+            return ast.parse(handle.read()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+
+
+def names_of(file: str | os.PathLike[str]) -> Iterator[str]:
+    """Yield the names that a file defines; none where it cannot be read."""
+    for node in _body(file):
+        marks: list[ast.expr] = []
+        if isinstance(node, ast.ClassDef):
+            marks = node.bases
+        elif isinstance(node, ast.FunctionDef):
+            marks = [part for item in node.decorator_list for part in ast.walk(item) if isinstance(part, ast.expr)]
+        if any(getattr(mark, "attr", getattr(mark, "id", "")) in _MARKS for mark in marks):
+            yield node.name  # type: ignore[attr-defined]
+
+
+def exported_of(file: str | os.PathLike[str]) -> list[str]:
+    """Return the names of a file's ``__all__``, but for its functions of cases; none where it has no such list."""
+    for node in _body(file):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            found = ast.literal_eval(node.value)
+            return [name for name in found if not name.startswith("cases")]
+    return []

@@ -1,0 +1,109 @@
+"""Slips that cost a newcomer minutes: each is reported once, in words, with the next step."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import opkit.paddle as paddle
+from opkit.cli.target_names import target_begun
+from opkit.errors import ShapeError, UsageError
+from opkit.project import build, discover, scaffold
+from opkit.verify.subjects.declared import declared_in
+
+FILE = '''
+import torch
+from paddle.autograd import PyLayer
+class Cube(PyLayer): pass
+class Curve(torch.autograd.Function): pass
+class Other: pass
+@torch.library.custom_op("a::cut", mutates_args=())
+def cut(x): return x
+def helper(x): return x
+'''
+
+
+def test_a_misspelt_setter_is_one_finding(tmp_path: Path) -> None:
+    """What it declares counts as declared: nothing else is reported as missing."""
+    scaffold("my_op", tmp_path)
+    spec = tmp_path / "my_op" / "my_op_cpp_def.cpp"
+    spec.write_text(spec.read_text().replace('.Output("y")', '.Outptu("y")', 1))
+    (finding,) = build(discover([tmp_path])).diagnostics
+    assert (finding.code, finding.help) == ("SPEC030", "did you mean 'Output'?")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "near"),
+    [("ALOW", {"GC105": "why"}, "ALLOW"), ("TOLERENCE_Cube", {"x": 1e-3}, "TOLERANCE_Cube"), ("SECOND_ODER", True, "SECOND_ORDER")],
+)
+def test_a_misspelt_declaration_is_refused(name: str, value: object, near: str) -> None:
+    """It would be ignored; the right name is offered."""
+    with pytest.raises(UsageError, match=f"nothing reads {name}") as caught:
+        declared_in({name: value}, ["forward"], "Cube")
+    assert caught.value.help == f"did you mean {near!r}?"
+
+
+@pytest.mark.parametrize(("name", "value"), [("ALLOWED_SHAPES", [1]), ("ALLOW", {"GC105": "why"}), ("TOL", {}), ("ALLOWS", 3)])
+def test_other_names_are_left_alone(name: str, value: object) -> None:
+    """Constants of a file's own are no declarations."""
+    declared_in({name: value}, ["forward"])
+
+
+def test_shapes_that_do_not_fit_are_said_once() -> None:
+    """What numpy said inside is not printed above opkit's own message."""
+    with pytest.raises(ShapeError, match="inner sizes") as caught:
+        paddle.ones([2, 3]) @ paddle.ones([2, 3])
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("args", "incomplete", "offered"),
+    [
+        ([], "ops.py::C", ["ops.py::Cube", "ops.py::Curve"]),
+        ([], "ops.py::cu", ["ops.py::cut"]),
+        (["ops.py", "::"], "Cur", ["Curve"]),
+        (["ops.py"], "::", ["Cube", "Curve", "cut"]),
+        ([], "o", ["ops.py", "ops/"]),
+        ([], "none.py::", []),
+    ],
+)
+def test_names_are_completed_after_the_colons(args: list[str], incomplete: str, offered: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one word, and in the three that bash makes of it; files are read, not run."""
+    (tmp_path / "ops.py").write_text(FILE + "raise SystemExit\n")
+    (tmp_path / "ops").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert sorted(target_begun(args, incomplete)) == sorted(offered)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+def test_ctrl_c_while_opkit_loads_is_quiet(tmp_path: Path) -> None:
+    """The first import that comes after the handler sends the signal."""
+    (tmp_path / "early.py").write_text(
+        "import os, signal, sys, runpy\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'opkit.collection':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "runpy.run_module('opkit', run_name='__main__', alter_sys=True)\n"
+    )
+    root = str(Path(__file__).resolve().parents[2])
+    done = subprocess.run([sys.executable, "early.py", "--version"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_numbers_of_a_report_are_not_read_one_by_one(tmp_path: Path) -> None:
+    """Ten thousand findings of an op are shown in a moment: the first ones, and how many more."""
+    from opkit.checker import CheckResult, OpReport, Report, Status
+
+    checks = tuple(CheckResult("jacobian", Status.FAIL, "GC101", f"element {n}", "x", "y", expected=1.0, actual=np.float64(n)) for n in range(10_000))
+    text = str(Report("1", 0, (OpReport("op", checks),)))
+    assert "element 299" in text
+    assert "element 300" not in text
+    assert "9700 further findings: GC101 9700 times" in text

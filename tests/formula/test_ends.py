@@ -1,0 +1,106 @@
+"""Kernels of formulas at the ends of float32 and float64: the formula's values there, or a line that says otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opkit.formula import design, spoken
+from opkit.formula.careful import careful
+from opkit.formula.exact import exact_values
+from opkit.formula.reading import read
+from tests.formula.ends import STABLE, UNSTABLE
+from tests.formula.formulas import FORMULAS
+from tests.formula.test_dialect import library, run
+from tests.formula.test_formulas import Op, designed
+
+ENDS = np.array([-2e4, -800.0, -95.0, -20.0, -1e-4, 1e-9, 1e-4, 20.0, 95.0, 300.0, 800.0, 2e4])
+
+
+@pytest.mark.parametrize("text", UNSTABLE)
+def test_an_unstable_form_is_rewritten(text: str) -> None:
+    """The kernel says the stable form, and nothing is left to be said of its ends."""
+    made = designed(text)
+    assert UNSTABLE[text] in "\n".join(made.forward)
+    assert made.weak() == []
+
+
+@pytest.mark.parametrize("name", STABLE)
+def test_an_ordinary_formula_holds_at_the_ends(name: str) -> None:
+    """Forward and backward are the formula's, as measured in 450 digits, in float32 and float64."""
+    text, attrs = FORMULAS[name]
+    assert designed(text, tuple(attrs.items())).weak() == []
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("text", UNSTABLE)
+def test_no_call_overflows_where_the_formula_is_finite(text: str, dtype: Any) -> None:
+    """Not even within, on elements that are thrown away: numpy would warn."""
+    made = designed(text)
+    ends = ENDS[ENDS > 0] if made.regions["x"].low is not None else ENDS
+    values = {name: ends.astype(dtype) if name == "x" else np.ones(len(ends), dtype) for name in made.inputs}
+    (wanted,) = exact_values(read(text, {}), values).values()
+    finite = np.abs(wanted) < np.finfo(dtype).max
+    values = {name: value[finite] for name, value in values.items()}
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        (y,) = Op(made, {}).forward(values)
+        gradients = Op(made, {}).backward({**values, f"d{next(iter(made.outputs))}": np.ones_like(y)})
+    assert np.isfinite(y).all()
+    assert all(np.isfinite(gradient).all() for gradient in gradients.values())
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("kind", ["torch_function", "jax_function"])
+@pytest.mark.parametrize("text", [*UNSTABLE, *(FORMULAS[name][0] for name in STABLE if not FORMULAS[name][1])])
+def test_other_frameworks_kernels_hold_there_too(text: str, kind: str) -> None:
+    """In torch and JAX, both kernels give at the ends what numpy's give."""
+    scope, convert = library(kind)
+    made = designed(text)
+    ends = ENDS[ENDS > 0] if made.regions["x" if "x" in made.inputs else next(iter(made.inputs))].low is not None else ENDS
+    ends = np.stack([ends, ends])
+    values = {name: ends if index == 0 else np.ones_like(ends) for index, name in enumerate(made.inputs)}
+    op, said = Op(made, {}), spoken(made, kind, [])
+    with np.errstate(all="ignore"):
+        (wanted,) = op.forward(values)
+        values[f"d{next(iter(made.outputs))}"] = np.ones_like(wanted)
+        gradients = op.backward(values)
+    arrays = {name: convert(value) for name, value in values.items()}
+    (y,) = run(said.forward, said.helpers, made.inputs, arrays, dict(scope))
+    np.testing.assert_allclose(np.asarray(y), wanted.reshape(y.shape), rtol=1e-10, atol=1e-300)
+    found = run(said.backward, said.helpers, made.reads, arrays, dict(scope))
+    for gradient, expected in zip(found, gradients.values(), strict=True):
+        np.testing.assert_allclose(np.asarray(gradient), expected, rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("text", [*UNSTABLE, "x*x - y*y", "x**2 - 1", "sqrt(x + 1) - sqrt(x)", "(exp(x) - 1) / x", "log(1 + x) / x"])
+def test_a_rewrite_is_equal_on_the_exact_side(text: str) -> None:
+    """With 40 digits, the rewritten expression has the values of the written one."""
+    formula = read(text, {})
+    rng = np.random.default_rng(3)
+    values = {name: rng.uniform(0.2, 3, 7) for name in formula.inputs}
+    (expected,) = exact_values(formula, values).values()
+    formula.outputs = {name: careful(expr) for name, expr in formula.outputs.items()}
+    (found,) = exact_values(formula, values).values()
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
+def test_a_difference_of_squares_does_not_cancel() -> None:
+    """Near x = y each factor is exact."""
+    x, y = np.array([1e8 + 1.0]), np.array([1e8])
+    (z,) = Op(design("x*x - y*y", {}), {}).forward({"x": x, "y": y})
+    assert z[0] == 200000001.0
+
+
+def test_a_mean_of_exponentials_is_shifted() -> None:
+    """Its logarithm is a logsumexp less the logarithm of the count."""
+    (y,) = Op(design("log(mean(exp(x), axis=-1))", {}), {}).forward({"x": np.full((1, 4), 1e3)})
+    np.testing.assert_allclose(y, 1e3)
+
+
+def test_what_cannot_be_made_stable_is_said() -> None:
+    """The place, what the kernel gives there and what the formula is."""
+    weak = design("log(sum(k * exp(x), axis=-1))", {"k": 2.0}).weak()
+    assert len(weak) == 2
+    assert weak[0].startswith("y: at x = 95 in float32 the kernel gives inf, the formula is 95.69")
