@@ -21,6 +21,7 @@ from opkit.oneflow.places import (
 )
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import shape_of
 from opkit.shim.missing import guard
 
@@ -116,7 +117,7 @@ __all__ = [
 ]
 
 Blob = Any
-Axis = int | Sequence[int] | None
+Axis = int | Ints | None
 
 
 def _value(item: Any) -> Any:

@@ -14,6 +14,7 @@ from opkit.oneflow.semantics import schedules
 from opkit.oneflow.semantics.schedules import Schedule, Warmup
 from opkit.oneflow.semantics.training import UpdateRecipe
 from opkit.oneflow.session import session
+from opkit.ops.core.types import Ints
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -81,7 +82,7 @@ class LrScheduler:
 class PiecewiseConstantScheduler(LrScheduler):
     """``values[i]`` up to and including step ``boundaries[i]``."""
 
-    def __init__(self, boundaries: Sequence[int], values: Sequence[float], warmup: Warmup | None = None) -> None:
+    def __init__(self, boundaries: Ints, values: Sequence[float], warmup: Warmup | None = None) -> None:
         super().__init__(schedules.piecewise_constant(list(boundaries), list(values), warmup))
 
 
@@ -91,7 +92,7 @@ class PiecewiseScalingScheduler(LrScheduler):
     def __init__(
         self,
         base_lr: float,
-        boundaries: Sequence[int],
+        boundaries: Ints,
         scale: float | Sequence[float],
         warmup: Warmup | None = None,
     ) -> None:

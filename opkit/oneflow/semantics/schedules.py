@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Ints
 
 __all__ = [
     "Schedule",
@@ -70,7 +71,7 @@ def linear_warmup(steps: int, start_multiplier: float) -> Warmup:
     return Warmup(steps, lambda step: start_multiplier + (1.0 - start_multiplier) * step / steps)
 
 
-def piecewise_constant(boundaries: Sequence[int], values: Sequence[float], warmup: Warmup | None = None) -> Schedule:
+def piecewise_constant(boundaries: Ints, values: Sequence[float], warmup: Warmup | None = None) -> Schedule:
     """``values[i]`` up to and including step ``boundaries[i]``, the last value after the last boundary.
 
     Raises:
@@ -84,7 +85,7 @@ def piecewise_constant(boundaries: Sequence[int], values: Sequence[float], warmu
 
 
 def piecewise_scaling(
-    base: float, boundaries: Sequence[int], scale: float | Sequence[float], warmup: Warmup | None = None
+    base: float, boundaries: Ints, scale: float | Sequence[float], warmup: Warmup | None = None
 ) -> Schedule:
     """``base`` times the scale of the interval that the step lies in; the first interval's scale is 1.
 
@@ -170,7 +171,7 @@ def natural_exp(
     return Schedule(base, lambda step: base * math.exp(-decay_rate * _progress(step, steps, staircase)), warmup)
 
 
-def _interval(boundaries: Sequence[int], step: int) -> int:
+def _interval(boundaries: Ints, step: int) -> int:
     for index, boundary in enumerate(boundaries):
         if step <= boundary:
             return index

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from opkit.ops import following as ops
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value
 
 
@@ -52,7 +51,7 @@ def maxout(x: Value, groups: int, axis: int) -> Value:
         groups: how many neighbours; it divides the size of the axis.
         axis: of the channels, not negative.
     """
-    sizes: Sequence[int] = x.shape
+    sizes: Ints = x.shape
     split = [*sizes[:axis], sizes[axis] // groups, groups, *sizes[axis + 1 :]]
     return ops.reduce_max(ops.reshape(x, split), axis + 1)
 

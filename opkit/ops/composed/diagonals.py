@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
 
-def _places(rows: int, columns: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
+def _places(rows: int, columns: int, offset: int) -> tuple[ndarray, ndarray]:
     """Return the rows and the columns of a diagonal's elements."""
     count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     along = np.arange(count)
@@ -73,7 +74,7 @@ def diagonal_matrices(x: Value, offset: int, first: int, second: int) -> Value:
     return ops.transpose(matrices, [order.index(axis) for axis in range(dims)])
 
 
-def triangle_places(rows: int, columns: int, offset: int, *, is_lower: bool) -> Sequence[np.ndarray]:
+def triangle_places(rows: int, columns: int, offset: int, *, is_lower: bool) -> Sequence[ndarray]:
     """Return the rows and the columns of the elements of a matrix's lower or upper triangle."""
     keep = np.tri(rows, columns, offset if is_lower else offset - 1, bool)
     return np.nonzero(keep if is_lower else ~keep)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from opkit.ops import following as ops
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value, known_size
 
 
@@ -91,7 +90,7 @@ def pair_loss(anchor: Value, positive: Value, labels: Value, weight: float) -> V
     return ops.add(decay, ops.reduce_mean(ops.reduce_sum(ops.mul(target, entropy), 0)))
 
 
-def overlap_loss(x: Value, spread: Value, axes: Sequence[int], epsilon: float) -> Value:
+def overlap_loss(x: Value, spread: Value, axes: Ints, epsilon: float) -> Value:
     """Return 1 less twice the overlap of two tensors over axes, divided by the sum of both (Dice 1945)."""
     overlap = ops.reduce_sum(ops.mul(x, spread), axes)
     total = ops.add(ops.reduce_sum(x, axes), ops.reduce_sum(spread, axes))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import ShapeError
 from opkit.ops import following as ops
+from opkit.ops.core.types import Values
 from opkit.ops.core.value import Value
 
 
@@ -40,7 +40,7 @@ def cross(x: Value, y: Value, axis: int) -> Value:
     return ops.sub(ops.mul(next_x, ops.roll(y, 1, axis)), ops.mul(ops.roll(x, 1, axis), next_y))
 
 
-def chain_product(items: Sequence[Value]) -> Value:
+def chain_product(items: Values) -> Value:
     """Return the product of two or more matrices, in the order that takes the fewest multiplications.
 
     Args:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import check_floating, check_same_dtype, is_same_size, shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, dtype_of, shape_of
 from opkit.ops.linear.inversion import ConvergenceError, decomposed
 
 
-def _least_squares(x: np.ndarray, y: np.ndarray, limit: float) -> tuple[np.ndarray, ...]:
+def _least_squares(x: ndarray, y: ndarray, limit: float) -> tuple[ndarray, ...]:
     solution, residuals, rank, sizes = decomposed("least_squares", ConvergenceError, np.linalg.lstsq, x, y, limit)
     real = (np.asarray(item).astype(x.dtype) for item in (solution, residuals))
     return (*real, np.array(rank, np.int32), sizes.astype(x.dtype))
 
 
-def _infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer(descs: Descs, attrs: Attrs) -> Descs:
     check_same_dtype("least_squares", descs)
     check_floating("least_squares", descs)
     x, y = descs
@@ -38,7 +36,7 @@ def _infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[Te
     ]
 
 
-LEAST_SQUARES: OpDef = define(
+LEAST_SQUARES = define(
     "least_squares", "x y", "solution residuals rank sizes", _least_squares, infer=_infer, attrs="limit:double"
 )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.joining import concat
@@ -19,13 +19,13 @@ from opkit.ops.basis.creation import eye
 from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.core.inference import check_floating, shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, shape_of
 from opkit.ops.linear.inversion import check_square, solve, transposed
 from opkit.ops.linear.products import matmul
 
 
-def _eliminated(matrix: np.ndarray, order: np.ndarray | None) -> tuple[np.ndarray, list[int]]:
+def _eliminated(matrix: ndarray, order: ndarray | None) -> tuple[ndarray, list[int]]:
     """Return both triangles in one matrix and the row exchanged with each; with an order the rows stay."""
     left, pivots = matrix.copy(), []
     for k in range(min(left.shape)):
@@ -42,7 +42,7 @@ def _eliminated(matrix: np.ndarray, order: np.ndarray | None) -> tuple[np.ndarra
 
 # ---- row exchanges ---------------------------------------------------------------------------------------------------
 @quiet
-def _exchanges(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _exchanges(x: ndarray) -> tuple[ndarray, ndarray]:
     lead, rows, least = x.shape[:-2], x.shape[-2], min(x.shape[-2:])
     orders = np.broadcast_to(np.arange(rows), (*lead, rows)).copy()
     flat = orders.reshape(-1, rows)
@@ -50,7 +50,7 @@ def _exchanges(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return flat.reshape(orders.shape), np.array(found, np.int32).reshape(*lead, least)
 
 
-def _infer_exchanges(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_exchanges(descs: Descs, attrs: Attrs) -> Descs:
     check_floating("lu_exchanges", descs)
     if descs[0].ndim < 2:
         raise shape_error("lu_exchanges", descs, "it takes matrices or stacks of them")
@@ -59,17 +59,17 @@ def _infer_exchanges(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> S
     return [TensorDesc((*lead, rows), "int64"), TensorDesc((*lead, least), "int32")]
 
 
-EXCHANGES: OpDef = define("lu_exchanges", "x", "order pivots", _exchanges, infer=_infer_exchanges)
+EXCHANGES = define("lu_exchanges", "x", "order pivots", _exchanges, infer=_infer_exchanges)
 
 
 # ---- the triangles ---------------------------------------------------------------------------------------------------
 @quiet
-def _packed(x: np.ndarray) -> np.ndarray:
+def _packed(x: ndarray) -> ndarray:
     stack = [_eliminated(matrix, None)[0] for matrix in x.reshape(-1, *x.shape[-2:])]
     return np.array(stack, x.dtype).reshape(x.shape)
 
 
-def _infer_packed(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_packed(descs: Descs, attrs: Attrs) -> Descs:
     check_square("lu_packed", descs)
     return [descs[0]]
 
@@ -87,7 +87,7 @@ def _packed_rule(applied: Any, dout: Value) -> Value:
     return transposed(solve(upper, transposed(solve(transposed(lower), inner))))
 
 
-PACKED: OpDef = define("lu_packed", "x", "y", _packed, infer=_infer_packed, grad=first_only(_packed_rule), reads="y")
+PACKED = define("lu_packed", "x", "y", _packed, infer=_infer_packed, grad=first_only(_packed_rule), reads="y")
 
 
 def lu(x: Value) -> tuple[Value, Value]:

@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Ints
 from opkit.paddle.semantics import builders as ops
 
 __all__ = [
@@ -133,7 +134,7 @@ class ChainDataset(IterableDataset):
 class Subset(Dataset):
     """The samples of a dataset that indices name."""
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Any, indices: Ints) -> None:
         self.dataset, self.indices = dataset, indices
 
     def __getitem__(self, idx: int) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Ints
 from opkit.paddle.optimizer.scheduler import LRScheduler, ScheduleError, positive
 
 __all__ = [
@@ -48,9 +49,7 @@ class NoamDecay(LRScheduler):
 class PiecewiseDecay(LRScheduler):
     """``values[i]`` before ``boundaries[i]``, the last value after them all."""
 
-    def __init__(
-        self, boundaries: Sequence[int], values: Sequence[float], last_epoch: int = -1, verbose: bool = False
-    ) -> None:
+    def __init__(self, boundaries: Ints, values: Sequence[float], last_epoch: int = -1, verbose: bool = False) -> None:
         if not boundaries:
             raise ScheduleError("PiecewiseDecay: boundaries must not be empty")
         if len(values) <= len(boundaries):
@@ -184,7 +183,7 @@ class MultiStepDecay(LRScheduler):
     def __init__(
         self,
         learning_rate: float,
-        milestones: Sequence[int],
+        milestones: Ints,
         gamma: float = 0.1,
         last_epoch: int = -1,
         verbose: bool = False,

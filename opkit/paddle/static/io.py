@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from opkit import static
 from opkit.errors import UsageError
@@ -48,7 +48,7 @@ def load(program: Program, model_path: Any, executor: Any = None, var_list: Any 
     put_state(program, state, static.global_scope())
 
 
-def load_program_state(model_path: Any, var_list: Any = None) -> dict[str, np.ndarray]:
+def load_program_state(model_path: Any, var_list: Any = None) -> dict[str, ndarray]:
     """Return saved arrays by name."""
     state = read_program_state(model_path)
     if var_list is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Ints
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.cells import GRUCell, LSTMCell, SimpleRNNCell
 from opkit.paddle.nn.layer.container import LayerList
@@ -32,7 +32,7 @@ def _steps(cell: Any, inputs: Any, states: Any, lengths: Any, time_axis: int, is
         within = [ops.less(ops.constant(k, (), lengths._data.dtype.name), lengths) for k in range(len(slices))]
         masks = [ops.expand_dims(item, -1) for item in within]
     outputs: list[Any] = [None] * len(slices)
-    order: Sequence[int] = range(len(slices))
+    order: Ints = range(len(slices))
     for k in reversed(order) if is_reverse else order:
         out, new = cell(slices[k], states)
         if masks[k] is not None:
