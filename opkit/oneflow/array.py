@@ -28,8 +28,6 @@ __all__ = [
     "concat",
     "constant",
     "constant_like",
-    "constant_scalar",
-    "dynamic_reshape",
     "elem_cnt",
     "expand",
     "expand_dims",
@@ -139,11 +137,6 @@ def expand(x: Blob, expand_size: Ints, name: str | None = None) -> Blob:
         raise ShapeError(f"flow.expand: {list(expand_size)} has fewer sizes than the blob of shape {sizes}")
     wanted = [sizes[k - lead] if k >= lead and size == -1 else int(size) for k, size in enumerate(expand_size)]
     return ops.broadcast_to(value, wanted)
-
-
-def dynamic_reshape(x: Blob, shape: Ints, name: str | None = None) -> Blob:
-    """Return the blob in another shape, one size of which may be -1: that of blobs whose size varies."""
-    return reshape(x, shape)
 
 
 # ---- joining and taking apart ----------------------------------------------------------------------------------------
@@ -310,11 +303,6 @@ def cast(x: Blob, dtype: Any, name: str | None = None) -> Blob:
 def constant(value: float, dtype: Any = None, shape: Ints | None = None, name: str | None = None) -> Blob:
     """Return a blob filled with a number."""
     return ops.constant(value, tuple(shape or ()), canonical_dtype(dtype or float32))
-
-
-def constant_scalar(value: float, dtype: Any = None, name: str | None = None) -> Blob:
-    """Return a blob of shape (1,) with a number."""
-    return constant(value, dtype, (1,))
 
 
 def constant_like(like: Blob, value: float, dtype: Any = None, name: str | None = None) -> Blob:

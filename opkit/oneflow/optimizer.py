@@ -25,9 +25,7 @@ __all__ = [
     "CosineScheduler",
     "ExponentialScheduler",
     "InverseTimeScheduler",
-    "LinearCosineScheduler",
     "LrScheduler",
-    "NaturalExpScheduler",
     "Optimizer",
     "PiecewiseConstantScheduler",
     "PiecewiseScalingScheduler",
@@ -126,22 +124,6 @@ class CosineScheduler(LrScheduler):
         super().__init__(schedules.cosine(base_lr, _positive("steps", steps), alpha, warmup))
 
 
-class LinearCosineScheduler(LrScheduler):
-    """A line times a cosine."""
-
-    def __init__(
-        self,
-        base_lr: float,
-        steps: int,
-        num_periods: float = 0.5,
-        alpha: float = 0.0,
-        beta: float = 0.001,
-        warmup: Warmup | None = None,
-    ) -> None:
-        steps = _positive("steps", steps)
-        super().__init__(schedules.linear_cosine(base_lr, steps, num_periods, alpha, beta, warmup))
-
-
 class ExponentialScheduler(LrScheduler):
     """``base_lr * decay_rate ** (step/steps)``."""
 
@@ -158,15 +140,6 @@ class InverseTimeScheduler(LrScheduler):
         self, base_lr: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
     ) -> None:
         super().__init__(schedules.inverse_time(base_lr, _positive("steps", steps), decay_rate, staircase, warmup))
-
-
-class NaturalExpScheduler(LrScheduler):
-    """``base_lr * exp(-decay_rate * step/steps)``."""
-
-    def __init__(
-        self, base_lr: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
-    ) -> None:
-        super().__init__(schedules.natural_exp(base_lr, _positive("steps", steps), decay_rate, staircase, warmup))
 
 
 # ---- optimizers ------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opkit.ops.arrange.indexing import getitem, setitem
     from opkit.ops.arrange.joining import concat, split, stack, unstack
     from opkit.ops.arrange.matrix import diag, tril, triu
-    from opkit.ops.arrange.partial_order import middle_places, selected
+    from opkit.ops.arrange.partial_order import selected
     from opkit.ops.arrange.scattering import (
         add_along_axis,
         gather_nd,
@@ -116,8 +116,6 @@ if TYPE_CHECKING:
     from opkit.ops.network.pool import (
         adaptive_pool,
         avg_pool,
-        global_avg_pool,
-        global_max_pool,
         max_pool,
         max_pool_places,
     )
@@ -207,7 +205,7 @@ if TYPE_CHECKING:
     )
     from opkit.ops.pointwise.error_inverse import erfinv
     from opkit.ops.pointwise.power import atan2, pow, xdivy, xlogy
-    from opkit.ops.reduce.counting import bincount, gcd, histogram, lcm, mode_places, nextafter
+    from opkit.ops.reduce.counting import bincount, gcd, histogram, mode_places
     from opkit.ops.reduce.extremes import (
         amax,
         amin,
@@ -223,7 +221,7 @@ if TYPE_CHECKING:
         var,
     )
     from opkit.ops.reduce.log_space import log_softmax, logsumexp, softmax
-    from opkit.ops.reduce.running import cummax, cummin, logcumsumexp
+    from opkit.ops.reduce.running import logcumsumexp
     from opkit.ops.reduce.scan import cumprod, cumsum
     from opkit.ops.update.named import ADAM_UPDATE, ASSIGN, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE, blocks_of
 
@@ -296,8 +294,6 @@ __all__ = [
     "cosh",
     "count_of",
     "ctc_loss",
-    "cummax",
-    "cummin",
     "cumprod",
     "cumsum",
     "desc_of",
@@ -335,8 +331,6 @@ __all__ = [
     "generator",
     "generator_state",
     "getitem",
-    "global_avg_pool",
-    "global_max_pool",
     "greater",
     "greater_equal",
     "hardshrink",
@@ -356,7 +350,6 @@ __all__ = [
     "isnan",
     "l2_normalize",
     "layer_norm",
-    "lcm",
     "leaky_relu",
     "least_squares",
     "left_shift",
@@ -387,7 +380,6 @@ __all__ = [
     "max_pool_places",
     "max_unpool",
     "maximum",
-    "middle_places",
     "minimum",
     "mish",
     "mode_places",
@@ -397,7 +389,6 @@ __all__ = [
     "multiply_along_axis",
     "ndim_of",
     "neg",
-    "nextafter",
     "norm",
     "normal",
     "not_equal",
@@ -512,7 +503,7 @@ _FAMILIES = {
     "arrange.indexing": "getitem setitem",
     "arrange.joining": "concat split stack unstack",
     "arrange.matrix": "diag tril triu",
-    "arrange.partial_order": "middle_places selected",
+    "arrange.partial_order": "selected",
     "arrange.scattering": (
         "add_along_axis gather_nd multiply_along_axis put_along_axis scatter scatter_nd_add take_along_axis"
     ),
@@ -547,7 +538,7 @@ _FAMILIES = {
     "network.layer_normalization": "instance_norm layer_norm",
     "network.layers": "bias_add dropout l2_normalize",
     "network.loss": "binary_cross_entropy sigmoid_cross_entropy smooth_l1_loss",
-    "network.pool": "adaptive_pool avg_pool global_avg_pool global_max_pool max_pool max_pool_places",
+    "network.pool": "adaptive_pool avg_pool max_pool max_pool_places",
     "network.resize": "resize",
     "network.unpool": "max_unpool",
     "pointwise.activation": (
@@ -566,10 +557,10 @@ _FAMILIES = {
     ),
     "pointwise.error_inverse": "erfinv",
     "pointwise.power": "atan2 pow xdivy xlogy",
-    "reduce.counting": "bincount gcd histogram lcm mode_places nextafter",
+    "reduce.counting": "bincount gcd histogram mode_places",
     "reduce.extremes": "amax amin argmax argmin norm reduce_all reduce_any reduce_max reduce_min reduce_prod std var",
     "reduce.log_space": "log_softmax logsumexp softmax",
-    "reduce.running": "cummax cummin logcumsumexp",
+    "reduce.running": "logcumsumexp",
     "reduce.scan": "cumprod cumsum",
     "update.named": "ADAM_UPDATE ASSIGN MOMENTUM_UPDATE RMSPROP_UPDATE SGD_UPDATE blocks_of",
 }

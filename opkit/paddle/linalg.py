@@ -2,7 +2,6 @@
 
 from opkit.paddle.tensor.decomposition import (
     cholesky,
-    cholesky_solve,
     cond,
     det,
     eig,
@@ -21,14 +20,13 @@ from opkit.paddle.tensor.decomposition import (
     triangular_solve,
 )
 from opkit.paddle.tensor.linalg import bmm, dist, dot, matmul, mm, mv, norm, outer
-from opkit.paddle.tensor.products import matrix_power, multi_dot
+from opkit.paddle.tensor.products import matrix_power
 from opkit.paddle.tensor.stat import corrcoef, cov
 from opkit.shim.missing import guard
 
 __all__ = [
     "bmm",
     "cholesky",
-    "cholesky_solve",
     "cond",
     "corrcoef",
     "cov",
@@ -46,7 +44,6 @@ __all__ = [
     "matrix_power",
     "matrix_rank",
     "mm",
-    "multi_dot",
     "mv",
     "norm",
     "outer",

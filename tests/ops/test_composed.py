@@ -54,7 +54,6 @@ def unfolded(x: np.ndarray) -> np.ndarray:
 ROWS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...], Any]] = [
     ("kron", products.kron, (A, B), np.kron(A, B)),
     ("cross", lambda x, y: products.cross(x, y, 1), (real(2, 3) * 0 + B, B[::-1].copy()), np.cross(B, B[::-1])),
-    ("chain", lambda *xs: products.chain_product(xs), (A, real(4, 1) * 0 + 2, B[:1]), A @ np.full((4, 1), 2.0) @ B[:1]),
     ("power", lambda x: products.matrix_power(x, 5), (SQUARE,), np.linalg.matrix_power(SQUARE, 5)),
     ("power-", lambda x: products.matrix_power(x, -2), (SQUARE,), np.linalg.matrix_power(SQUARE, -2)),
     (
@@ -70,7 +69,6 @@ ROWS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...], Any]] = [
         np.linalg.solve(np.tril(SQUARE, -1) + np.eye(3), A),
     ),
     ("condition", lambda x: matrices.condition_number(x, "fro"), (SQUARE,), np.linalg.cond(SQUARE, "fro")),
-    ("vander", lambda x: matrices.powers_of(x, 3, increasing=True), (V,), np.vander(V, 3, increasing=True)),
     ("median", lambda x: order.median(x, 1), (A,), np.median(A, 1)),
     ("quantile", lambda x: order.quantiles(x, [0.3], ignore_nan=False)[0], (A,), np.quantile(A, 0.3, -1)),
     ("kth", lambda x: order.kth_smallest(x, 2, 1, keepdims=False)[0], (A,), np.sort(A, 1)[:, 1]),
@@ -98,12 +96,10 @@ ROWS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...], Any]] = [
     ("columns", lambda x: windows.columns_of(x, (2, 2), (1, 1), (0, 0, 0, 0), (1, 1)), (IMAGE,), unfolded(IMAGE)),
     ("grid", lambda x, g: sampling.grid_sample(x, g, "bilinear", "zeros", align_corners=True), (IMAGE, np.zeros((1, 1, 1, 2)) + 0.2), np.einsum("nchw,h,w->nc", IMAGE[:, :, 1:3, 1:3], [0.2, 0.8], [0.2, 0.8])[..., None, None]),
     ("diagonal", lambda x: diagonals.diagonal(x, 1, 1, 0), (A,), np.diagonal(A, 1, 1, 0)),
-    ("diagonal set", lambda x, y: diagonals.diagonal_replaced(x, y, 0, 1, 0), (A, V[:3]), np.where(np.eye(3, 4, dtype=bool), V[:3, None], A)),
     ("diagonal filled", lambda x: diagonals.diagonal_filled(x, 2.0, 1, wraps=False), (A,), np.where(np.eye(3, 4, 1, dtype=bool), 2.0, A)),
     ("diagonal matrices", lambda x: diagonals.diagonal_matrices(x, -2, 0, 1), (V,), np.diag(V, -2)),
     ("slices added", lambda x, y: places.slices_added(x, Tensor(np.array([2, 0, 2])), 0, y), (SQUARE, B[[0, 1, 0]]), SQUARE + np.stack([B[1], 0 * V[:3], 2 * B[0]])),
     ("summed at", lambda x, y: places.summed_at(x, (Tensor(np.array([1, 1])), Tensor(np.array([2, 2]))), y), (A, V[:2]), A + V[:2].sum() * (np.arange(12).reshape(3, 4) == 6)),
-    ("rows of tables", lambda x, y: places.part_of_rows([x, y], Tensor(np.array([1, 0]))), (B, -B), B * [[-1], [1]]),
     ("chosen", lambda x: places.chosen(x, [(0, 4), (2, 2)], 2), (V,), V[[[0, 4], [2, 2]]]),
     ("strided", lambda x: places.strided(x, (2, 2), (3, 1), 1), (A,), A.reshape(-1)[[[1, 2], [4, 5]]]),
     ("windows along", lambda x: places.windows_along(x, 0, 2, 1), (A,), np.lib.stride_tricks.sliding_window_view(A, 2, 0)),
@@ -148,15 +144,6 @@ def test_a_composed_function_follows_its_operands_dialect() -> None:
     with speaking(STRICT), pytest.raises(DtypeError):
         products.kron(Tensor(whole), Tensor(real_))
     assert products.kron(paddle.to_tensor(whole), paddle.to_tensor(real_)).numpy().dtype == np.float32
-
-
-def test_a_chain_is_multiplied_in_the_cheapest_order() -> None:
-    """A column between two wide matrices is met first: 20 products of rows and columns instead of 100."""
-    sizes: list[tuple[int, ...]] = []
-    wide, column, row = Tensor(np.ones((10, 10))), Tensor(np.ones((10, 1))), Tensor(np.ones((1, 10)))
-    with ops.observe(lambda opdef, inputs, attrs, outputs, seconds: sizes.append(outputs[0].shape)):
-        products.chain_product([wide, wide, column, row])
-    assert [size for size in sizes if len(size) == 2] == [(10, 1), (10, 1), (10, 10)]
 
 
 def test_causal_attention_looks_back_only() -> None:

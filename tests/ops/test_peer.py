@@ -240,8 +240,6 @@ row(
 )
 row("erfinv", ops.erfinv, torch.erfinv, _rng().uniform(-0.99, 0.99, (3, 4)))
 row("logcumsumexp", lambda x: ops.logcumsumexp(x, 1), lambda x: torch.logcumsumexp(x, 1), x34() * 30)
-row("cummax", lambda x: ops.cummax(x, 1)[0], lambda x: torch.cummax(x, 1)[0], x34())
-row("cummin", lambda x: ops.cummin(x, 0)[0], lambda x: torch.cummin(x, 0)[0], x34())
 row(
     "einsum",
     lambda x, y: ops.einsum("bij,kj->bik", [x, y]),

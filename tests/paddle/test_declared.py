@@ -92,8 +92,8 @@ def test_a_copy_has_the_fields_and_its_own_parameters() -> None:
 
 def test_a_missing_argument_names_the_class() -> None:
     """The error is Python's own."""
-    with pytest.raises(TypeError, match=r"Maxout\.__init__\(\) missing 1 required positional argument: 'groups'"):
-        nn.Maxout()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"PixelShuffle\.__init__\(\) missing 1 required positional argument: 'upscale_factor'"):
+        nn.PixelShuffle()  # type: ignore[call-arg]
 
 
 def test_a_layer_that_is_not_declared_again_keeps_its_bases_signature() -> None:

@@ -221,7 +221,7 @@ def test_spectral_norm_treats_u_and_v_as_constants() -> None:
 
 # ---- branches --------------------------------------------------------------------------------------------------------
 def test_one_branch_runs() -> None:
-    """cond, case and switch_case call the chosen function alone, and gradients flow."""
+    """A condition and a list of cases call the chosen function alone, and gradients flow."""
     x = paddle.to_tensor([2.0], stop_gradient=False)
     static_nn.cond(x.sum() > 1, lambda: x * 3, lambda: 1 / 0).backward()
     assert x.grad.tolist() == [3.0]
@@ -229,11 +229,6 @@ def test_one_branch_runs() -> None:
     pairs = [(paddle.to_tensor(False), lambda: 1 / 0), (paddle.to_tensor(True), lambda: 2)]
     assert static_nn.case(pairs, default=lambda: 3) == 2
     assert static_nn.case(pairs[:1], default=lambda: 3) == 3
-    functions = {1: lambda: "one", 5: lambda: "five"}
-    assert static_nn.switch_case(paddle.to_tensor([1]), functions) == "one"
-    assert static_nn.switch_case(2, functions) == "five"
-    assert static_nn.switch_case(2, functions, default=lambda: "none") == "none"
-    assert static_nn.switch_case(1, [lambda: "zero", lambda: "one"]) == "one"
 
 
 def test_a_loop_runs_while_its_condition_holds() -> None:
@@ -259,8 +254,6 @@ def test_branches_check_their_arguments() -> None:
         static_nn.while_loop(lambda: True, list, [])
     with pytest.raises(ValueError, match="returns 2 values"):
         static_nn.while_loop(lambda x: paddle.to_tensor(True), lambda x: [x, x], [1])
-    with pytest.raises(ValueError, match="twice"):
-        static_nn.switch_case(0, [(0, len), (0, len)])
 
 
 def test_a_branch_in_a_graph_takes_variables_only() -> None:

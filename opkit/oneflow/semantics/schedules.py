@@ -21,9 +21,7 @@ __all__ = [
     "cosine",
     "exponential",
     "inverse_time",
-    "linear_cosine",
     "linear_warmup",
-    "natural_exp",
     "piecewise_constant",
     "piecewise_scaling",
     "polynomial",
@@ -131,25 +129,6 @@ def cosine(base: float, steps: int, alpha: float = 0.0, warmup: Warmup | None = 
     return Schedule(base, decay, warmup)
 
 
-def linear_cosine(
-    base: float,
-    steps: int,
-    num_periods: float = 0.5,
-    alpha: float = 0.0,
-    beta: float = 0.001,
-    warmup: Warmup | None = None,
-) -> Schedule:
-    """A line times a cosine (Bello et al. 2017)."""
-
-    def decay(step: int) -> float:
-        now = min(step, steps)
-        line = alpha + (steps - now) / steps
-        wave = 0.5 * (1.0 + math.cos(math.pi * 2.0 * num_periods * now / steps))
-        return base * (line * wave + beta)
-
-    return Schedule(base, decay, warmup)
-
-
 def exponential(
     base: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
 ) -> Schedule:
@@ -162,13 +141,6 @@ def inverse_time(
 ) -> Schedule:
     """``base / (1 + decay_rate * p)`` with ``p = step/steps``, floored with ``staircase``."""
     return Schedule(base, lambda step: base / (1.0 + decay_rate * _progress(step, steps, staircase)), warmup)
-
-
-def natural_exp(
-    base: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
-) -> Schedule:
-    """``base * exp(-decay_rate * p)`` with ``p = step/steps``, floored with ``staircase``."""
-    return Schedule(base, lambda step: base * math.exp(-decay_rate * _progress(step, steps, staircase)), warmup)
 
 
 def _interval(boundaries: Ints, step: int) -> int:

@@ -12,7 +12,7 @@ from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.scattering import take_along_axis
 from opkit.ops.arrange.shape import swapaxes
-from opkit.ops.core.define import NO_ATTRS, define
+from opkit.ops.core.define import define
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
@@ -42,31 +42,11 @@ def _from_the_largest(x: ndarray, order: ndarray) -> ndarray:
     return np.take_along_axis(order, np.argsort(is_number, axis=-1, kind="stable"), -1)
 
 
-def _middle(x: ndarray) -> ndarray:
-    valid = np.count_nonzero(~np.isnan(x), -1)
-    places = _places(x, int(valid.max(initial=0)) // 2 + 1, False)
-    middle = np.stack([np.maximum(valid - 1, 0) // 2, valid // 2], -1)
-    return np.take_along_axis(places, middle, -1)
-
-
 def _infer(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc((*descs[0].shape[:-1], attrs["k"]), "int64")]
 
 
 PLACES = define("selected_places", "x", "places", _places, infer=_infer, attrs="k:int32 largest:bool")
-
-
-MIDDLE = define(
-    "middle_places", "x", "places", _middle, infer=lambda descs, attrs: [TensorDesc((*descs[0].shape[:-1], 2), "int64")]
-)
-
-
-def middle_places(x: Value) -> Value:
-    """Return, along the last axis, where the middle two of the elements that are not NaN stand (int64).
-
-    Of an odd number it is one place twice, of none a NaN's; of equal elements those count that ``selected`` finds.
-    """
-    return local.mode.apply(MIDDLE, (x,), NO_ATTRS)
 
 
 def selected(x: Value, k: int, axis: int = -1, largest: bool = False) -> tuple[Value, Value]:

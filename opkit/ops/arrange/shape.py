@@ -160,11 +160,6 @@ def _transpose(x: ndarray, perm: Ints) -> Any:
     return x.transpose(perm)
 
 
-def _transpose_out(x: ndarray, perm: Ints, out: ndarray) -> ndarray:
-    np.copyto(out, x.transpose(perm))
-    return out
-
-
 def _infer_transpose(descs: Descs, attrs: Attrs) -> Descs:
     perm = tuple(attrs["perm"])
     if sorted(perm) != list(range(descs[0].ndim)):

@@ -241,11 +241,6 @@ def reduce_sum_like(x: Value, like: Value, axis: Ints = ()) -> Value:
     return local.mode.apply(REDUCE_SUM_LIKE, (x, like), {"axis": tuple(axis)})
 
 
-def is_known_equal(first: Ints, second: Ints) -> bool:
-    """Say whether two shapes are surely equal: the same, and no size unknown."""
-    return first == second and -1 not in first
-
-
 def sum_to(cotangent: Value, like: Value, other: Value | None = None) -> Value:
     """Return a cotangent summed to the shape of the operand that was broadcast; itself where it was not.
 

@@ -7,11 +7,6 @@ from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value
 
 
-def celu(x: Value, alpha: float) -> Value:
-    """Return ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
-    return ops.mul(ops.elu(ops.div(x, alpha), 1.0), alpha)
-
-
 def leaky_by_channel(x: Value, weight: Value, axis: int | None) -> Value:
     """Return ``x`` where positive, else ``weight * x``.
 
@@ -74,9 +69,3 @@ def gumbel_softmax(x: Value, temperature: float, axis: int, *, hard: bool) -> Va
     gap = ops.sub(chosen, soft)
     gap.stop_gradient = True
     return ops.add(soft, gap)
-
-
-def random_leaky(x: Value, low: float, high: float) -> Value:
-    """Return ``x`` where it is not negative, else ``x`` times a slope drawn from ``[low, high)``."""
-    slope = ops.uniform(list(x.shape), low, high, x._data.dtype.name)
-    return ops.where(ops.greater_equal(x, 0.0), x, ops.mul(x, slope))

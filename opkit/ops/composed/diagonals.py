@@ -31,14 +31,6 @@ def diagonal(x: Value, offset: int, first: int, second: int) -> Value:
     return ops.gather(ops.reshape(matrices, [*rest, rows * columns]), ops.literal(row * columns + column), len(rest))
 
 
-def diagonal_replaced(x: Value, y: Value, offset: int, first: int, second: int) -> Value:
-    """Return ``x`` with the diagonals of two axes, both counted from the front, replaced by ``y``."""
-    order = _last(len(x.shape), first, second)
-    row, column = _places(x.shape[first], x.shape[second], offset)
-    replaced = ops.setitem(ops.transpose(x, order), (Ellipsis, row, column), y)
-    return ops.transpose(replaced, [order.index(axis) for axis in range(len(order))])
-
-
 def diagonal_filled(x: Value, number: float, offset: int, *, wraps: bool) -> Value:
     """Return ``x`` with a number on its diagonal; of more than two axes, where all indices are equal.
 

@@ -49,12 +49,3 @@ def matrix_size(x: Value, p: Any) -> Value:
         return ops.reduce_sum(ops.svd(x)[1], -1)
     sums = ops.reduce_sum(ops.abs(x), -1 if math.isinf(p) else -2)
     return ops.reduce_max(sums, -1) if p > 0 else ops.reduce_min(sums, -1)
-
-
-def powers_of(x: Value, count: int, *, increasing: bool) -> Value:
-    """Return the first powers of a vector's elements as rows, the highest first unless ``increasing``."""
-    columns = [ops.ones_like(x)]
-    for _ in range(count - 1):
-        columns.append(ops.mul(columns[-1], x))
-    columns = columns[:count]
-    return ops.stack(columns if increasing else columns[::-1], 1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opkit.ops import following as ops
-from opkit.ops.core.types import Ints, Values
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value
 
 
@@ -26,12 +26,6 @@ def summed_at(x: Value, indices: tuple[Any, ...], value: Value) -> Value:
     spread = ops.broadcast_to(ops.cast(value, x._data.dtype), list(places.shape))
     total = ops.unsorted_segment_sum(ops.reshape(spread, [-1]), ops.reshape(places, [-1]), size)
     return ops.add(x, ops.reshape(total, shape))
-
-
-def part_of_rows(tables: Values, numbers: Value) -> Value:
-    """Return, row by row, the row of the table that a vector of numbers names."""
-    rows = ops.literal(np.arange(numbers.shape[0]))
-    return ops.gather_nd(ops.stack(list(tables), 0), ops.stack([ops.cast(numbers, "int64"), rows], 1))
 
 
 def chosen(x: Value, choices: Iterable[Ints], count: int) -> Value:

@@ -26,30 +26,12 @@ def logit(x: Value, least: float | None = None) -> Value:
     return ops.sub(ops.log(safe), ops.log(ops.sub(1.0, safe)))
 
 
-def scaled_tanh(x: Value, inner: float, outer: float) -> Value:
-    """Return ``outer * tanh(inner * x)``."""
-    return ops.mul(ops.tanh(ops.mul(x, inner)), outer)
-
-
 def finite_numbers(x: Value, nan: float, largest: float | None, least: float | None) -> Value:
     """Return ``x`` with numbers in place of NaN and both infinities; left out: the dtype's largest and least."""
     info = np.finfo(x._data.dtype)
     kept = ops.where(ops.isnan(x), nan, x)
     kept = ops.where(ops.equal(x, math.inf), float(info.max) if largest is None else largest, kept)
     return ops.where(ops.equal(x, -math.inf), float(info.min) if least is None else least, kept)
-
-
-def log_gamma_of_dimension(x: Value, p: int) -> Value:
-    """Return the logarithm of the multivariate gamma function of dimension p."""
-    shifts = ops.literal(np.arange(p, dtype=x._data.dtype) * 0.5)
-    total = ops.reduce_sum(ops.lgamma(ops.sub(ops.expand_dims(x, -1), shifts)), -1)
-    return ops.add(total, p * (p - 1) / 4 * math.log(math.pi))
-
-
-def shrunk_slices(x: Value, size: Value, limit: float) -> Value:
-    """Return ``x`` scaled down where a size of its parts, which broadcasts, exceeds a limit."""
-    factor = ops.where(ops.greater(size, limit), ops.div(limit, ops.add(size, 1e-7)), 1.0)
-    return ops.mul(x, factor)
 
 
 # ---- two operands ----------------------------------------------------------------------------------------------------
@@ -82,11 +64,6 @@ def hypot(x: Value, y: Value) -> Value:
 def logaddexp(x: Value, y: Value) -> Value:
     """Return ``log(exp(x) + exp(y))``, without overflow."""
     return ops.add(ops.maximum(x, y), ops.log1p(ops.exp(ops.neg(ops.abs(ops.sub(x, y))))))
-
-
-def ldexp(x: Value, y: Value) -> Value:
-    """Return ``x * 2**y``."""
-    return ops.mul(x, ops.pow(2.0, y))
 
 
 def is_close(x: Value, y: Value, rtol: float, atol: float, *, equal_nan: bool) -> Value:

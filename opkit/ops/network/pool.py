@@ -17,7 +17,6 @@ from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.joining import concat
 from opkit.ops.arrange.slicing import slice as slice_of
-from opkit.ops.basis.broadcasting import reduce_mean
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, like, shape_error
 from opkit.ops.core.mode import local
@@ -25,7 +24,6 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, known_size, ndim_of
 from opkit.ops.network.conv import window_list
-from opkit.ops.reduce.extremes import reduce_max
 
 _ATTRS = (
     "padding:string padding_before:vector<int32> padding_after:vector<int32> data_format:string"
@@ -379,13 +377,3 @@ def adaptive_pool(
 
 def _spatial(x: Value, data_format: str) -> tuple[int, ...]:
     return tuple(range(1, ndim_of(x) - 1)) if data_format == "channels_last" else tuple(range(2, ndim_of(x)))
-
-
-def global_avg_pool(x: Value, data_format: str = "channels_first") -> Value:
-    """Return the mean over all spatial axes, which stay with size 1."""
-    return reduce_mean(x, _spatial(x, data_format), keepdims=True)
-
-
-def global_max_pool(x: Value, data_format: str = "channels_first") -> Value:
-    """Return the largest over all spatial axes, which stay with size 1."""
-    return reduce_max(x, _spatial(x, data_format), keepdims=True)

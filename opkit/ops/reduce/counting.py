@@ -117,26 +117,8 @@ def _of_integers(name: str, kernel: Any) -> OpDef:
 
 
 GCD = _of_integers("gcd", np.gcd)
-LCM = _of_integers("lcm", np.lcm)
-NEXTAFTER = define(
-    "nextafter",
-    "x y",
-    "z",
-    lambda x, y: np.asarray(np.nextafter(x, y)),
-    infer=broadcasted("nextafter", floating=True),
-)
 
 
 def gcd(x: Value, y: Value) -> Value:
     """Return the greatest common divisors of integers of one dtype."""
     return local.mode.apply(GCD, (x, y), NO_ATTRS)
-
-
-def lcm(x: Value, y: Value) -> Value:
-    """Return the least common multiples of integers of one dtype."""
-    return local.mode.apply(LCM, (x, y), NO_ATTRS)
-
-
-def nextafter(x: Value, y: Value) -> Value:
-    """Return the float next to x in the direction of y."""
-    return local.mode.apply(NEXTAFTER, (x, y), NO_ATTRS)

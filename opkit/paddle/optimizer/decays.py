@@ -17,11 +17,8 @@ __all__ = [
     "ExponentialDecay",
     "InverseTimeDecay",
     "LambdaDecay",
-    "LinearLR",
     "LinearWarmup",
     "MultiStepDecay",
-    "MultiplicativeDecay",
-    "NaturalExpDecay",
     "NoamDecay",
     "PiecewiseDecay",
     "PolynomialDecay",
@@ -63,19 +60,6 @@ class PiecewiseDecay(LRScheduler):
             if self.last_epoch < bound:
                 return float(value)
         return float(self.values[len(self.boundaries)])
-
-
-class NaturalExpDecay(LRScheduler):
-    """``lr * exp(-gamma * epoch)``."""
-
-    def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
-        positive(self, gamma=gamma)
-        self.gamma = gamma
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self) -> float:
-        """Return the rate at ``last_epoch``."""
-        return self.base_lr * math.exp(-self.gamma * self.last_epoch)
 
 
 class InverseTimeDecay(LRScheduler):
@@ -235,46 +219,3 @@ class LambdaDecay(LRScheduler):
     def get_lr(self) -> float:
         """Return the rate at ``last_epoch``."""
         return self.base_lr * self.lr_lambda(self.last_epoch)
-
-
-class MultiplicativeDecay(LambdaDecay):
-    """The last rate times ``lr_lambda(epoch)``."""
-
-    def get_lr(self) -> float:
-        """Return the rate at ``last_epoch``."""
-        rate = self.base_lr
-        for epoch in range(1, self.last_epoch + 1):
-            rate *= self.lr_lambda(epoch)
-        return rate
-
-
-class LinearLR(LRScheduler):
-    """From ``lr * start_factor`` to ``lr * end_factor`` in ``total_steps`` epochs."""
-
-    def __init__(
-        self,
-        learning_rate: float,
-        total_steps: int,
-        start_factor: float = 1.0 / 3,
-        end_factor: float = 1.0,
-        last_epoch: int = -1,
-        verbose: bool = False,
-    ) -> None:
-        if not 0 < start_factor <= 1:
-            raise UsageError(f"LinearLR: start_factor must be above 0 and at most 1, got {start_factor}")
-        if not 0 <= end_factor <= 1:
-            raise UsageError(f"LinearLR: end_factor must be between 0 and 1, got {end_factor}")
-        if total_steps <= 0:
-            raise UsageError(f"LinearLR: total_steps must be positive, got {total_steps}")
-        self.start_factor, self.end_factor, self.total_steps = start_factor, end_factor, total_steps
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self) -> float:
-        """Return the next rate, made from the last one as in Paddle; a jump to another epoch does not change that."""
-        if self.last_epoch == 0:
-            return self.base_lr * self.start_factor
-        if self.last_epoch > self.total_steps:
-            return self.last_lr
-        slope = self.end_factor - self.start_factor
-        before = self.total_steps * self.start_factor + (self.last_epoch - 1) * slope
-        return self.last_lr * (1.0 + slope / before)

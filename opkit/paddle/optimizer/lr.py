@@ -2,7 +2,6 @@
 
 from opkit.paddle.optimizer.cycles import (
     CosineAnnealingDecay,
-    CosineAnnealingWarmRestarts,
     CyclicLR,
     OneCycleLR,
     ReduceOnPlateau,
@@ -11,11 +10,8 @@ from opkit.paddle.optimizer.decays import (
     ExponentialDecay,
     InverseTimeDecay,
     LambdaDecay,
-    LinearLR,
     LinearWarmup,
-    MultiplicativeDecay,
     MultiStepDecay,
-    NaturalExpDecay,
     NoamDecay,
     PiecewiseDecay,
     PolynomialDecay,
@@ -26,17 +22,13 @@ from opkit.shim.missing import guard
 
 __all__ = [
     "CosineAnnealingDecay",
-    "CosineAnnealingWarmRestarts",
     "CyclicLR",
     "ExponentialDecay",
     "InverseTimeDecay",
     "LRScheduler",
     "LambdaDecay",
-    "LinearLR",
     "LinearWarmup",
     "MultiStepDecay",
-    "MultiplicativeDecay",
-    "NaturalExpDecay",
     "NoamDecay",
     "OneCycleLR",
     "PiecewiseDecay",

@@ -26,7 +26,6 @@ __all__ = [
     "load",
     "load_inference_model",
     "load_program_state",
-    "normalize_program",
     "save",
     "save_inference_model",
     "set_program_state",
@@ -77,11 +76,6 @@ def load_inference_model(path_prefix: Any, executor: Any = None, *, allow: Allow
     nothing is imported for them.
     """
     return list(load_inference_program(os.fspath(path_prefix), static.global_scope(), allow))
-
-
-def normalize_program(program: Program, feed_vars: Any, fetch_vars: Any, **kwargs: Any) -> Program:
-    """Return the program for inference."""
-    return program.clone(for_test=True)
 
 
 class FeedVariableError(UsageError, TypeError):

@@ -15,7 +15,6 @@ from opkit.paddle.tensor.checks import need_value
 
 __all__ = [
     "cholesky",
-    "cholesky_solve",
     "cond",
     "det",
     "eig",
@@ -33,7 +32,6 @@ __all__ = [
     "solve",
     "svd",
     "triangular_solve",
-    "vander",
 ]
 
 
@@ -157,11 +155,6 @@ def triangular_solve(
     return matrices.triangular_solve(x, y, upper=upper, transpose=transpose, unit=unitriangular)
 
 
-def cholesky_solve(x: Any, y: Any, upper: bool = False, name: str | None = None) -> Any:
-    """Return z with ``a @ z = x``, y being a Cholesky factor of a."""
-    return matrices.cholesky_solve(_square("cholesky_solve", y), need_value("cholesky_solve", "x", x), upper=upper)
-
-
 def lstsq(x: Any, y: Any, rcond: float | None = None, driver: str | None = None, name: str | None = None) -> Any:
     """Return least-squares solutions, residuals, ranks and singular values; no gradient, as in Paddle 2.6."""
     if local.mode.is_static or x.ndim != 2:
@@ -183,13 +176,3 @@ def cond(x: Any, p: Any = None, name: str | None = None) -> Any:
     if p not in (None, 2, -2, "fro", "nuc", 1, -1, math.inf, -math.inf):
         raise UsageError(f"cond: p is None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}")
     return matrices.condition_number(x if p in (None, 2, -2) else _square("cond", x), p)
-
-
-def vander(x: Any, n: int | None = None, increasing: bool = False, name: str | None = None) -> Any:
-    """Return the powers of a vector's elements as rows, the highest first unless ``increasing``."""
-    if need_value("vander", "x", x).ndim != 1:
-        raise ShapeError(f"vander takes a vector, got {list(x.shape)}")
-    count = x.shape[0] if n is None else int(n)
-    if count < 0:
-        raise UsageError(f"vander: n must not be negative, got {count}")
-    return matrices.powers_of(x, count, increasing=increasing)

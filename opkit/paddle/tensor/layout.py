@@ -17,12 +17,9 @@ from opkit.paddle.tensor.checks import ints, need_value, plain_shape
 __all__ = [
     "atleast_1d",
     "atleast_2d",
-    "atleast_3d",
     "broadcast_tensors",
     "diag_embed",
-    "diagflat",
     "diagonal",
-    "diagonal_scatter",
     "logspace",
     "reverse",
     "rot90",
@@ -32,7 +29,6 @@ __all__ = [
     "unflatten",
     "view",
     "view_as",
-    "vsplit",
 ]
 
 
@@ -53,19 +49,6 @@ def atleast_2d(*inputs: Any, name: str | None = None) -> Any:
     return _at_least(
         inputs, lambda x: ops.reshape(x, [1, 1]) if x.ndim == 0 else ops.expand_dims(x, 0) if x.ndim == 1 else x
     )
-
-
-def atleast_3d(*inputs: Any, name: str | None = None) -> Any:
-    """Return tensors with three axes at least; a vector becomes (1, n, 1), a matrix (m, n, 1)."""
-
-    def raised(x: Any) -> Any:
-        if x.ndim == 0:
-            return ops.reshape(x, [1, 1, 1])
-        if x.ndim == 1:
-            return ops.expand_dims(ops.expand_dims(x, 0), 2)
-        return ops.expand_dims(x, 2) if x.ndim == 2 else x
-
-    return _at_least(inputs, raised)
 
 
 def broadcast_tensors(input: Any, name: str | None = None) -> list[Any]:
@@ -101,13 +84,6 @@ def unflatten(x: Any, axis: int, shape: Any, name: str | None = None) -> Any:
     return manipulation.reshape(x, sizes[:axis] + list(plain_shape("unflatten", shape)) + sizes[axis + 1 :])
 
 
-def vsplit(x: Any, num_or_sections: Any, name: str | None = None) -> list[Any]:
-    """Return the pieces of x along its first axis."""
-    if need_value("vsplit", "x", x).ndim < 2:
-        raise ShapeError(f"vsplit takes a tensor of at least two axes, got {list(x.shape)}")
-    return manipulation.split(x, num_or_sections, 0)
-
-
 def tolist(x: Any) -> Any:
     """Return the elements as nested lists of Python numbers."""
     return x.numpy().tolist()
@@ -138,11 +114,6 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str 
     return diagonals.diagonal(x, offset, first, second)
 
 
-def diagonal_scatter(x: Any, y: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
-    """Return x with the diagonals of two axes replaced by y."""
-    return diagonals.diagonal_replaced(x, y, offset, axis1 % x.ndim, axis2 % x.ndim)
-
-
 def fill_diagonal(x: Any, value: float, offset: int = 0, wrap: bool = False) -> Any:
     """Return x with one number on its diagonal; of more than two axes, where all indices are equal."""
     if x.ndim != 2 and len(set(x.shape)) != 1:
@@ -158,11 +129,6 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     if first == second:
         raise UsageError("diag_embed: dim1 and dim2 must differ")
     return diagonals.diagonal_matrices(value, offset, first, second)
-
-
-def diagflat(x: Any, offset: int = 0, name: str | None = None) -> Any:
-    """Return a matrix with the flattened tensor as its diagonal."""
-    return ops.diag(ops.reshape(need_value("diagflat", "x", x), [-1]), offset)
 
 
 def _triangle(rows: int, columns: int, offset: int, dtype: Any, *, lower: bool) -> Any:

@@ -20,18 +20,8 @@ __all__ = [
     "kthvalue",
     "mode",
     "nanmean",
-    "nanmedian",
-    "nanquantile",
-    "nansum",
     "quantile",
 ]
-
-
-def nansum(x: Any, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
-    """Return the sum of the elements that are not NaN."""
-    from opkit.paddle.tensor.math import sum
-
-    return sum(moments.without_nan(need_value("nansum", "x", x)), axis, dtype, keepdim)
 
 
 def nanmean(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
@@ -103,22 +93,6 @@ def _double(x: Any) -> Any:
 def quantile(x: Any, q: Any, axis: Any = None, keepdim: bool = False) -> Any:
     """Return, in float64, the q-quantiles, interpolated between two elements by a line; NaN if an element is NaN."""
     return _double(_quantile(x, q, axis, keepdim, ignore_nan=False))
-
-
-def nanquantile(x: Any, q: Any, axis: Any = None, keepdim: bool = False) -> Any:
-    """Return, in float64, the q-quantiles of the elements that are not NaN."""
-    return _double(_quantile(x, q, axis, keepdim, ignore_nan=True))
-
-
-def nanmedian(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
-    """Return the median of the elements that are not NaN; of integers an integer, cut off towards 0."""
-
-    def middle(x: Any) -> Any:
-        flat, axes = _flat(x, axis)
-        found = order.median_of_numbers(flat)
-        return ops.expand_dims(found, sorted(axes)) if keepdim and axes else found
-
-    return integers.whole(need_value("nanmedian", "x", x), middle)
 
 
 # ---- counts ----------------------------------------------------------------------------------------------------------
