@@ -96,10 +96,8 @@ if TYPE_CHECKING:
     from opkit.ops.basis.unbroadcast import add_n, multiply
     from opkit.ops.forms import SPECIAL_FORMS
     from opkit.ops.linear.contraction import einsum, tensordot
-    from opkit.ops.linear.factorisation import cholesky, eigenvalues, eigh, matrix_rank, qr, svd
+    from opkit.ops.linear.factorisation import cholesky, eigenvalues, eigh, qr, svd
     from opkit.ops.linear.inversion import determinant, inverse, log_determinant, pseudo_inverse, solve
-    from opkit.ops.linear.least_squares import least_squares
-    from opkit.ops.linear.lu import lu
     from opkit.ops.linear.products import batch_matmul, dot, matmul
     from opkit.ops.network.adaptive import adaptive_max_pool
     from opkit.ops.network.batch_normalization import batch_norm
@@ -205,7 +203,7 @@ if TYPE_CHECKING:
     )
     from opkit.ops.pointwise.error_inverse import erfinv
     from opkit.ops.pointwise.power import atan2, pow, xdivy, xlogy
-    from opkit.ops.reduce.counting import bincount, gcd, histogram, mode_places
+    from opkit.ops.reduce.counting import bincount, histogram, mode_places
     from opkit.ops.reduce.extremes import (
         amax,
         amin,
@@ -326,7 +324,6 @@ __all__ = [
     "full_like",
     "gather",
     "gather_nd",
-    "gcd",
     "gelu",
     "generator",
     "generator_state",
@@ -351,7 +348,6 @@ __all__ = [
     "l2_normalize",
     "layer_norm",
     "leaky_relu",
-    "least_squares",
     "left_shift",
     "less",
     "less_equal",
@@ -372,10 +368,8 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logsumexp",
-    "lu",
     "masked_select",
     "matmul",
-    "matrix_rank",
     "max_pool",
     "max_pool_places",
     "max_unpool",
@@ -525,10 +519,8 @@ _FAMILIES = {
     "basis.unbroadcast": "add_n multiply",
     "forms": "SPECIAL_FORMS",
     "linear.contraction": "einsum tensordot",
-    "linear.factorisation": "cholesky eigenvalues eigh matrix_rank qr svd",
+    "linear.factorisation": "cholesky eigenvalues eigh qr svd",
     "linear.inversion": "determinant inverse log_determinant pseudo_inverse solve",
-    "linear.least_squares": "least_squares",
-    "linear.lu": "lu",
     "linear.products": "batch_matmul dot matmul",
     "network.adaptive": "adaptive_max_pool",
     "network.batch_normalization": "batch_norm",
@@ -557,7 +549,7 @@ _FAMILIES = {
     ),
     "pointwise.error_inverse": "erfinv",
     "pointwise.power": "atan2 pow xdivy xlogy",
-    "reduce.counting": "bincount gcd histogram mode_places",
+    "reduce.counting": "bincount histogram mode_places",
     "reduce.extremes": "amax amin argmax argmin norm reduce_all reduce_any reduce_max reduce_min reduce_prod std var",
     "reduce.log_space": "log_softmax logsumexp softmax",
     "reduce.running": "logcumsumexp",

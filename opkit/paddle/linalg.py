@@ -9,9 +9,6 @@ from opkit.paddle.tensor.decomposition import (
     eigvals,
     eigvalsh,
     inv,
-    lstsq,
-    lu,
-    matrix_rank,
     pinv,
     qr,
     slogdet,
@@ -21,15 +18,12 @@ from opkit.paddle.tensor.decomposition import (
 )
 from opkit.paddle.tensor.linalg import bmm, dist, dot, matmul, mm, mv, norm, outer
 from opkit.paddle.tensor.products import matrix_power
-from opkit.paddle.tensor.stat import corrcoef, cov
 from opkit.shim.missing import guard
 
 __all__ = [
     "bmm",
     "cholesky",
     "cond",
-    "corrcoef",
-    "cov",
     "det",
     "dist",
     "dot",
@@ -38,11 +32,8 @@ __all__ = [
     "eigvals",
     "eigvalsh",
     "inv",
-    "lstsq",
-    "lu",
     "matmul",
     "matrix_power",
-    "matrix_rank",
     "mm",
     "mv",
     "norm",

@@ -797,21 +797,9 @@ row("eigh/values", lambda x: ops.eigh(_symmetric(x), lower=False)[0], square(3, 
 row("qr", ops.qr, square(2, 3, 3), dtypes=_NUMBERS)
 row("qr/tall", lambda x: ops.qr(ops.slice(x, [1], [0], [2])), square(3, 3), dtypes=_NUMBERS)
 row("qr/wide", lambda x: ops.qr(ops.slice(x, [0], [0], [2])), square(3, 3), dtypes=_NUMBERS, unknown=())
-row(
-    "least_squares",
-    lambda x, y: ops.least_squares(x, y)[0],
-    real(4, 2),
-    real(4, 3),
-    has_gradient=False,
-    dtypes=("float64", "float32"),
-)
-row("lu", ops.lu, square(2, 3, 3), dtypes=_NUMBERS, unknown=())
-row("lu/tall", lambda x: ops.lu(ops.slice(x, [1], [0], [2])), square(3, 3), dtypes=_NUMBERS, unknown=())
-row("lu/wide", lambda x: ops.lu(ops.slice(x, [0], [0], [2])), square(3, 3), dtypes=_NUMBERS, unknown=())
 row("svd", ops.svd, square(2, 3, 3), dtypes=_NUMBERS)
 row("svd/tall", lambda x: ops.svd(ops.slice(x, [1], [0], [2])), square(3, 3), dtypes=_NUMBERS)
 row("svd/wide", lambda x: ops.svd(ops.slice(x, [0], [0], [2])), square(3, 3), dtypes=_NUMBERS)
-row("matrix_rank", ops.matrix_rank, square(2, 3, 3), has_gradient=False, dtypes=_NUMBERS)
 
 # ---- contractions ----------------------------------------------------------------------------------------------------
 for _equation, _shapes in {
@@ -838,4 +826,3 @@ row("mode_places", ops.mode_places, integers(3, 2, 5), has_gradient=False)
 row("histogram", lambda x: ops.histogram(x, 4, -1, 1), between(-0.9, 0.9, 5), has_gradient=False)
 row("bincount", lambda i: ops.bincount(i, None, 6), integers(4, 7), has_gradient=False)
 row("bincount/weights", ops.bincount, integers(4, 7), real(7), has_gradient=False)
-row("gcd", lambda x, y: ops.gcd(x, y), integers(20, 2, 3), integers(9, 3), has_gradient=False)

@@ -227,8 +227,6 @@ row(
     lambda x: torch.linalg.eigh(_symmetric(x))[1] ** 2,
     _square(),
 )
-for _sides in ((4, 4), (4, 3), (3, 4)):
-    row(f"lu/{_sides}", lambda x: ops.lu(x)[0], lambda x: torch.linalg.lu_factor(x)[0], _rng().normal(size=_sides))
 row("qr", lambda x: ops.abs(ops.qr(x)[0]), lambda x: torch.linalg.qr(x)[0].abs(), _rng().normal(size=(4, 3)))
 row("qr/r", lambda x: ops.abs(ops.qr(x)[1]), lambda x: torch.linalg.qr(x)[1].abs(), _rng().normal(size=(4, 3)))
 row("svd", lambda x: ops.svd(x)[1], lambda x: torch.linalg.svd(x, False)[1], _rng().normal(size=(4, 3)))

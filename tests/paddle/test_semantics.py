@@ -90,7 +90,6 @@ DIFFERENCES = {
     "optimizers": {},
     "inplace": {},
     "more": {
-        "hypot int": "integers become float32",
         "diff 2": "Paddle 2.6.2 computes wrong second differences with prepend and append",
         "trapezoid": "Paddle 2.6.2 gives all rows the first one's gradient",
         "trapezoid x": "Paddle 2.6.2 gives all rows the first one's gradient",

@@ -66,9 +66,7 @@ def test_readers_of_readers() -> None:
         "cache": (reader.cache(_numbers(3)), [0, 1, 2]),
         "map": (reader.map_readers(lambda a, b: a + b, _numbers(3), _numbers(3)), [0, 2, 4]),
         "chain": (reader.chain(_numbers(2), _numbers(1)), [0, 1, 0]),
-        "compose": (reader.compose(_numbers(2), lambda: iter([(5, 6), (7, 8)])), [(0, 5, 6), (1, 7, 8)]),
         "buffered": (reader.buffered(_numbers(2), 10), [0, 1]),
-        "firstn": (reader.firstn(_numbers(9), 2), [0, 1]),
         "xmap": (reader.xmap_readers(lambda x: x * x, _numbers(4), 2, 3), [0, 1, 4, 9]),
         "processes": (reader.multiprocess_reader([_numbers(3), _numbers(1)]), [0, 0, 1, 2]),
     }
@@ -86,11 +84,8 @@ def test_shuffling_keeps_the_samples_of_a_buffer() -> None:
     assert found != list(range(10))
 
 
-def test_readers_that_end_apart() -> None:
-    """An error, or the end of the shortest where alignment is not checked."""
-    with pytest.raises(reader.ComposeNotAligned):
-        list(reader.compose(_numbers(1), _numbers(2))())
-    assert list(reader.compose(_numbers(1), _numbers(2), check_alignment=False)()) == [(0, 0)]
+def test_a_reader_of_no_readers_is_refused() -> None:
+    """There is nothing to read."""
     with pytest.raises(UsageError, match="got none"):
         reader.multiprocess_reader([])
     with pytest.raises(ValueError, match="None"):

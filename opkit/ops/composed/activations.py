@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from opkit.ops import following as ops
-from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value
 
 
@@ -36,19 +35,6 @@ def scaled_softplus(x: Value, beta: float, threshold: float) -> Value:
     smooth = ops.softplus(scaled)
     smooth = smooth if beta == 1 else ops.div(smooth, float(beta))
     return ops.where(ops.greater(scaled, float(threshold)), x, smooth)
-
-
-def maxout(x: Value, groups: int, axis: int) -> Value:
-    """Return the largest of each group of neighbouring channels (Goodfellow et al. 2013).
-
-    Args:
-        x: any shape.
-        groups: how many neighbours; it divides the size of the axis.
-        axis: of the channels, not negative.
-    """
-    sizes: Ints = x.shape
-    split = [*sizes[:axis], sizes[axis] // groups, groups, *sizes[axis + 1 :]]
-    return ops.reduce_max(ops.reshape(x, split), axis + 1)
 
 
 def gumbel_softmax(x: Value, temperature: float, axis: int, *, hard: bool) -> Value:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy import ndarray
 
@@ -64,9 +62,3 @@ def diagonal_matrices(x: Value, offset: int, first: int, second: int) -> Value:
     matrices = ops.where(ops.literal(mask), ops.expand_dims(wide, -1), zero)
     order = _last(dims, first, second)
     return ops.transpose(matrices, [order.index(axis) for axis in range(dims)])
-
-
-def triangle_places(rows: int, columns: int, offset: int, *, is_lower: bool) -> Sequence[ndarray]:
-    """Return the rows and the columns of the elements of a matrix's lower or upper triangle."""
-    keep = np.tri(rows, columns, offset if is_lower else offset - 1, bool)
-    return np.nonzero(keep if is_lower else ~keep)

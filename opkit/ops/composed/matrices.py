@@ -26,12 +26,6 @@ def triangular_solve(x: Value, y: Value, *, upper: bool, transpose: bool = False
     return ops.solve(ops.swapaxes(triangle, -1, -2) if transpose else triangle, y)
 
 
-def cholesky_solve(factor: Value, y: Value, *, upper: bool) -> Value:
-    """Return z with ``a @ z = y``, given a Cholesky factor of a."""
-    first = triangular_solve(factor, y, upper=upper, transpose=upper)
-    return triangular_solve(factor, first, upper=upper, transpose=not upper)
-
-
 def condition_number(x: Value, p: Any = None) -> Value:
     """Return the size of matrices times the size of their inverses, in one of the norms of ``matrix_size``."""
     if p in (None, 2, -2):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from opkit.ops import following as ops
-from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value
 
 
@@ -35,10 +34,3 @@ def ranking_loss(x: Value, y: Value, label: Value, margin: float) -> Value:
 
 
 # ---- whole batches ---------------------------------------------------------------------------------------------------
-
-
-def overlap_loss(x: Value, spread: Value, axes: Ints, epsilon: float) -> Value:
-    """Return 1 less twice the overlap of two tensors over axes, divided by the sum of both (Dice 1945)."""
-    overlap = ops.reduce_sum(ops.mul(x, spread), axes)
-    total = ops.add(ops.reduce_sum(x, axes), ops.reduce_sum(spread, axes))
-    return ops.sub(1.0, ops.div(ops.mul(overlap, 2.0), ops.add(total, epsilon)))

@@ -48,14 +48,3 @@ def windows_along(x: Value, axis: int, size: int, step: int) -> Value:
     windows = ops.gather(x, ops.literal(starts[:, None] + np.arange(size)), axis)
     order = [k for k in range(len(windows.shape)) if k != axis + 1] + [axis + 1]
     return ops.transpose(windows, order)
-
-
-def quarter_turned(x: Value, times: int, first: int, second: int) -> Value:
-    """Return ``x`` turned by quarters, from the first of two axes to the second."""
-    if times % 4 == 0:
-        return ops.identity(x)
-    if times % 4 == 1:
-        return ops.swapaxes(ops.flip(x, (second,)), first, second)
-    if times % 4 == 2:
-        return ops.flip(x, (first, second))
-    return ops.flip(ops.swapaxes(x, first, second), (second,))

@@ -259,28 +259,3 @@ def svd(x: Value) -> tuple[Value, Value, Value]:
 
 
 # ---- rank ------------------------------------------------------------------------------------------------------------
-def _matrix_rank(x: ndarray, tolerance: float, hermitian: bool) -> ndarray:
-    if hermitian:
-        sizes = np.abs(decomposed("matrix_rank", ConvergenceError, np.linalg.eigvalsh, x))
-    else:
-        sizes = decomposed("matrix_rank", ConvergenceError, np.linalg.svdvals, x)
-    limit: Any = tolerance
-    if tolerance < 0:
-        limit = sizes.max(-1, keepdims=True) * max(x.shape[-2:]) * np.finfo(x.dtype).eps
-    return np.asarray((sizes > limit).sum(-1)).astype(np.int32)
-
-
-MATRIX_RANK = define(
-    "matrix_rank",
-    "x",
-    "rank",
-    _matrix_rank,
-    infer=lambda descs, attrs: [TensorDesc(_matrices("matrix_rank", descs)[0], "int32")],
-    attrs="tolerance:double hermitian:bool",
-)
-
-
-def matrix_rank(x: Value, tolerance: float | None = None, hermitian: bool = False) -> Value:
-    """Return how many singular values exceed a tolerance; left out: the largest times size times precision."""
-    attrs = {"tolerance": -1.0 if tolerance is None else float(tolerance), "hermitian": bool(hermitian)}
-    return local.mode.apply(MATRIX_RANK, (x,), attrs)

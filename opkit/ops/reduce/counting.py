@@ -13,10 +13,9 @@ from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, is_floating
-from opkit.ops.core.define import NO_ATTRS, define
-from opkit.ops.core.inference import broadcasted, dtype_error, shape_error
+from opkit.ops.core.define import define
+from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 
@@ -105,20 +104,3 @@ def mode_places(x: Value, axis: int = -1) -> Value:
 
 
 # ---- integers, and the grid of floats --------------------------------------------------------------------------------
-def _of_integers(name: str, kernel: Any) -> OpDef:
-    meet = broadcasted(name)
-
-    def infer(descs: Descs, attrs: Attrs) -> Descs:
-        if any(desc.dtype.startswith(("float", "complex", "bool")) for desc in descs):
-            raise dtype_error(name, descs, "it takes integers")
-        return meet(descs, attrs)
-
-    return define(name, "x y", "z", lambda x, y: np.asarray(kernel(x, y)), infer=infer)
-
-
-GCD = _of_integers("gcd", np.gcd)
-
-
-def gcd(x: Value, y: Value) -> Value:
-    """Return the greatest common divisors of integers of one dtype."""
-    return local.mode.apply(GCD, (x, y), NO_ATTRS)

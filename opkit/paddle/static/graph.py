@@ -166,7 +166,7 @@ def install_graph() -> None:
     variable: Any = Variable
     for name, function in INPLACE.items():
         setattr(variable, name, function)  # in a graph they return a new Variable, as in Paddle 2.6
-    for name in ("cauchy_", "exponential_", "geometric_", "normal_", "uniform_"):
+    for name in ("normal_", "uniform_"):
         setattr(variable, name, getattr(random, name))  # they refuse: nothing is drawn until the graph runs
     variable.get_value, variable.set_value = _get_value, _set_value
     variable.to_string, variable.detach = _to_string, _detach

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from opkit.errors import ShapeError, UnsupportedError, UsageError
 from opkit.ops.composed import matrices
-from opkit.ops.core.mode import local
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
@@ -23,9 +20,6 @@ __all__ = [
     "eigvalsh",
     "inv",
     "inverse",
-    "lstsq",
-    "lu",
-    "matrix_rank",
     "pinv",
     "qr",
     "slogdet",
@@ -123,14 +117,6 @@ def eigvals(x: Any, name: str | None = None) -> Any:
     return ops.eigenvalues(_square("eigvals", x))[0]
 
 
-def lu(x: Any, pivot: bool = True, get_infos: bool = False, name: str | None = None) -> Any:
-    """Return both triangles of the LU factors in one matrix, and the row exchanges (counted from 1)."""
-    if not pivot:
-        raise UnsupportedError("lu: opkit has it with pivots only")
-    found = ops.lu(need_value("lu", "x", x))
-    return (*found, ops.literal(np.zeros(tuple(x.shape[:-2]) or (1,), np.int32))) if get_infos else found
-
-
 # ---- systems ---------------------------------------------------------------------------------------------------------
 def solve(x: Any, y: Any, name: str | None = None) -> Any:
     """Return z with ``x @ z = y``."""
@@ -153,21 +139,6 @@ def triangular_solve(
     _square("triangular_solve", x)
     need_value("triangular_solve", "y", y)
     return matrices.triangular_solve(x, y, upper=upper, transpose=transpose, unit=unitriangular)
-
-
-def lstsq(x: Any, y: Any, rcond: float | None = None, driver: str | None = None, name: str | None = None) -> Any:
-    """Return least-squares solutions, residuals, ranks and singular values; no gradient, as in Paddle 2.6."""
-    if local.mode.is_static or x.ndim != 2:
-        raise UnsupportedError("lstsq: opkit has it in dynamic mode and for one matrix only")
-    found = ops.least_squares(need_value("lstsq", "x", x), ops.cast_like(need_value("lstsq", "y", y), x), rcond)
-    has_sizes = driver in ("gelss", "gelsd")
-    return found if has_sizes else (*found[:3], ops.literal(np.zeros(0, x._data.dtype)))
-
-
-def matrix_rank(x: Any, tol: Any = None, hermitian: bool = False, name: str | None = None) -> Any:
-    """Return how many singular values exceed a tolerance."""
-    limit = tol.item() if hasattr(tol, "item") else tol
-    return ops.matrix_rank(need_value("matrix_rank", "x", x), limit, hermitian)
 
 
 def cond(x: Any, p: Any = None, name: str | None = None) -> Any:

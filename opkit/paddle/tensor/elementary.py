@@ -17,11 +17,7 @@ __all__ = [
     "fmax",
     "fmin",
     "frac",
-    "gcd",
     "heaviside",
-    "hypot",
-    "logaddexp",
-    "logit",
     "nan_to_num",
     "rad2deg",
 ]
@@ -60,13 +56,6 @@ def frac(x: Any, name: str | None = None) -> Any:
     return ops.sub(need_value("frac", "x", x), x if x._data.dtype.kind in "iu" else ops.trunc(x))
 
 
-def logit(x: Any, eps: float | None = None, name: str | None = None) -> Any:
-    """Return ``log(x / (1 - x))``; with eps, x is cut off at eps and 1 - eps first, else NaN outside [0, 1]."""
-    if need_value("logit", "x", x)._data.dtype.kind != "f":
-        raise FloatsError(f"logit takes floating-point tensors, got {x._data.dtype}")
-    return pointwise.logit(x, float(eps) if eps else None)
-
-
 def nan_to_num(
     x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
 ) -> Any:
@@ -98,18 +87,3 @@ def fmin(x: Any, y: Any, name: str | None = None) -> Any:
 def heaviside(x: Any, y: Any, name: str | None = None) -> Any:
     """Return 0 where x is negative, 1 where it is positive, and y where it is 0."""
     return pointwise.heaviside(need_value("heaviside", "x", x), need_value("heaviside", "y", y))
-
-
-def hypot(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return ``sqrt(x**2 + y**2)``."""
-    return pointwise.hypot(*_two_floats("hypot", x, y))
-
-
-def logaddexp(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return ``log(exp(x) + exp(y))``, without overflow."""
-    return pointwise.logaddexp(_floats("logaddexp", x), _floats("logaddexp", y))
-
-
-def gcd(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the greatest common divisors of integers."""
-    return ops.gcd(need_value("gcd", "x", x), need_value("gcd", "y", y))

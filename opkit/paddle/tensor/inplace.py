@@ -76,7 +76,7 @@ INPLACE: dict[str, Callable[..., Any]] = {
         f"{name}_": in_place(getattr(module, name))
         for module, names in {
             creation: "tril triu",
-            elementary: "erfinv frac gcd hypot logit nan_to_num",
+            elementary: "erfinv frac nan_to_num",
             logic: "logical_and logical_not logical_or logical_xor",
             manipulation: "put_along_axis scatter",
             math: "cumprod",

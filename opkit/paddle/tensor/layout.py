@@ -8,7 +8,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.composed import diagonals, places
+from opkit.ops.composed import diagonals
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import manipulation
@@ -22,10 +22,7 @@ __all__ = [
     "diagonal",
     "logspace",
     "reverse",
-    "rot90",
     "tolist",
-    "tril_indices",
-    "triu_indices",
     "unflatten",
     "view",
     "view_as",
@@ -94,14 +91,6 @@ def reverse(x: Any, axis: Any, name: str | None = None) -> Any:
     return manipulation.flip(x, axis)
 
 
-def rot90(x: Any, k: int = 1, axes: Any = (0, 1), name: str | None = None) -> Any:
-    """Return x turned k times by a quarter, from the first of two axes to the second."""
-    first, second = (axis % need_value("rot90", "x", x).ndim for axis in axes)
-    if len(axes) != 2 or first == second:
-        raise UsageError(f"rot90: axes must be two different axes, got {axes!r}")
-    return places.quarter_turned(x, k, first, second)
-
-
 # ---- diagonals -------------------------------------------------------------------------------------------------------
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
     """Return the diagonals of two axes along a new last axis."""
@@ -129,24 +118,6 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     if first == second:
         raise UsageError("diag_embed: dim1 and dim2 must differ")
     return diagonals.diagonal_matrices(value, offset, first, second)
-
-
-def _triangle(rows: int, columns: int, offset: int, dtype: Any, *, lower: bool) -> Any:
-    for size in (rows, columns):
-        if not isinstance(size, int) or size < 0:
-            raise TypeError(f"row and col must be non-negative integers, got {size!r}")
-    found = diagonals.triangle_places(rows, columns, offset, is_lower=lower)
-    return ops.literal(np.array(found).astype(canonical_dtype(dtype)))
-
-
-def tril_indices(row: int, col: int, offset: int = 0, dtype: Any = "int64") -> Any:
-    """Return the places of a matrix's lower triangle: rows and columns, two rows of the result."""
-    return _triangle(row, col, offset, dtype, lower=True)
-
-
-def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any = "int64") -> Any:
-    """Return the places of a matrix's upper triangle: rows and columns, two rows of the result."""
-    return _triangle(row, row if col is None else col, offset, dtype, lower=False)
 
 
 def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = None, name: str | None = None) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations as subsets
-from itertools import combinations_with_replacement as multisets
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ from opkit.paddle.tensor.checks import ints, need_value, plain_shape, shape_or_s
 __all__ = [
     "as_strided",
     "bucketize",
-    "combinations",
     "crop",
     "index_add",
     "index_put",
@@ -154,16 +151,6 @@ def bucketize(
     if need_value("bucketize", "sorted_sequence", sorted_sequence).ndim != 1:
         raise ShapeError(f"bucketize: sorted_sequence is a vector, got shape {list(sorted_sequence.shape)}")
     return searchsorted(sorted_sequence, x, out_int32, right)
-
-
-def combinations(x: Any, r: int = 2, with_replacement: bool = False, name: str | None = None) -> Any:
-    """Return all choices of r elements of a vector, in order, one per row."""
-    if need_value("combinations", "x", x).ndim != 1:
-        raise ShapeError(f"combinations takes a vector, got {list(x.shape)}")
-    if r < 0:
-        raise UsageError(f"combinations: r must not be negative, got {r}")
-    known_size(x, 0, "combinations")
-    return places.chosen(x, (multisets if with_replacement else subsets)(range(x.shape[0]), r), r)
 
 
 def unique_consecutive(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import ShapeError, UsageError
+from opkit.errors import UsageError
 from opkit.ops.composed import moments, order
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers
@@ -13,9 +13,7 @@ from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "bincount",
-    "corrcoef",
     "count_nonzero",
-    "cov",
     "histogram",
     "kthvalue",
     "mode",
@@ -109,37 +107,6 @@ def histogram(input: Any, bins: int = 100, min: float = 0, max: float = 0, name:
 
 
 # ---- covariance ------------------------------------------------------------------------------------------------------
-def cov(
-    x: Any,
-    rowvar: bool = True,
-    ddof: bool = True,
-    fweights: Any = None,
-    aweights: Any = None,
-    name: str | None = None,
-) -> Any:
-    """Return the covariances of the rows (or columns) of a matrix.
-
-    Args:
-        x: a matrix or vector of observations.
-        rowvar: each row is a variable.
-        ddof: divide by the number of observations less one.
-        fweights: how often each observation counts, integers.
-        aweights: its weight.
-        name: ignored.
-    """
-    if need_value("cov", "x", x).ndim > 2 or not x.ndim:
-        raise ShapeError(f"cov takes a vector or a matrix, got {list(x.shape)}")
-    rows = ops.reshape(x, [1, -1]) if x.ndim == 1 else x if rowvar or x.shape[0] == 1 else ops.transpose(x)
-    joint = moments.covariance(rows, int(ddof), fweights, aweights)
-    return ops.reshape(joint, []) if x.ndim == 1 else joint
-
-
-def corrcoef(x: Any, rowvar: bool = True, name: str | None = None) -> Any:
-    """Return the correlation coefficients of the rows (or columns) of a matrix."""
-    if x.ndim > 2 or x.ndim < 1:
-        raise ShapeError(f"corrcoef takes a vector or a matrix, got {list(x.shape)}")
-    joint = cov(x, rowvar)
-    return ops.div(joint, joint) if joint.ndim == 0 else ops.clip(moments.correlation(joint), -1.0, 1.0)
 
 
 __getattr__ = _guard(__name__, globals())

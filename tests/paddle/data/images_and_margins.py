@@ -114,8 +114,6 @@ show("sequence_mask max", lambda: plain(F.sequence_mask(I([[1, 3], [0, 2]]), 4, 
 show("pairwise_distance", lambda: run(F.pairwise_distance, t((2, 3)), t((2, 3), 1)))
 show("pairwise_distance 1", lambda: run(lambda x, y: F.pairwise_distance(x, y, 1.0, keepdim=True), t((2, 3)), t((2, 3), 1)))
 show("bilinear", lambda: run(F.bilinear, t((2, 3)), t((2, 4), 1), t((5, 3, 4), 2), t((1, 5), 3)))
-show("maxout", lambda: run(lambda x: F.maxout(x, 2), t((1, 4, 2, 2))))
-show("maxout last", lambda: run(lambda x: F.maxout(x, 2, -1), t((1, 2, 2, 4))))
 show("alpha_dropout", lambda: run(lambda x: F.alpha_dropout(x, 0.5, training=False), t(A)))
 show("alpha_dropout values", lambda: sorted(set(rnd(F.alpha_dropout(paddle.ones([100], "float64"), 0.3)))))
 show("dropout3d", lambda: plain(F.dropout3d(t((1, 2, 1, 1, 2), sg=True), training=False)))
@@ -130,7 +128,6 @@ for r in ["mean", "sum", "none"]:
     show("soft_margin %s" % r, lambda: run(lambda a: F.soft_margin_loss(a, Y1(), r), t((3,))))
     show("focal %s" % r, lambda: run(lambda a: F.sigmoid_focal_loss(a, paddle.to_tensor([[1.0, 0, 1], [0, 0, 1]], dtype="float64"), reduction=r), t(A)))
 show("focal norm", lambda: run(lambda a: F.sigmoid_focal_loss(a, paddle.to_tensor([[1.0, 0, 1], [0, 0, 1]], dtype="float64"), paddle.to_tensor([3.0], dtype="float64"), 0.3, 1.5), t(A)))
-show("dice", lambda: run(lambda a: F.dice_loss(F.softmax(a), I([[[0], [1]], [[1], [1]]])), t((2, 2, 2), dtype="float32")))
 show("E reduction", lambda: F.soft_margin_loss(t((3,)), Y1(), "avg"))
 # ---- pools, convolutions, norms
 V5 = (1, 2, 4, 4, 4)

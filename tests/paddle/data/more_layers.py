@@ -75,7 +75,7 @@ def fill(layer, seed=0):
 
 def use(layer, *xs):
     fill(layer)
-    if not isinstance(layer, (nn.SimpleRNN, nn.LSTM, nn.GRU)):
+    if not isinstance(layer, (nn.LSTM, nn.GRU)):
         layer.eval()
     found = run(lambda *v: flat(layer(*v)), *xs)
     return found, [rnd(p.grad.numpy()) if p.grad is not None else None for n, p in sorted(layer.named_parameters())]
@@ -91,7 +91,7 @@ def x32(shape, seed=0):
     return t(shape, seed, dtype="float32")
 
 
-MADE = dict(GroupNorm=(2, 4), InstanceNorm1D=(3,), InstanceNorm2D=(3,), Pad1D=(1,), Pad2D=([1, 2, 1, 1],), CosineSimilarity=(), Dropout3D=(), Bilinear=(2, 3, 4), Unfold=(2,), SimpleRNNCell=(2, 3), LSTMCell=(2, 3), GRUCell=(2, 3), SimpleRNN=(2, 3), LSTM=(2, 3, 2, "bidirect"), GRU=(2, 3), MultiHeadAttention=(4, 2), PairwiseDistance=(), MaxPool3D=(2,), AdaptiveAvgPool1D=(2,), AdaptiveMaxPool1D=(2,), AdaptiveAvgPool3D=(2,), AdaptiveMaxPool3D=(2,), AvgPool3D=(2,), Conv1DTranspose=(2, 3, 3), Conv3D=(2, 3, 3), Conv3DTranspose=(2, 3, 3), TransformerEncoderLayer=(4, 2, 8), TransformerDecoderLayer=(4, 2, 8), PixelShuffle=(2,), PixelUnshuffle=(2,), GLU=(), SyncBatchNorm=(3,))
+MADE = dict(GroupNorm=(2, 4), InstanceNorm1D=(3,), InstanceNorm2D=(3,), Pad1D=(1,), Pad2D=([1, 2, 1, 1],), CosineSimilarity=(), Dropout3D=(), Bilinear=(2, 3, 4), Unfold=(2,), LSTMCell=(2, 3), GRUCell=(2, 3), LSTM=(2, 3, 2, "bidirect"), GRU=(2, 3), MultiHeadAttention=(4, 2), PairwiseDistance=(), MaxPool3D=(2,), AdaptiveAvgPool1D=(2,), AdaptiveMaxPool1D=(2,), AdaptiveAvgPool3D=(2,), AdaptiveMaxPool3D=(2,), AvgPool3D=(2,), Conv1DTranspose=(2, 3, 3), Conv3D=(2, 3, 3), Conv3DTranspose=(2, 3, 3), TransformerEncoderLayer=(4, 2, 8), TransformerDecoderLayer=(4, 2, 8), PixelShuffle=(2,), PixelUnshuffle=(2,), GLU=(), SyncBatchNorm=(3,))
 for n, a in MADE.items():
     show("made " + n, lambda: (lambda l: (repr(l), [(k, v.shape) for k, v in l.state_dict().items()]))(getattr(nn, n)(*a)))
 show("made Upsample", lambda: (nn.Upsample(size=[2, 2]), nn.Upsample(scale_factor=2, mode="bilinear"), nn.UpsamplingNearest2D(scale_factor=2), nn.UpsamplingBilinear2D(size=[2, 2])))
@@ -118,17 +118,16 @@ show("Conv3DTranspose", lambda: use(nn.Conv3DTranspose(1, 2, 2), x32((1, 1, 2, 2
 show("Upsample", lambda: use(nn.Upsample(scale_factor=2, mode="bilinear"), x32((1, 1, 2, 2))))
 show("MaxPool3D", lambda: use(nn.MaxPool3D(2), x32((1, 1, 4, 4, 4))))
 # ---- recurrent
-for cell in ["SimpleRNNCell", "LSTMCell", "GRUCell"]:
+for cell in ["LSTMCell", "GRUCell"]:
     show(cell, lambda: use(getattr(nn, cell)(2, 3), x32((2, 2))))
     show(cell + " nobias", lambda: use(getattr(nn, cell)(2, 3, bias_ih_attr=False, bias_hh_attr=False), x32((2, 2))))
     show("RNN " + cell, lambda: use(nn.RNN(getattr(nn, cell)(2, 3), is_reverse=True), x32((2, 4, 2))))
     show("BiRNN " + cell, lambda: use(nn.BiRNN(getattr(nn, cell)(2, 3), getattr(nn, cell)(2, 3)), x32((2, 3, 2))))
-for net in ["SimpleRNN", "LSTM", "GRU"]:
+for net in ["LSTM", "GRU"]:
     show(net, lambda: use(getattr(nn, net)(2, 3), x32((2, 4, 2))))
     show(net + " 2", lambda: use(getattr(nn, net)(2, 3, num_layers=2, direction="bidirect"), x32((2, 3, 2))))
     show(net + " time", lambda: use(getattr(nn, net)(2, 3, time_major=True), x32((3, 2, 2))))
     show(net + " length", lambda: run(lambda x: flat(fill(getattr(nn, net)(2, 3))(x, sequence_length=I([2, 4]))), x32((2, 4, 2))))
-show("SimpleRNN states", lambda: run(lambda x, h: flat(fill(nn.SimpleRNN(2, 3, activation="relu"))(x, h)), x32((2, 4, 2)), x32((1, 2, 3), 1)))
 show("LSTM states", lambda: run(lambda x, h, c: flat(fill(nn.LSTM(2, 3))(x, (h, c))), x32((2, 4, 2)), x32((1, 2, 3), 1), x32((1, 2, 3), 2)))
 show("E LSTM", lambda: nn.LSTM(2, 3, direction="back"))
 # ---- attention

@@ -16,8 +16,8 @@ NAMES = {
         Layer LayerDict LayerList LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss
         MarginRankingLoss MaxPool1D MaxPool2D MaxPool3D Mish MultiHeadAttention
         NLLLoss PReLU Pad1D Pad2D Pad3D PairwiseDistance ParameterList PixelShuffle
-        PixelUnshuffle RNN RNNCellBase ReLU ReLU6 SELU Sequential Sigmoid Silu SimpleRNN
-        SimpleRNNCell SmoothL1Loss Softmax Softplus Softsign SpectralNorm
+        PixelUnshuffle RNN RNNCellBase ReLU ReLU6 SELU Sequential Sigmoid Silu
+        SmoothL1Loss Softmax Softplus Softsign SpectralNorm
         Swish SyncBatchNorm Tanh Transformer TransformerDecoder
         TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
         Unfold Upsample UpsamplingBilinear2D UpsamplingNearest2D
@@ -28,11 +28,11 @@ NAMES = {
         adaptive_max_pool3d affine_grid alpha_dropout avg_pool1d avg_pool2d avg_pool3d batch_norm bilinear
         binary_cross_entropy binary_cross_entropy_with_logits conv1d conv1d_transpose
         conv2d conv2d_transpose conv3d conv3d_transpose cosine_similarity cross_entropy
-        diag_embed dice_loss dropout dropout2d dropout3d elu elu_ embedding fold gelu glu
+        diag_embed dropout dropout2d dropout3d elu elu_ embedding fold gelu glu
         grid_sample gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_
         instance_norm interpolate kl_div l1_loss label_smooth layer_norm leaky_relu leaky_relu_ linear
         log_loss log_sigmoid log_softmax margin_ranking_loss max_pool1d max_pool2d
-        max_pool3d maxout mish mse_loss nll_loss normalize
+        max_pool3d mish mse_loss nll_loss normalize
         one_hot pad pairwise_distance pixel_shuffle pixel_unshuffle prelu relu relu6
         relu_ scaled_dot_product_attention selu sequence_mask sigmoid sigmoid_focal_loss silu
         smooth_l1_loss soft_margin_loss softmax softmax_ softmax_with_cross_entropy softplus softshrink softsign

@@ -28,7 +28,6 @@ __all__ = [
     "leaky_relu_",
     "log_sigmoid",
     "log_softmax",
-    "maxout",
     "mish",
     "prelu",
     "relu",
@@ -175,14 +174,6 @@ thresholded_relu_ = in_place(thresholded_relu)
 
 
 # ---- groups, chance --------------------------------------------------------------------------------------------------
-def maxout(x: Any, groups: int, axis: int = 1, name: str | None = None) -> Any:
-    """Return the largest of each group of neighbouring channels (Goodfellow et al. 2013)."""
-    at = axis % need_value("maxout", "x", x).ndim
-    if axis not in (1, -1, 3):
-        raise UsageError(f"maxout: axis is 1, 3 or -1, got {axis}")
-    if x.shape[at] % groups:
-        raise UsageError(f"maxout: {x.shape[at]} channels are not divisible by {groups} groups")
-    return activations.maxout(x, groups, at)
 
 
 def gumbel_softmax(

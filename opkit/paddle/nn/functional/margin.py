@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError
-from opkit.ops.composed import losses, pairs
+from opkit.ops.composed import losses
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics.losses import check_reduction, reduced
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = [
-    "dice_loss",
     "sigmoid_focal_loss",
     "soft_margin_loss",
 ]
@@ -50,11 +49,3 @@ def sigmoid_focal_loss(
     if normalizer is not None:
         loss = ops.div(loss, normalizer)
     return reduced(loss, reduction, "sigmoid_focal_loss")
-
-
-def dice_loss(input: Any, label: Any, epsilon: float = 0.00001, name: str | None = None) -> Any:
-    """Return 1 less twice the overlap of probabilities and labels (N, ..., 1), divided by the sum of both."""
-    if len(input.shape) != len(label.shape) or label.shape[-1] != 1 or len(input.shape) < 2:
-        raise ShapeError(f"dice_loss: input {list(input.shape)} and label {list(label.shape)} do not fit")
-    spread = ops.one_hot(ops.squeeze(label, -1), input.shape[-1], input._data.dtype.name)
-    return ops.reduce_mean(pairs.overlap_loss(input, spread, tuple(range(1, len(input.shape))), float(epsilon)))
