@@ -27,14 +27,12 @@ HOMES: Mapping[str, str] = {
     ),
     "arrange.sizes": "shape_of fill_by reshape_by range_by",
     "arrange.slicing": (
-
         "slice slice_grad slice_update logical_slice logical_slice_assign pad pad_grad pad_mode pad_mode_grad"
     ),
     "arrange.sort": "arg_sort sort top_k argwhere unique_values unique_with_counts searchsorted in_top_k",
     "arrange.turning": "flip roll tile tile_grad repeat_interleave repeat_interleave_grad",
     "basis.random": "uniform normal truncated_normal randint randperm poisson random_mask_like bernoulli multinomial",
     "basis.unbroadcast": (
-
         "multiply add_n scalar_add_by_tensor scalar_sub_by_tensor scalar_mul_by_tensor scalar_div_by_tensor"
     ),
     "pointwise.compare": (
