@@ -5,19 +5,29 @@ The blobs are whole here wherever they lie, so that each function is the plain o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opkit.errors import UsageError
 from opkit.oneflow import array
+from opkit.oneflow import math as flow_math
+from opkit.oneflow.passing import identity
 from opkit.oneflow.scope import current_scope
 from opkit.shim.missing import guard
 
-__all__ = [
-    "distribute_concat",
-]
+__all__ = ["distribute_add", "distribute_clone", "distribute_concat", "distribute_map", "distribute_split"]
 
 Blob = Any
+
+
+def distribute_clone(x: Blob, name: str | None = None) -> tuple[Blob, ...]:
+    """Return a copy for each device of the current placement."""
+    return tuple(identity(x) for _ in range(_count()))
+
+
+def distribute_split(x: Blob, axis: int = 0, name: str | None = None) -> tuple[Blob, ...]:
+    """Return a part, along an axis, for each device of the current placement."""
+    return tuple(array.split(x, _count(), axis))
 
 
 def distribute_concat(xs: Sequence[Blob], axis: int = 0, name: str | None = None) -> Blob:
@@ -27,6 +37,20 @@ def distribute_concat(xs: Sequence[Blob], axis: int = 0, name: str | None = None
         UsageError: there is not one blob per device.
     """
     return array.concat(_one_each("distribute_concat", xs), axis)
+
+
+def distribute_add(xs: Sequence[Blob], name: str | None = None) -> Blob:
+    """Add up the blobs of the devices of the current placement.
+
+    Raises:
+        UsageError: there is not one blob per device.
+    """
+    return flow_math.add_n(_one_each("distribute_add", xs))
+
+
+def distribute_map(xs: Sequence[Blob], f: Callable[[Blob], Blob], axis: int = 0) -> Blob:
+    """Apply a function to each device's blob and join the results along an axis."""
+    return distribute_concat([f(x) for x in xs], axis)
 
 
 def _count() -> int:

@@ -14,6 +14,8 @@ from opkit.ops.core.types import Ints
 from opkit.paddle.optimizer.scheduler import LRScheduler, ScheduleError, positive
 
 __all__ = [
+    "MultiplicativeDecay",
+    "NaturalExpDecay",
     "ExponentialDecay",
     "InverseTimeDecay",
     "LambdaDecay",
@@ -219,3 +221,27 @@ class LambdaDecay(LRScheduler):
     def get_lr(self) -> float:
         """Return the rate at ``last_epoch``."""
         return self.base_lr * self.lr_lambda(self.last_epoch)
+
+
+class NaturalExpDecay(LRScheduler):
+    """``lr * exp(-gamma * epoch)``."""
+
+    def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
+        positive(self, gamma=gamma)
+        self.gamma = gamma
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        """Return the rate at ``last_epoch``."""
+        return self.base_lr * math.exp(-self.gamma * self.last_epoch)
+
+
+class MultiplicativeDecay(LambdaDecay):
+    """The last rate times ``lr_lambda(epoch)``."""
+
+    def get_lr(self) -> float:
+        """Return the rate at ``last_epoch``."""
+        rate = self.base_lr
+        for epoch in range(1, self.last_epoch + 1):
+            rate *= self.lr_lambda(epoch)
+        return rate
