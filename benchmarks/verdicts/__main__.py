@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.gradcheck_compare import KINDS
-from benchmarks.verdicts.page import PAGE, replaced
+from benchmarks.verdicts.page import PAGE, PICTURE, replaced
 from benchmarks.verdicts.picture import picture
 from benchmarks.verdicts.score import Score, scores_of
 
@@ -56,7 +56,7 @@ def main() -> int:
     (given.into / "verdicts.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     (given.into / "verdicts.svg").write_text(picture(scores), encoding="utf-8")
     if given.page:
-        PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+        PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), f"{PICTURE}\n\n{text}"), encoding="utf-8")
         PAGE.with_name("verdicts.svg").write_text(picture(scores), encoding="utf-8")
     print(text)
     for op in wrong:

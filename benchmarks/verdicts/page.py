@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["PAGE", "replaced"]
+__all__ = ["PAGE", "PICTURE", "replaced"]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "verdicts.md"
+PICTURE = "![Faults found and right ops accused, by checker](verdicts.svg)"
 BEGIN, END = "<!-- measured -->", "<!-- end -->"
 
 

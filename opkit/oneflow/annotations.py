@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from opkit.errors import DtypeError, Location, ShapeError, UsageError, unknown
 from opkit.ir import TensorDesc, canonical_dtype
@@ -105,7 +105,7 @@ class JobSignature:
         for part, item in zip(tree, value):
             self._collect(part, item, into, devices)
 
-    def _listed(self, leaf: Leaf, value: Any, devices: int) -> list[np.ndarray]:
+    def _listed(self, leaf: Leaf, value: Any, devices: int) -> list[ndarray]:
         """Return the arrays of a list with one per device."""
         if not isinstance(value, (list, tuple)) or len(value) != devices:
             raise UsageError(
@@ -115,7 +115,7 @@ class JobSignature:
             )
         return [self._checked(leaf, [item]) for item in value]
 
-    def _checked(self, leaf: Leaf, value: Any) -> np.ndarray:
+    def _checked(self, leaf: Leaf, value: Any) -> ndarray:
         if leaf.is_list:
             if not isinstance(value, (list, tuple)) or len(value) != 1:
                 raise UsageError(
@@ -123,9 +123,9 @@ class JobSignature:
                     f"(one here), got {_shown(value)}"
                 )
             value = value[0]
-        if not isinstance(value, np.ndarray):
+        if not isinstance(value, ndarray):
             value = getattr(value, "_data", value)
-        if not isinstance(value, np.ndarray):
+        if not isinstance(value, ndarray):
             raise UsageError(
                 f"job {self.name!r}: argument {leaf.path!r} is a numpy array of {leaf.desc}, got {_shown(value)}",
                 help="pass numpy.array(..., dtype=...)",
@@ -133,7 +133,7 @@ class JobSignature:
         self._check_array(leaf, value)
         return value
 
-    def _check_array(self, leaf: Leaf, value: np.ndarray) -> None:
+    def _check_array(self, leaf: Leaf, value: ndarray) -> None:
         declared = leaf.desc.shape
         fits = value.shape == declared or (
             leaf.is_list
@@ -335,6 +335,6 @@ def _leaf_value(value: Any, annotation: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, np.ndarray):
+    if isinstance(value, ndarray):
         return f"an array of {TensorDesc(value.shape, canonical_dtype(value.dtype))}"
     return f"{type(value).__name__} {value!r:.60}"

@@ -17,6 +17,7 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.semantics.slices import slice_attrs
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.inference import broadcast_shape
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import desc_of, dtype_of, shape_of
 
 __all__ = [
@@ -27,8 +28,6 @@ __all__ = [
     "concat",
     "constant",
     "constant_like",
-    "constant_scalar",
-    "dynamic_reshape",
     "elem_cnt",
     "expand",
     "expand_dims",
@@ -59,7 +58,7 @@ Blob = Any
 
 
 # ---- shapes ----------------------------------------------------------------------------------------------------------
-def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
+def reshape(x: Blob, shape: Ints, name: str | None = None) -> Blob:
     """Return the blob in another shape; one size may be -1."""
     return ops.reshape(as_value(x), [int(size) for size in shape])
 
@@ -76,7 +75,7 @@ def flatten(input: Blob, start_dim: int = 0, end_dim: int = -1, name: str | None
 
 def transpose(
     a: Blob,
-    perm: Sequence[int] | None = None,
+    perm: Ints | None = None,
     conjugate: bool = False,
     batch_axis_non_change: bool = False,
     name: str | None = None,
@@ -87,7 +86,7 @@ def transpose(
     return ops.transpose(as_value(a), None if perm is None else list(perm))
 
 
-def squeeze(input: Blob, axis: Sequence[int] | int | None = None, name: str | None = None) -> Blob:
+def squeeze(input: Blob, axis: Ints | int | None = None, name: str | None = None) -> Blob:
     """Drop axes of size 1: the named ones, or all of them.
 
     Raises:
@@ -103,7 +102,7 @@ def expand_dims(input: Blob, axis: int, name: str | None = None) -> Blob:
     return ops.expand_dims(as_value(input), axis)
 
 
-def broadcast_like(x: Blob, like: Blob, broadcast_axes: Sequence[int] | None = None, name: str | None = None) -> Blob:
+def broadcast_like(x: Blob, like: Blob, broadcast_axes: Ints | None = None, name: str | None = None) -> Blob:
     """Repeat the blob to the shape of another."""
     return ops.broadcast_like(as_value(x), as_value(like), tuple(broadcast_axes or ()))
 
@@ -125,7 +124,7 @@ def broadcast_to_compatible_with(x: Blob, compatible: Sequence[Blob], name: str 
     return ops.broadcast_like(value, zero)
 
 
-def expand(x: Blob, expand_size: Sequence[int], name: str | None = None) -> Blob:
+def expand(x: Blob, expand_size: Ints, name: str | None = None) -> Blob:
     """Repeat axes of size 1, and new axes in front; -1 keeps an axis.
 
     Raises:
@@ -138,11 +137,6 @@ def expand(x: Blob, expand_size: Sequence[int], name: str | None = None) -> Blob
         raise ShapeError(f"flow.expand: {list(expand_size)} has fewer sizes than the blob of shape {sizes}")
     wanted = [sizes[k - lead] if k >= lead and size == -1 else int(size) for k, size in enumerate(expand_size)]
     return ops.broadcast_to(value, wanted)
-
-
-def dynamic_reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
-    """Return the blob in another shape, one size of which may be -1: that of blobs whose size varies."""
-    return reshape(x, shape)
 
 
 # ---- joining and taking apart ----------------------------------------------------------------------------------------
@@ -167,7 +161,7 @@ def stack(inputs: Sequence[Blob] | Blob, axis: int = 0, name: str | None = None)
     return ops.stack([as_value(item) for item in given], axis)
 
 
-def split(x: Blob, num_or_sections: int | Sequence[int], axis: int = 0, name: str | None = None) -> Sequence[Blob]:
+def split(x: Blob, num_or_sections: int | Ints, axis: int = 0, name: str | None = None) -> Sequence[Blob]:
     """Cut a blob along an axis into equal parts, or parts of the given sizes."""
     parts: Sequence[Blob] = ops.split(as_value(x), num_or_sections, axis)
     return parts
@@ -202,7 +196,7 @@ def slice_v2(
     return call("slice", {"x": [value]}, start=start, stop=stop, step=step)
 
 
-def reverse(input: Blob, axis: int | Sequence[int], name: str | None = None) -> Blob:
+def reverse(input: Blob, axis: int | Ints, name: str | None = None) -> Blob:
     """Reverse along axes."""
     return ops.flip(as_value(input), axis)
 
@@ -235,7 +229,7 @@ def gather_nd(params: Blob, indices: Blob, name: str | None = None) -> Blob:
     return call("gather_nd", {"params": [params], "indices": [indices]})
 
 
-def scatter_nd(indices: Blob, updates: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
+def scatter_nd(indices: Blob, updates: Blob, shape: Ints, name: str | None = None) -> Blob:
     """Put updates where index tuples say, into zeros; repeated ones add up."""
     return call("scatter_nd", {"indices": [indices], "updates": [updates]}, shape=tuple(shape))
 
@@ -283,7 +277,7 @@ def one_hot(
     return ops.transpose(hot, order)
 
 
-def pad(x: Blob, paddings: Sequence[Sequence[int]], constant_value: float = 0, name: str | None = None) -> Blob:
+def pad(x: Blob, paddings: Sequence[Ints], constant_value: float = 0, name: str | None = None) -> Blob:
     """Put ``paddings[i] = (before, after)`` elements around axis i."""
     value = as_value(x)
     before, after = [int(item[0]) for item in paddings], [int(item[1]) for item in paddings]
@@ -306,14 +300,9 @@ def cast(x: Blob, dtype: Any, name: str | None = None) -> Blob:
     return value if dtype_of(value).name == kind else ops.cast(value, kind)
 
 
-def constant(value: float, dtype: Any = None, shape: Sequence[int] | None = None, name: str | None = None) -> Blob:
+def constant(value: float, dtype: Any = None, shape: Ints | None = None, name: str | None = None) -> Blob:
     """Return a blob filled with a number."""
     return ops.constant(value, tuple(shape or ()), canonical_dtype(dtype or float32))
-
-
-def constant_scalar(value: float, dtype: Any = None, name: str | None = None) -> Blob:
-    """Return a blob of shape (1,) with a number."""
-    return constant(value, dtype, (1,))
 
 
 def constant_like(like: Blob, value: float, dtype: Any = None, name: str | None = None) -> Blob:
@@ -331,12 +320,12 @@ def ones_like(like: Blob, dtype: Any = None, name: str | None = None) -> Blob:
     return constant_like(like, 1, dtype)
 
 
-def zeros(shape: Sequence[int], dtype: Any = None, name: str | None = None) -> Blob:
+def zeros(shape: Ints, dtype: Any = None, name: str | None = None) -> Blob:
     """Return zeros."""
     return constant(0.0, dtype, shape)
 
 
-def ones(shape: Sequence[int], dtype: Any = None, name: str | None = None) -> Blob:
+def ones(shape: Ints, dtype: Any = None, name: str | None = None) -> Blob:
     """Return ones."""
     return constant(1.0, dtype, shape)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import MissingNameError, UsageError
 from opkit.foreign import FormatError, read_array, read_entries, read_file
@@ -16,7 +17,7 @@ __all__ = ["load_mnist"]
 #: The largest file that is read, and what its arrays may come to, in bytes; MNIST has 55 million.
 _LARGEST = 1 << 30
 _FIELDS = ("x_train", "y_train", "x_test", "y_test")
-Split = tuple[np.ndarray, np.ndarray]
+Split = tuple[ndarray, ndarray]
 
 
 def load_mnist(
@@ -72,7 +73,7 @@ def _find(name: str, out_dir: str) -> Path:
     )
 
 
-def _batches(path: Path, images: np.ndarray, labels: np.ndarray, size: int, data_format: str) -> Split:
+def _batches(path: Path, images: ndarray, labels: ndarray, size: int, data_format: str) -> Split:
     if images.ndim != 3 or len(images) != len(labels):
         raise UsageError(
             f"{path}: expected images (n, height, width) with n labels, got {images.shape} and {labels.shape}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from opkit.ir import canonical_dtype, is_integer
 from opkit.oneflow.scalar_types import float32
+from opkit.ops.core.types import Ints
 from opkit.ops.kernels import initializer as init
 from opkit.ops.kernels.initializer import Initializer
 
@@ -96,7 +96,7 @@ xavier_normal_initializer = glorot_normal_initializer
 
 
 def kaiming_initializer(
-    shape: Sequence[int],
+    shape: Ints,
     distribution: str = "random_normal",
     mode: str = "fan_in",
     nonlinearity: str | None = "leaky_relu",

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy import ndarray
 
 from opkit import eager, ops, static
 from opkit.errors import UsageError
@@ -167,7 +168,7 @@ class Job:
             self.owner.elsewhere.fetch()
         return self._packed(compiled(arrays))
 
-    def _open(self, arrays: list[np.ndarray]) -> None:
+    def _open(self, arrays: list[ndarray]) -> None:
         """Let the job be traced anew where sizes vary that were taken as they are declared."""
         with self.owner.lock:
             for leaf, axes, array in zip(self.signature.leaves, self._open_axes, arrays):
@@ -239,7 +240,7 @@ class Job:
         return self._tracer.variable(stored.name, stored.desc, is_trainable=stored.is_trainable)
 
     # ---- op by op ----------------------------------------------------------------------------------------------------
-    def _run_eagerly(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    def _run_eagerly(self, arrays: list[ndarray]) -> list[ndarray]:
         self._begin()
         with self.owner.building(self), speaking(ONEFLOW):
             result = self._call([eager.wrap(array) for array in arrays])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
@@ -17,6 +17,7 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value, call
 from opkit.oneflow.variable import get_variable
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import dtype_of, shape_of
 from opkit.ops.kernels.initializer import Initializer
 from opkit.shim.missing import guard
@@ -84,11 +85,11 @@ def dense(
 def conv2d(
     inputs: Blob,
     filters: int,
-    kernel_size: int | Sequence[int] = 1,
-    strides: int | Sequence[int] = 1,
+    kernel_size: int | Ints = 1,
+    strides: int | Ints = 1,
     padding: Any = "VALID",
     data_format: str = "NCHW",
-    dilation_rate: int | Sequence[int] | None = None,
+    dilation_rate: int | Ints | None = None,
     groups: int = 1,
     activation: Activation = None,
     use_bias: bool = True,
@@ -240,7 +241,7 @@ def prelu(
     inputs: Blob,
     alpha_initializer: Initializer | None = None,
     alpha_regularizer: Regularizer | None = None,
-    shared_axes: Sequence[int] | None = None,
+    shared_axes: Ints | None = None,
     trainable: bool = True,
     name: str = "PRelu",
     model_distribute: Any = None,
@@ -269,7 +270,7 @@ def prelu(
 
 def upsample_2d(
     x: Blob,
-    size: int | Sequence[int] = (2, 2),
+    size: int | Ints = (2, 2),
     align_corners: bool = False,
     data_format: str = "NCHW",
     interpolation: str = "nearest",
@@ -310,7 +311,7 @@ def upsample_2d(
 
 def _variable(
     name: str,
-    shape: Sequence[int],
+    shape: Ints,
     dtype: str,
     initializer: Initializer | None,
     regularizer: Regularizer | None,
@@ -333,7 +334,7 @@ def _named(
     layer: str,
     given: str | None,
     part: str,
-    shape: Sequence[int],
+    shape: Ints,
     dtype: str,
     initializer: Initializer | None,
     regularizer: Regularizer | None,

@@ -5,7 +5,6 @@ Names and argument order only; the ops are in ``opkit.ops``. A full reduction gi
 
 from __future__ import annotations
 
-import math as _math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from opkit.oneflow.places import (
 )
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import shape_of
 from opkit.shim.missing import guard
 
@@ -85,7 +85,6 @@ __all__ = [
     "reduce_std",
     "reduce_sum",
     "reduce_variance",
-    "reduced_shape_elem_cnt",
     "relu",
     "rint",
     "round",
@@ -116,7 +115,7 @@ __all__ = [
 ]
 
 Blob = Any
-Axis = int | Sequence[int] | None
+Axis = int | Ints | None
 
 
 def _value(item: Any) -> Any:
@@ -336,13 +335,6 @@ reduce_std = _reduction(lambda x, axis, keep: ops.sqrt(_variance(x, axis, keep))
 
 # On one device, and on several that agree on where a blob lies, the first stage of the reduction is all of it.
 two_stage_reduce_max, two_stage_reduce_min = reduce_max, reduce_min
-
-
-def reduced_shape_elem_cnt(input_blob: Blob, axis: Axis = None, dtype: Any = None, name: str | None = None) -> Blob:
-    """Return how many elements a reduction joins, a blob of shape (1,)."""
-    sizes = shape_of(as_value(input_blob))
-    axes = range(len(sizes)) if axis is None else [axis] if isinstance(axis, int) else axis
-    return ops.constant(_math.prod(sizes[item] for item in axes), (1,), dtype or "float32")
 
 
 def argmax(input: Blob, axis: int = -1, name: str | None = None) -> Blob:

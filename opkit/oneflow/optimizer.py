@@ -14,6 +14,7 @@ from opkit.oneflow.semantics import schedules
 from opkit.oneflow.semantics.schedules import Schedule, Warmup
 from opkit.oneflow.semantics.training import UpdateRecipe
 from opkit.oneflow.session import session
+from opkit.ops.core.types import Ints
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -24,9 +25,7 @@ __all__ = [
     "CosineScheduler",
     "ExponentialScheduler",
     "InverseTimeScheduler",
-    "LinearCosineScheduler",
     "LrScheduler",
-    "NaturalExpScheduler",
     "Optimizer",
     "PiecewiseConstantScheduler",
     "PiecewiseScalingScheduler",
@@ -81,7 +80,7 @@ class LrScheduler:
 class PiecewiseConstantScheduler(LrScheduler):
     """``values[i]`` up to and including step ``boundaries[i]``."""
 
-    def __init__(self, boundaries: Sequence[int], values: Sequence[float], warmup: Warmup | None = None) -> None:
+    def __init__(self, boundaries: Ints, values: Sequence[float], warmup: Warmup | None = None) -> None:
         super().__init__(schedules.piecewise_constant(list(boundaries), list(values), warmup))
 
 
@@ -91,7 +90,7 @@ class PiecewiseScalingScheduler(LrScheduler):
     def __init__(
         self,
         base_lr: float,
-        boundaries: Sequence[int],
+        boundaries: Ints,
         scale: float | Sequence[float],
         warmup: Warmup | None = None,
     ) -> None:
@@ -125,22 +124,6 @@ class CosineScheduler(LrScheduler):
         super().__init__(schedules.cosine(base_lr, _positive("steps", steps), alpha, warmup))
 
 
-class LinearCosineScheduler(LrScheduler):
-    """A line times a cosine."""
-
-    def __init__(
-        self,
-        base_lr: float,
-        steps: int,
-        num_periods: float = 0.5,
-        alpha: float = 0.0,
-        beta: float = 0.001,
-        warmup: Warmup | None = None,
-    ) -> None:
-        steps = _positive("steps", steps)
-        super().__init__(schedules.linear_cosine(base_lr, steps, num_periods, alpha, beta, warmup))
-
-
 class ExponentialScheduler(LrScheduler):
     """``base_lr * decay_rate ** (step/steps)``."""
 
@@ -157,15 +140,6 @@ class InverseTimeScheduler(LrScheduler):
         self, base_lr: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
     ) -> None:
         super().__init__(schedules.inverse_time(base_lr, _positive("steps", steps), decay_rate, staircase, warmup))
-
-
-class NaturalExpScheduler(LrScheduler):
-    """``base_lr * exp(-decay_rate * step/steps)``."""
-
-    def __init__(
-        self, base_lr: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
-    ) -> None:
-        super().__init__(schedules.natural_exp(base_lr, _positive("steps", steps), decay_rate, staircase, warmup))
 
 
 # ---- optimizers ------------------------------------------------------------------------------------------------------

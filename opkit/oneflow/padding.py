@@ -7,12 +7,13 @@ from typing import Any
 
 from opkit.errors import ShapeError, UsageError
 from opkit.oneflow.user_op import as_value, call
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import dtype_of, shape_of
 
 __all__ = ["constant_pad2d", "pad_grad", "reflection_pad2d", "replication_pad2d", "zero_pad2d"]
 
 Blob = Any
-Padding = int | Sequence[int]
+Padding = int | Ints
 
 
 def constant_pad2d(x: Blob, padding: Padding, constant_value: float = 0, name: str | None = None) -> Blob:
@@ -65,7 +66,7 @@ def _pad2d(op: str, x: Blob, padding: Padding, number: float) -> Blob:
     )
 
 
-def pad_grad(x: Blob, paddings: Sequence[Sequence[int]], constant_value: float = 0, name: str | None = None) -> Blob:
+def pad_grad(x: Blob, paddings: Sequence[Ints], constant_value: float = 0, name: str | None = None) -> Blob:
     """Take away ``paddings[i] = (before, after)`` elements of axis i: the gradient of ``flow.pad``."""
     return call(
         "pad_grad",

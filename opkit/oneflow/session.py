@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError, UnsupportedError, UsageError
 from opkit.ir import TensorDesc, to_numpy
@@ -66,14 +67,14 @@ class StoredArray:
     session: Session | None = None
 
     @property
-    def array(self) -> np.ndarray:
+    def array(self) -> ndarray:
         """The data itself, brought here where it is elsewhere."""
         if self.session is not None and self.session.elsewhere is not None:
             self.session.elsewhere.fetch()
         return self._held
 
     @property
-    def _held(self) -> np.ndarray:
+    def _held(self) -> ndarray:
         held = self.holder.array
         assert held is not None, "a stored array is initialised when it is made"
         return held
@@ -176,7 +177,7 @@ class Session:
             made = self.arrays[name] = StoredArray(name, holder, session=self)
             return made
 
-    def check_fits(self, name: str, array: np.ndarray) -> None:
+    def check_fits(self, name: str, array: ndarray) -> None:
         """Refuse contents that a variable cannot take.
 
         Raises:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, canonical_dtype
 from opkit.oneflow.scalar_types import float32
+from opkit.ops.core.types import Ints
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -49,7 +49,7 @@ class Numpy:
     """A job with this annotation returns a ``numpy.ndarray``."""
 
     @staticmethod
-    def Placeholder(shape: Sequence[int], dtype: Any = float32) -> type[NumpyDef]:
+    def Placeholder(shape: Ints, dtype: Any = float32) -> type[NumpyDef]:
         """Declare an argument: an array of this shape and dtype.
 
         Args:
@@ -66,17 +66,17 @@ class ListNumpy:
     """A job with this annotation returns a list of arrays, one per device (here one)."""
 
     @staticmethod
-    def Placeholder(shape: Sequence[int], dtype: Any = float32) -> type[ListOfNumpyDef]:
+    def Placeholder(shape: Ints, dtype: Any = float32) -> type[ListOfNumpyDef]:
         """Declare an argument: a list with one array of this rank, no size larger than declared."""
         return type("ListNumpy.Placeholder", (ListOfNumpyDef,), _checked(shape, dtype))
 
 
-def FixedTensorDef(shape: Sequence[int], dtype: Any = float32, name: str | None = None) -> type[NumpyDef]:
+def FixedTensorDef(shape: Ints, dtype: Any = float32, name: str | None = None) -> type[NumpyDef]:
     """Declare an argument as older scripts do, as its default: ``def job(x=flow.FixedTensorDef((2, 3)))``."""
     return Numpy.Placeholder(tuple(shape), dtype)
 
 
-def MirroredTensorDef(shape: Sequence[int], dtype: Any = float32, name: str | None = None) -> type[ListOfNumpyDef]:
+def MirroredTensorDef(shape: Ints, dtype: Any = float32, name: str | None = None) -> type[ListOfNumpyDef]:
     """Declare an argument as older scripts do: a list with one array per device."""
     return ListNumpy.Placeholder(tuple(shape), dtype)
 
@@ -89,7 +89,7 @@ class Bundle(typing.Generic[_T]):
     """One value or any nesting of lists, tuples and dicts of values."""
 
 
-def _checked(shape: Sequence[int], dtype: Any) -> dict[str, Any]:
+def _checked(shape: Ints, dtype: Any) -> dict[str, Any]:
     if not isinstance(shape, tuple):
         raise UsageError(f"a Placeholder's shape is a tuple of ints, got {type(shape).__name__} {shape!r}")
     for size in shape:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager import wrap
 from opkit.errors import MissingNameError, UsageError, unknown
@@ -176,7 +177,7 @@ def user_op_builder(op_name: str) -> UserOpConfBuilder:
 
 def as_value(blob: Any) -> Any:
     """Return a blob as the current mode's value; a numpy array or number becomes a Tensor."""
-    if isinstance(blob, (np.ndarray, np.generic, int, float)) and not isinstance(blob, bool):
+    if isinstance(blob, (ndarray, np.generic, int, float)) and not isinstance(blob, bool):
         return wrap(np.asarray(blob))
     return blob
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError, nearest, unknown
 from opkit.ir import TensorDesc, canonical_dtype
@@ -17,6 +18,7 @@ from opkit.oneflow.scope import name_prefix
 from opkit.oneflow.semantics.checkpoint import CheckpointError, StoredVariable, read_checkpoint, write_checkpoint
 from opkit.oneflow.semantics.devices import sbp_of
 from opkit.oneflow.session import Session, session
+from opkit.ops.core.types import Ints
 from opkit.ops.kernels.initializer import Initializer
 
 __all__ = [
@@ -33,7 +35,7 @@ __all__ = [
 
 def get_variable(
     name: str,
-    shape: Sequence[int] | None = None,
+    shape: Ints | None = None,
     dtype: Any = float32,
     initializer: Initializer | None = None,
     regularizer: Regularizer | None = None,
@@ -90,7 +92,7 @@ class CheckpointWarning(UserWarning):
 class SavedBlob:
     """A variable outside jobs: its name, shape, dtype and present data."""
 
-    def __init__(self, name: str, array: np.ndarray) -> None:
+    def __init__(self, name: str, array: ndarray) -> None:
         self.name = name
         self._array = array
 
@@ -104,9 +106,9 @@ class SavedBlob:
         """OneFlow's dtype."""
         return dtype_of(self._array.dtype)
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> ndarray:
         """Return a copy of the data."""
-        copy: np.ndarray = self._array.copy()
+        copy: ndarray = self._array.copy()
         return copy
 
     def __repr__(self) -> str:
@@ -133,7 +135,7 @@ def load_variables(value_dict: Mapping[str, Any], ignore_mismatch: bool = True) 
     """
     owner = session()
     owner.trace_all()
-    ready: dict[str, np.ndarray] = {}
+    ready: dict[str, ndarray] = {}
     for name, value in value_dict.items():
         if name in owner.arrays:
             ready[name] = np.asarray(value.numpy() if hasattr(value, "numpy") else value)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opkit.ops.arrange.indexing import getitem, setitem
     from opkit.ops.arrange.joining import concat, split, stack, unstack
     from opkit.ops.arrange.matrix import diag, tril, triu
-    from opkit.ops.arrange.partial_order import middle_places, selected
+    from opkit.ops.arrange.partial_order import selected
     from opkit.ops.arrange.scattering import (
         add_along_axis,
         gather_nd,
@@ -96,10 +96,8 @@ if TYPE_CHECKING:
     from opkit.ops.basis.unbroadcast import add_n, multiply
     from opkit.ops.forms import SPECIAL_FORMS
     from opkit.ops.linear.contraction import einsum, tensordot
-    from opkit.ops.linear.factorisation import cholesky, eigenvalues, eigh, matrix_rank, qr, svd
+    from opkit.ops.linear.factorisation import cholesky, eigenvalues, eigh, qr, svd
     from opkit.ops.linear.inversion import determinant, inverse, log_determinant, pseudo_inverse, solve
-    from opkit.ops.linear.least_squares import least_squares
-    from opkit.ops.linear.lu import lu
     from opkit.ops.linear.products import batch_matmul, dot, matmul
     from opkit.ops.network.adaptive import adaptive_max_pool
     from opkit.ops.network.batch_normalization import batch_norm
@@ -116,8 +114,6 @@ if TYPE_CHECKING:
     from opkit.ops.network.pool import (
         adaptive_pool,
         avg_pool,
-        global_avg_pool,
-        global_max_pool,
         max_pool,
         max_pool_places,
     )
@@ -207,7 +203,7 @@ if TYPE_CHECKING:
     )
     from opkit.ops.pointwise.error_inverse import erfinv
     from opkit.ops.pointwise.power import atan2, pow, xdivy, xlogy
-    from opkit.ops.reduce.counting import bincount, gcd, histogram, lcm, mode_places, nextafter
+    from opkit.ops.reduce.counting import bincount, histogram, mode_places
     from opkit.ops.reduce.extremes import (
         amax,
         amin,
@@ -223,7 +219,7 @@ if TYPE_CHECKING:
         var,
     )
     from opkit.ops.reduce.log_space import log_softmax, logsumexp, softmax
-    from opkit.ops.reduce.running import cummax, cummin, logcumsumexp
+    from opkit.ops.reduce.running import logcumsumexp
     from opkit.ops.reduce.scan import cumprod, cumsum
     from opkit.ops.update.named import ADAM_UPDATE, ASSIGN, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE, blocks_of
 
@@ -296,8 +292,6 @@ __all__ = [
     "cosh",
     "count_of",
     "ctc_loss",
-    "cummax",
-    "cummin",
     "cumprod",
     "cumsum",
     "desc_of",
@@ -330,13 +324,10 @@ __all__ = [
     "full_like",
     "gather",
     "gather_nd",
-    "gcd",
     "gelu",
     "generator",
     "generator_state",
     "getitem",
-    "global_avg_pool",
-    "global_max_pool",
     "greater",
     "greater_equal",
     "hardshrink",
@@ -356,9 +347,7 @@ __all__ = [
     "isnan",
     "l2_normalize",
     "layer_norm",
-    "lcm",
     "leaky_relu",
-    "least_squares",
     "left_shift",
     "less",
     "less_equal",
@@ -379,15 +368,12 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logsumexp",
-    "lu",
     "masked_select",
     "matmul",
-    "matrix_rank",
     "max_pool",
     "max_pool_places",
     "max_unpool",
     "maximum",
-    "middle_places",
     "minimum",
     "mish",
     "mode_places",
@@ -397,7 +383,6 @@ __all__ = [
     "multiply_along_axis",
     "ndim_of",
     "neg",
-    "nextafter",
     "norm",
     "normal",
     "not_equal",
@@ -512,7 +497,7 @@ _FAMILIES = {
     "arrange.indexing": "getitem setitem",
     "arrange.joining": "concat split stack unstack",
     "arrange.matrix": "diag tril triu",
-    "arrange.partial_order": "middle_places selected",
+    "arrange.partial_order": "selected",
     "arrange.scattering": (
         "add_along_axis gather_nd multiply_along_axis put_along_axis scatter scatter_nd_add take_along_axis"
     ),
@@ -534,10 +519,8 @@ _FAMILIES = {
     "basis.unbroadcast": "add_n multiply",
     "forms": "SPECIAL_FORMS",
     "linear.contraction": "einsum tensordot",
-    "linear.factorisation": "cholesky eigenvalues eigh matrix_rank qr svd",
+    "linear.factorisation": "cholesky eigenvalues eigh qr svd",
     "linear.inversion": "determinant inverse log_determinant pseudo_inverse solve",
-    "linear.least_squares": "least_squares",
-    "linear.lu": "lu",
     "linear.products": "batch_matmul dot matmul",
     "network.adaptive": "adaptive_max_pool",
     "network.batch_normalization": "batch_norm",
@@ -547,7 +530,7 @@ _FAMILIES = {
     "network.layer_normalization": "instance_norm layer_norm",
     "network.layers": "bias_add dropout l2_normalize",
     "network.loss": "binary_cross_entropy sigmoid_cross_entropy smooth_l1_loss",
-    "network.pool": "adaptive_pool avg_pool global_avg_pool global_max_pool max_pool max_pool_places",
+    "network.pool": "adaptive_pool avg_pool max_pool max_pool_places",
     "network.resize": "resize",
     "network.unpool": "max_unpool",
     "pointwise.activation": (
@@ -566,10 +549,10 @@ _FAMILIES = {
     ),
     "pointwise.error_inverse": "erfinv",
     "pointwise.power": "atan2 pow xdivy xlogy",
-    "reduce.counting": "bincount gcd histogram lcm mode_places nextafter",
+    "reduce.counting": "bincount histogram mode_places",
     "reduce.extremes": "amax amin argmax argmin norm reduce_all reduce_any reduce_max reduce_min reduce_prod std var",
     "reduce.log_space": "log_softmax logsumexp softmax",
-    "reduce.running": "cummax cummin logcumsumexp",
+    "reduce.running": "logcumsumexp",
     "reduce.scan": "cumprod cumsum",
     "update.named": "ADAM_UPDATE ASSIGN MOMENTUM_UPDATE RMSPROP_UPDATE SGD_UPDATE blocks_of",
 }

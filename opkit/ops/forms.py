@@ -8,10 +8,11 @@ Source: OneFlow v0.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.selection import add_rows
@@ -25,6 +26,7 @@ from opkit.ops.core.inference import check_same_dtype, like, same_shape, shape_e
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.registry import BUILTIN
+from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, ndim_of
 from opkit.ops.network.layers import DROPOUT_GRAD, bias_add
 from opkit.ops.pointwise.activation import GELU, gelu_second
@@ -60,7 +62,7 @@ def _parallel_cast_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(PARALLEL_CAST, (dout,), attrs) if attrs["sbp_parallel"] else dout
 
 
-PARALLEL_CAST: OpDef = define(
+PARALLEL_CAST = define(
     "parallel_cast",
     "in",
     "out",
@@ -69,7 +71,7 @@ PARALLEL_CAST: OpDef = define(
     attrs="sbp_parallel:string grad_sbp_parallel:string",
     grad=first_only(_parallel_cast_rule),
 )
-TUPLE_IDENTITY: OpDef = define(
+TUPLE_IDENTITY = define(
     "tuple_identity",
     "*in",
     "*out",
@@ -80,7 +82,7 @@ TUPLE_IDENTITY: OpDef = define(
 
 
 # ---- gradient ops that have a name of their own ----------------------------------------------------------------------
-def _broadcast_div_grad(y: np.ndarray, z: np.ndarray, dz: np.ndarray) -> Any:
+def _broadcast_div_grad(y: ndarray, z: ndarray, dz: ndarray) -> Any:
     """Return the gradient of z = x / y by y."""
     wide = -dz * z / y
     lead = wide.ndim - y.ndim
@@ -88,7 +90,7 @@ def _broadcast_div_grad(y: np.ndarray, z: np.ndarray, dz: np.ndarray) -> Any:
     return np.add.reduce(wide, axes, keepdims=True).reshape(y.shape)
 
 
-def _broadcast_div_grad_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _broadcast_div_grad_rule(applied: Any, douts: Values) -> Values:
     # dy = -sum(dz * z / y)
     y, z, dz = applied.inputs
     per = neg(div(douts[0], y))
@@ -108,11 +110,11 @@ define(
 
 
 def _define_extreme_backward(name: str, compare: Callable[..., Any], is_first: Callable[[Any, Any], Value]) -> None:
-    def kernel(dz: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def kernel(dz: ndarray, x: ndarray, y: ndarray) -> tuple[ndarray, ndarray]:
         first = compare(x, y)
         return dz * first, dz * ~first
 
-    def rule(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+    def rule(applied: Any, douts: Values) -> Values:
         dz, x, y = applied.inputs
         first = is_first(x, y)
         by_dx = None if douts[0] is None else mul(douts[0], cast_like(first, dz))
@@ -120,7 +122,7 @@ def _define_extreme_backward(name: str, compare: Callable[..., Any], is_first: C
         both = by_dx if by_dy is None else by_dy if by_dx is None else add(by_dx, by_dy)
         return both, None, None
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         return list(same_shape(name)(descs, attrs)) * 2
 
     define(name, "dz x y", "?dx ?dy", quiet(kernel), infer=infer, grad=rule, reads="dz x y")
@@ -131,31 +133,31 @@ _define_extreme_backward("elementwise_minimum_backward", np.less, less)
 
 
 # ---- sums of squares, counts, regularisers ---------------------------------------------------------------------------
-def _square_sum(*arrays: np.ndarray) -> np.ndarray:
+def _square_sum(*arrays: ndarray) -> ndarray:
     return np.array([sum(np.vdot(x, x) for x in arrays)], arrays[0].dtype)
 
 
 def _one_element(op: str, dtype: str = "") -> Any:
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_same_dtype(op, descs)
         return [TensorDesc((1,), dtype or descs[0].dtype)]
 
     return infer
 
 
-def _square_sum_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _square_sum_rule(applied: Any, douts: Values) -> Values:
     return [mul(scalar_mul(x, 2.0), douts[0]) for x in applied.inputs]
 
 
-def _count_not_finite(*arrays: np.ndarray) -> np.ndarray:
+def _count_not_finite(*arrays: ndarray) -> ndarray:
     return np.array([sum(int(np.count_nonzero(~np.isfinite(x))) for x in arrays)], np.int64)
 
 
-def _regularized(model: np.ndarray, diff: np.ndarray, l1: float, l2: float) -> Any:
+def _regularized(model: ndarray, diff: ndarray, l1: float, l2: float) -> Any:
     return diff + l1 * np.sign(model) + l2 * model
 
 
-def _regularized_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _regularized_rule(applied: Any, douts: Values) -> Values:
     return scalar_mul(douts[0], float(applied.attrs["l2"])), douts[0]
 
 
@@ -177,8 +179,8 @@ define(
 
 # ---- layer_norm's parameters -----------------------------------------------------------------------------------------
 def _param_grad(
-    dy: np.ndarray, normalized: np.ndarray | None, gamma: np.ndarray | None, begin_params_axis: int
-) -> tuple[np.ndarray, ...]:
+    dy: ndarray, normalized: ndarray | None, gamma: ndarray | None, begin_params_axis: int
+) -> tuple[ndarray, ...]:
     lead = tuple(range(begin_params_axis % dy.ndim))
     outputs = [dy * gamma if gamma is not None else dy.copy(), np.add.reduce(dy, lead)]
     if normalized is not None:
@@ -186,7 +188,7 @@ def _param_grad(
     return tuple(outputs)
 
 
-def _infer_param_grad(descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_param_grad(descs: Sequence[TensorDesc | None], attrs: Attrs) -> Descs:
     dy, normalized = descs[0], descs[1]
     if dy is None:
         raise shape_error("layer_norm_param_grad", descs, "dy is missing")
@@ -194,7 +196,7 @@ def _infer_param_grad(descs: Sequence[TensorDesc | None], attrs: Mapping[str, An
     return [dy, tail] if normalized is None else [dy, tail, tail]
 
 
-def _param_grad_rule(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+def _param_grad_rule(applied: Any, douts: Values) -> Values:
     dy, normalized, gamma = applied.inputs
     by_h, by_beta, by_gamma = (*douts, None)[:3]
     parts, by_normalized, to_gamma = [], None, None
@@ -225,7 +227,7 @@ define(
 
 
 # ---- fused bias and activation ---------------------------------------------------------------------------------------
-def _with_bias(a: np.ndarray, b: np.ndarray, axis: int) -> Any:
+def _with_bias(a: ndarray, b: ndarray, axis: int) -> Any:
     return a + b.reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])
 
 
@@ -242,14 +244,14 @@ def _gelu_slope(biased: Value, dy: Value) -> Value:
 _GELU_GRAD: Any = BUILTIN.get("gelu_grad")
 
 
-def _bias_gelu_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _bias_gelu_rule(applied: Any, douts: Values) -> Values:
     a, b = applied.inputs
     axis = applied.attrs["axis"]
     dx = _gelu_slope(bias_add(a, b, axis), douts[0])
     return dx, _over_bias(dx, axis)
 
 
-def _bias_gelu_slope_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _bias_gelu_slope_rule(applied: Any, douts: Values) -> Values:
     a, b, dy = applied.inputs
     axis = applied.attrs["axis"]
     biased = bias_add(a, b, axis)
@@ -279,14 +281,12 @@ define(
 )
 
 
-def _bias_mask(
-    a: np.ndarray, b: np.ndarray, mask: np.ndarray, addend: np.ndarray | None, axis: int, scale: float
-) -> Any:
+def _bias_mask(a: ndarray, b: ndarray, mask: ndarray, addend: ndarray | None, axis: int, scale: float) -> Any:
     out = _with_bias(a, b, axis) * mask * a.dtype.type(scale)
     return out if addend is None else out + addend
 
 
-def _bias_mask_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _bias_mask_rule(applied: Any, douts: Values) -> Values:
     mask, addend = applied.inputs[2:]
     dx = local.mode.apply(DROPOUT_GRAD, (douts[0], mask), {"scale": applied.attrs["scale"]})
     return dx, _over_bias(dx, applied.attrs["axis"]), None, None if addend is None else douts[0]
@@ -312,7 +312,7 @@ _TRIL_ATTRS = (
 _TRIL_DEFAULTS = {"floating_scale_value": 1.0, "integer_scale_value": 1}
 
 
-def _scale_tril(x: np.ndarray, diagonal: int, **attrs: Any) -> Any:
+def _scale_tril(x: ndarray, diagonal: int, **attrs: Any) -> Any:
     fill = attrs["floating_fill_value"] if attrs["is_floating_fill_value"] else attrs["integer_fill_value"]
     scale = attrs["floating_scale_value"] if attrs["is_floating_scale_value"] else attrs["integer_scale_value"]
     keep = np.tri(x.shape[-2], x.shape[-1], k=diagonal, dtype=bool)
@@ -324,7 +324,7 @@ def _scale_tril_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(SCALE_TRIL, (dout,), attrs)
 
 
-SCALE_TRIL: OpDef = define(
+SCALE_TRIL = define(
     "fused_scale_tril",
     "in",
     "out",
@@ -340,11 +340,11 @@ SCALE_TRIL: OpDef = define(
 def _define_pad2d(name: str, mode: str) -> None:
     attrs = "padding:vector<int64> floating_value:double integral_value:int64"
 
-    def sides(padding: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
+    def sides(padding: Ints) -> tuple[tuple[int, int, int], ...]:
         left, right, top, bottom = padding
         return ((2, top, bottom), (3, left, right))
 
-    def kernel(x: np.ndarray, padding: Sequence[int], floating_value: float, integral_value: int) -> np.ndarray:
+    def kernel(x: ndarray, padding: Ints, floating_value: float, integral_value: int) -> ndarray:
         if mode == "constant":
             widths = [(0, 0), (0, 0), *((first, last) for _, first, last in sides(padding))]
             value = floating_value if x.dtype.kind == "f" else integral_value
@@ -353,7 +353,7 @@ def _define_pad2d(name: str, mode: str) -> None:
             x = np.take(x, padded_index(x.shape[axis], first, last, mode), axis)
         return x
 
-    def slope(dy: np.ndarray, padding: Sequence[int], **_: Any) -> np.ndarray:
+    def slope(dy: ndarray, padding: Ints, **_: Any) -> ndarray:
         for axis, first, last in sides(padding):
             rows = np.moveaxis(dy, axis, 0)
             if mode == "constant":
@@ -365,7 +365,7 @@ def _define_pad2d(name: str, mode: str) -> None:
         return dy
 
     def infer(op: str, direction: int) -> Any:
-        def shaped(descs: Sequence[TensorDesc], given: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        def shaped(descs: Descs, given: Attrs) -> Descs:
             shape = list(descs[0].shape)
             if len(shape) != 4 or len(given["padding"]) != 4:
                 raise shape_error(op, descs, f"it takes 4 axes and 4 paddings, got {tuple(given['padding'])}")
@@ -375,7 +375,7 @@ def _define_pad2d(name: str, mode: str) -> None:
 
         return shaped
 
-    def blank(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def blank(given: Attrs) -> Attrs:
         return {**given, "floating_value": 0.0, "integral_value": 0}
 
     def back(applied: Any, dout: Value) -> Value:
@@ -395,18 +395,18 @@ _define_pad2d("replication_pad2d", "replicate")
 
 
 # ---- expand: broadcasting with strides -------------------------------------------------------------------------------
-def _expand(x: np.ndarray, in_shape: Sequence[int], out_shape: Sequence[int], stride: Sequence[int]) -> np.ndarray:
+def _expand(x: ndarray, in_shape: Ints, out_shape: Ints, stride: Ints) -> ndarray:
     return np.array(np.broadcast_to(x, tuple(out_shape)))
 
 
-def _expand_back(dy: np.ndarray, out_shape: Sequence[int], stride: Sequence[int]) -> Any:
+def _expand_back(dy: ndarray, out_shape: Ints, stride: Ints) -> Any:
     shape = tuple(out_shape)
     lead = dy.ndim - len(shape)
     axes = (*range(lead), *(i + lead for i, size in enumerate(shape) if size == 1 and dy.shape[i + lead] != 1))
     return np.add.reduce(dy, axes, keepdims=True).reshape(shape)
 
 
-def _to_declared(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _to_declared(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(tuple(attrs["out_shape"]), descs[0].dtype)]
 
 
@@ -439,7 +439,7 @@ define(
 
 
 # ---- Adam's bias correction ------------------------------------------------------------------------------------------
-def _corrected_rate(rate: np.ndarray, step: np.ndarray, beta1: float, beta2: float) -> Any:
+def _corrected_rate(rate: ndarray, step: ndarray, beta1: float, beta2: float) -> Any:
     t = step.reshape(-1)[0] + 1
     return (rate * np.sqrt(1 - beta2**t) / (1 - beta1**t)).astype(rate.dtype)
 

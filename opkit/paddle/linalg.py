@@ -2,7 +2,6 @@
 
 from opkit.paddle.tensor.decomposition import (
     cholesky,
-    cholesky_solve,
     cond,
     det,
     eig,
@@ -10,9 +9,6 @@ from opkit.paddle.tensor.decomposition import (
     eigvals,
     eigvalsh,
     inv,
-    lstsq,
-    lu,
-    matrix_rank,
     pinv,
     qr,
     slogdet,
@@ -21,17 +17,13 @@ from opkit.paddle.tensor.decomposition import (
     triangular_solve,
 )
 from opkit.paddle.tensor.linalg import bmm, dist, dot, matmul, mm, mv, norm, outer
-from opkit.paddle.tensor.products import matrix_power, multi_dot
-from opkit.paddle.tensor.stat import corrcoef, cov
+from opkit.paddle.tensor.products import matrix_power
 from opkit.shim.missing import guard
 
 __all__ = [
     "bmm",
     "cholesky",
-    "cholesky_solve",
     "cond",
-    "corrcoef",
-    "cov",
     "det",
     "dist",
     "dot",
@@ -40,13 +32,9 @@ __all__ = [
     "eigvals",
     "eigvalsh",
     "inv",
-    "lstsq",
-    "lu",
     "matmul",
     "matrix_power",
-    "matrix_rank",
     "mm",
-    "multi_dot",
     "mv",
     "norm",
     "outer",

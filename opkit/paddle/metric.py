@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Ints
 from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard
 
 __all__ = ["Accuracy", "Auc", "Metric", "Precision", "Recall", "accuracy"]
 
 
-def _array(item: Any) -> np.ndarray:
+def _array(item: Any) -> ndarray:
     return np.asarray(item.numpy() if hasattr(item, "numpy") else item)
 
 
@@ -51,7 +52,7 @@ class Accuracy(Metric):
         name: shown name, "acc" where left out.
     """
 
-    def __init__(self, topk: Sequence[int] = (1,), name: str | None = None, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, topk: Ints = (1,), name: str | None = None, *args: Any, **kwargs: Any) -> None:
         self.topk, self.maxk = topk, max(topk)
         base = name or "acc"
         self._name = [base] if self.maxk == 1 else [f"{base}_top{k}" for k in topk]
@@ -111,7 +112,7 @@ class _Binary(Metric):
         self.fn += int((~chosen & is_true).sum())
 
     @staticmethod
-    def _round(chances: np.ndarray) -> Any:
+    def _round(chances: ndarray) -> Any:
         raise NotImplementedError
 
     def name(self) -> str:
@@ -126,7 +127,7 @@ class Precision(_Binary):
         super().__init__(name)
 
     @staticmethod
-    def _round(chances: np.ndarray) -> Any:
+    def _round(chances: ndarray) -> Any:
         return np.floor(chances + 0.5)
 
     def accumulate(self) -> float:
@@ -142,7 +143,7 @@ class Recall(_Binary):
         super().__init__(name)
 
     @staticmethod
-    def _round(chances: np.ndarray) -> Any:
+    def _round(chances: ndarray) -> Any:
         return np.rint(chances)
 
     def accumulate(self) -> float:

@@ -18,22 +18,9 @@ FORMULAS = {
         s.cosine(BASE, STEPS, alpha=0.2),
         lambda t: BASE * (0.8 * 0.5 * (1 + math.cos(math.pi * min(t, STEPS) / STEPS)) + 0.2),
     ),
-    "linear_cosine": (
-        s.linear_cosine(BASE, STEPS, num_periods=0.5, alpha=0.1, beta=0.01),
-        lambda t: (
-            BASE
-            * (
-                (0.1 + (STEPS - min(t, STEPS)) / STEPS)
-                * 0.5
-                * (1 + math.cos(math.pi * 2 * 0.5 * min(t, STEPS) / STEPS))
-                + 0.01
-            )
-        ),
-    ),
     "exponential": (s.exponential(BASE, STEPS, 0.5), lambda t: BASE * 0.5 ** (t / STEPS)),
     "exponential_staircase": (s.exponential(BASE, STEPS, 0.5, True), lambda t: BASE * 0.5 ** (t // STEPS)),
     "inverse_time": (s.inverse_time(BASE, STEPS, 0.5), lambda t: BASE / (1 + 0.5 * t / STEPS)),
-    "natural_exp": (s.natural_exp(BASE, STEPS, 0.5, True), lambda t: BASE * math.exp(-0.5 * (t // STEPS))),
     "polynomial": (
         s.polynomial(BASE, STEPS, 1e-4, 2.0),
         lambda t: (BASE - 1e-4) * (1 - min(t, STEPS) / STEPS) ** 2 + 1e-4,

@@ -31,7 +31,7 @@ def test_a_family_shares_its_fields_and_a_member_changes_a_default() -> None:
 def test_every_declared_layer_has_a_signature_of_named_parameters() -> None:
     """``help()`` and editors show the arguments, not ``*args``."""
     kinds = [kind for kind in vars(nn).values() if isinstance(kind, type) and issubclass(kind, DeclaredLayer)]
-    assert len(kinds) > 80
+    assert len(kinds) > 70
     for kind in kinds:
         parameters = inspect.signature(kind).parameters.values()
         assert all(item.kind is item.POSITIONAL_OR_KEYWORD for item in parameters), kind
@@ -92,8 +92,8 @@ def test_a_copy_has_the_fields_and_its_own_parameters() -> None:
 
 def test_a_missing_argument_names_the_class() -> None:
     """The error is Python's own."""
-    with pytest.raises(TypeError, match=r"Maxout\.__init__\(\) missing 1 required positional argument: 'groups'"):
-        nn.Maxout()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"PixelShuffle\.__init__\(\) missing 1 required positional argument: 'upscale_factor'"):
+        nn.PixelShuffle()  # type: ignore[call-arg]
 
 
 def test_a_layer_that_is_not_declared_again_keeps_its_bases_signature() -> None:
@@ -124,7 +124,7 @@ def test_the_fields_stand_in_the_order_of_the_functions_arguments() -> None:
     """A layer passes its fields by position."""
     kinds = [kind for kind in vars(nn).values() if isinstance(kind, type) and issubclass(kind, DeclaredLayer)]
     pairs = [(kind, _function_of(kind)) for kind in kinds if kind._settings and _function_of(kind) is not None]
-    assert len(pairs) > 45
+    assert len(pairs) > 30
     for kind, function in pairs:
         taken = list(inspect.signature(function).parameters)
         first = taken.index(kind._settings[0])

@@ -98,16 +98,14 @@ def test_scattering_fills_the_tensor(fill: Callable[[Any, Any], Any]) -> None:
 
 
 def test_objects_are_copied() -> None:
-    """Gathered and scattered objects are equal and not the same."""
+    """Gathered objects are equal and not the same."""
     given = {"a": [1]}
     found: list[Any] = []
     dist.all_gather_object(found, given)
     assert found == [given]
     assert found[0] is not given
-    dist.scatter_object_list(found, [3])
-    assert found == [3]
     dist.broadcast_object_list(found, src=0)
-    assert found == [3]
+    assert found == [given]
 
 
 def test_another_rank_does_not_exist() -> None:
@@ -281,9 +279,6 @@ def test_recompute_has_the_values_and_gradients_of_the_call() -> None:
     net = paddle.nn.Linear(2, 2)
     recompute(net, x, preserve_rng_state=False, use_reentrant=True).sum().backward()
     assert np.allclose(x.grad.numpy(), net.weight.numpy().sum(1))
-    steps = paddle.nn.Sequential(net, paddle.nn.ReLU())
-    both = fleet.recompute.recompute_sequential({"segments": 1}, steps, x)
-    assert np.array_equal(both.numpy(), steps(x).numpy())
 
 
 def test_tensor_parallel_layers_are_whole() -> None:

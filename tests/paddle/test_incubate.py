@@ -28,21 +28,6 @@ def test_fused_linear_is_linear(with_bias: bool) -> None:
     assert np.allclose(fused.fused_linear(x, weight.t(), bias, transpose_weight=True).numpy(), expected)
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu", "none"])
-def test_fused_activation(activation: str) -> None:
-    """The activation follows the bias; gelu is that of tanh."""
-    x, weight, bias = _drawn(2, 3), _drawn(3, 4), _drawn(4)
-    plain = functional.linear(x, weight, bias)
-    expected = {"relu": functional.relu, "gelu": lambda y: functional.gelu(y, True), "none": lambda y: y}[activation]
-    got = fused.fused_linear_activation(x, weight, bias, activation=activation)
-    assert np.allclose(got.numpy(), expected(plain).numpy())
-
-
-def test_dropout_before_a_sum() -> None:
-    """In evaluation it is the sum."""
-    x, y = _drawn(2, 3), _drawn(2, 3)
-    assert np.allclose(fused.fused_dropout_add(x, y, training=False).numpy(), (x + y).numpy())
-
 
 def test_the_fused_gradient_adds_up() -> None:
     """Gradients of weight and bias are those of backward, added to the ones that are given."""

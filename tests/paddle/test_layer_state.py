@@ -43,10 +43,9 @@ def test_loading_does_not_ask_an_overridden_state_dict() -> None:
     assert second.a.weight.numpy() == first.a.weight.numpy()
 
 
-def test_passing_buffers_are_in_the_static_state_only() -> None:
-    """Buffers that are not persistable are left out of state_dict, and in to_static_state_dict."""
+def test_passing_buffers_are_left_out() -> None:
+    """Buffers that are not persistable are not in the state."""
     assert list(Part().state_dict()) == ["kept", "a.weight", "a.bias"]
-    assert list(Part().to_static_state_dict()) == ["kept", "passing", "a.weight", "a.bias"]
 
 
 def test_a_hook_changes_or_replaces_the_state() -> None:

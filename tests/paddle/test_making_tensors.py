@@ -10,7 +10,6 @@ import pytest
 
 import opkit.paddle as paddle
 from opkit.errors import UnsupportedError
-from opkit.paddle import pir_utils
 from opkit.paddle.tensor import array_length, array_read, array_write, create_array
 
 
@@ -87,9 +86,3 @@ def test_zero_copy_is_warned_of() -> None:
     """to_variable copies."""
     with pytest.warns(UserWarning, match="zero_copy"):
         paddle.base.dygraph.to_variable(np.ones(2), zero_copy=True)
-
-
-def test_tests_for_both_forms_of_a_graph_run_once() -> None:
-    """test_with_pir_api leaves a function as it is."""
-    with pir_utils.IrGuard():
-        assert pir_utils.test_with_pir_api(len)([1, 2]) == 2

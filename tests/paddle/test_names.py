@@ -65,8 +65,6 @@ S = _rng().normal(size=(3, 3)) + 3 * np.eye(3)
 ROWS: dict[str, tuple[Callable[..., Any], Callable[..., Any], list[np.ndarray]]] = {
     "fmax": (paddle.fmax, np.fmax, [X, Y]),
     "fmin": (paddle.fmin, np.fmin, [X, Y]),
-    "hypot": (paddle.hypot, np.hypot, [X, Y]),
-    "logaddexp": (paddle.logaddexp, np.logaddexp, [X, Y]),
     "heaviside": (paddle.heaviside, np.heaviside, [X, Y]),
     "deg2rad": (paddle.deg2rad, np.deg2rad, [X]),
     "rad2deg": (paddle.rad2deg, np.rad2deg, [X]),
@@ -78,9 +76,7 @@ ROWS: dict[str, tuple[Callable[..., Any], Callable[..., Any], list[np.ndarray]]]
     "einsum": (lambda x, y: paddle.einsum("ij,kj->ki", x, y), lambda x, y: np.einsum("ij,kj->ki", x, y), [X, Y]),
     "diff": (lambda x: paddle.diff(x, n=2), lambda x: np.diff(x, n=2), [X]),
     "diagonal": (lambda x: paddle.diagonal(x, 1), lambda x: np.diagonal(x, 1), [X]),
-    "rot90": (lambda x: paddle.rot90(x, 3), lambda x: np.rot90(x, 3), [X]),
     "quantile": (lambda x: paddle.quantile(x, 0.3, 1), lambda x: np.quantile(x, 0.3, 1), [X]),
-    "nansum": (paddle.nansum, np.nansum, [np.where(X > 1, np.nan, X)]),
     "nanmean": (paddle.nanmean, np.nanmean, [np.where(X > 1, np.nan, X)]),
     "nan_to_num": (paddle.nan_to_num, np.nan_to_num, [np.where(X > 1, np.nan, X)]),
     "trapezoid": (paddle.trapezoid, np.trapezoid, [X]),
@@ -89,15 +85,9 @@ ROWS: dict[str, tuple[Callable[..., Any], Callable[..., Any], list[np.ndarray]]]
     "solve": (paddle.linalg.solve, np.linalg.solve, [S, X]),
     "pinv": (paddle.linalg.pinv, np.linalg.pinv, [X]),
     "matrix_power": (lambda x: paddle.linalg.matrix_power(x, -3), lambda x: np.linalg.matrix_power(x, -3), [S]),
-    "cov": (paddle.linalg.cov, np.cov, [X]),
-    "corrcoef": (paddle.linalg.corrcoef, np.corrcoef, [X]),
-    "vander": (lambda x: paddle.vander(x[0]), lambda x: np.vander(x[0]), [X]),
     "logcumsumexp": (lambda x: paddle.logcumsumexp(x, 1), lambda x: np.logaddexp.accumulate(x, 1), [X]),
-    "cummax": (lambda x: paddle.cummax(x, 1)[0], lambda x: np.maximum.accumulate(x, 1), [X]),
-    "ldexp": (lambda x: paddle.ldexp(x, paddle.full([4], 3.0, "float64")), lambda x: x * 8, [X]),
     "unfold": (lambda x: x.unfold(1, 2, 1), lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, 1), [X]),
     "svd": (lambda x: paddle.linalg.svd(x)[1], lambda x: np.linalg.svd(x)[1], [X]),
-    "renorm": (lambda x: paddle.renorm(x, 2.0, 0, 1e9), lambda x: x, [X]),
 }
 
 
@@ -161,10 +151,7 @@ def test_random_fills_follow_their_distributions() -> None:
     x = paddle.zeros([20000])
     assert abs(float(x.uniform_(0.0, 4.0).mean()) - 2) < 0.05
     assert abs(float(x.normal_(3.0, 2.0).mean()) - 3) < 0.05
-    assert abs(float(x.exponential_(2.0).mean()) - 0.5) < 0.02
     assert abs(float(paddle.poisson(paddle.full([20000], 4.0)).mean()) - 4) < 0.05
-    assert abs(float(x.cauchy_(1.0, 2.0).median()) - 1) < 0.1
-    assert float(x.geometric_(0.5).min()) >= 0
 
 
 def test_a_state_of_the_generator_comes_back() -> None:
@@ -224,7 +211,6 @@ def test_an_optimizer_does_the_same_in_a_program(kind: str) -> None:
         (lambda: paddle.nn.TransformerEncoderLayer(4, 2, 8, 0.0), (2, 3, 4)),
         (lambda: paddle.nn.PixelShuffle(2), (1, 4, 2, 2)),
         (lambda: paddle.nn.Unfold(2), (1, 2, 3, 3)),
-        (lambda: paddle.nn.LocalResponseNorm(3), (1, 4, 2, 2)),
     ],
 )
 def test_a_layer_computes_the_same_in_a_program(make: Callable[[], Any], shape: tuple[int, ...]) -> None:

@@ -66,9 +66,7 @@ def test_readers_of_readers() -> None:
         "cache": (reader.cache(_numbers(3)), [0, 1, 2]),
         "map": (reader.map_readers(lambda a, b: a + b, _numbers(3), _numbers(3)), [0, 2, 4]),
         "chain": (reader.chain(_numbers(2), _numbers(1)), [0, 1, 0]),
-        "compose": (reader.compose(_numbers(2), lambda: iter([(5, 6), (7, 8)])), [(0, 5, 6), (1, 7, 8)]),
         "buffered": (reader.buffered(_numbers(2), 10), [0, 1]),
-        "firstn": (reader.firstn(_numbers(9), 2), [0, 1]),
         "xmap": (reader.xmap_readers(lambda x: x * x, _numbers(4), 2, 3), [0, 1, 4, 9]),
         "processes": (reader.multiprocess_reader([_numbers(3), _numbers(1)]), [0, 0, 1, 2]),
     }
@@ -86,11 +84,8 @@ def test_shuffling_keeps_the_samples_of_a_buffer() -> None:
     assert found != list(range(10))
 
 
-def test_readers_that_end_apart() -> None:
-    """An error, or the end of the shortest where alignment is not checked."""
-    with pytest.raises(reader.ComposeNotAligned):
-        list(reader.compose(_numbers(1), _numbers(2))())
-    assert list(reader.compose(_numbers(1), _numbers(2), check_alignment=False)()) == [(0, 0)]
+def test_a_reader_of_no_readers_is_refused() -> None:
+    """There is nothing to read."""
     with pytest.raises(UsageError, match="got none"):
         reader.multiprocess_reader([])
     with pytest.raises(ValueError, match="None"):
@@ -221,7 +216,7 @@ def test_spectral_norm_treats_u_and_v_as_constants() -> None:
 
 # ---- branches --------------------------------------------------------------------------------------------------------
 def test_one_branch_runs() -> None:
-    """cond, case and switch_case call the chosen function alone, and gradients flow."""
+    """A condition and a list of cases call the chosen function alone, and gradients flow."""
     x = paddle.to_tensor([2.0], stop_gradient=False)
     static_nn.cond(x.sum() > 1, lambda: x * 3, lambda: 1 / 0).backward()
     assert x.grad.tolist() == [3.0]
@@ -229,11 +224,6 @@ def test_one_branch_runs() -> None:
     pairs = [(paddle.to_tensor(False), lambda: 1 / 0), (paddle.to_tensor(True), lambda: 2)]
     assert static_nn.case(pairs, default=lambda: 3) == 2
     assert static_nn.case(pairs[:1], default=lambda: 3) == 3
-    functions = {1: lambda: "one", 5: lambda: "five"}
-    assert static_nn.switch_case(paddle.to_tensor([1]), functions) == "one"
-    assert static_nn.switch_case(2, functions) == "five"
-    assert static_nn.switch_case(2, functions, default=lambda: "none") == "none"
-    assert static_nn.switch_case(1, [lambda: "zero", lambda: "one"]) == "one"
 
 
 def test_a_loop_runs_while_its_condition_holds() -> None:
@@ -259,8 +249,6 @@ def test_branches_check_their_arguments() -> None:
         static_nn.while_loop(lambda: True, list, [])
     with pytest.raises(ValueError, match="returns 2 values"):
         static_nn.while_loop(lambda x: paddle.to_tensor(True), lambda x: [x, x], [1])
-    with pytest.raises(ValueError, match="twice"):
-        static_nn.switch_case(0, [(0, len), (0, len)])
 
 
 def test_a_branch_in_a_graph_takes_variables_only() -> None:

@@ -21,6 +21,7 @@ from opkit.oneflow.initializers import random_normal_initializer, random_uniform
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.semantics.checkpoint import read_checkpoint, write_checkpoint
 from opkit.oneflow.user_op import as_value
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import normal_axis, shape_of
 
 __all__ = [
@@ -144,25 +145,25 @@ def cast(x: Any, dtype: Any) -> Any:
 
 # ---- reductions ------------------------------------------------------------------------------------------------------
 @lifted
-def sum(input: Any, dim: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+def sum(input: Any, dim: int | Ints | None = None, keepdims: bool = False) -> Any:
     """Return the sum over axes, over all of them (of shape (1,)) where left out."""
     return flow_math.reduce_sum(input, dim, keepdims)
 
 
 @lifted
-def mean(input_tensor: Any, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Any:
+def mean(input_tensor: Any, dim: int | Ints | None = None, keepdim: bool = False) -> Any:
     """Return the mean over axes, over all of them (of shape (1,)) where left out."""
     return flow_math.reduce_mean(input_tensor, dim, keepdim)
 
 
 @lifted
-def var(input: Any, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Any:
+def var(input: Any, dim: int | Ints | None = None, keepdim: bool = False) -> Any:
     """Return the variance over axes: the mean of the squared gaps to the mean."""
     return flow_math.reduce_variance(input, dim, keepdim)
 
 
 @lifted
-def std(tensor: Any, dim: int | Sequence[int], unbiased: bool = True, keepdim: bool = False) -> Any:
+def std(tensor: Any, dim: int | Ints, unbiased: bool = True, keepdim: bool = False) -> Any:
     """Return the standard deviation over axes, divided by the number of elements; ``unbiased`` has to be left out."""
     if not unbiased:
         raise UsageError("flow.std: unbiased=False is not supported, as in OneFlow v0.4")
@@ -200,13 +201,13 @@ slice_update = lifted(places.slice_update)
 
 
 @lifted
-def reshape(x: Any, shape: Sequence[int]) -> Any:
+def reshape(x: Any, shape: Ints) -> Any:
     """Return the tensor in another shape; one size may be -1."""
     return array.reshape(x, shape)
 
 
 @lifted
-def squeeze(input: Any, dim: int | Sequence[int] | None = None) -> Any:
+def squeeze(input: Any, dim: int | Ints | None = None) -> Any:
     """Drop axes of size 1: the named ones, or all of them."""
     return array.squeeze(input, [dim] if isinstance(dim, int) else dim)
 
@@ -234,7 +235,7 @@ def expand(x: Tensor, *sizes: int) -> Tensor:
 
 
 @lifted
-def repeat(x: Any, sizes: Sequence[int]) -> Any:
+def repeat(x: Any, sizes: Ints) -> Any:
     """Put copies side by side: ``sizes[i]`` along axis i, new axes in front."""
     from opkit.ops import tile
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError, unknown
 from opkit.ir import canonical_dtype
@@ -19,6 +20,7 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.semantics.slices import slice_attrs
 from opkit.oneflow.session import StoredArray, session
 from opkit.oneflow.user_op import as_value, call
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import shape_of
 
 __all__ = [
@@ -76,7 +78,7 @@ def logical_slice_assign(
     call("logical_slice_assign", {"ref": [x], "value": [value]}, start=start, stop=stop, step=step)
 
 
-def get_interface_blob_value(op_name: str) -> np.ndarray:
+def get_interface_blob_value(op_name: str) -> ndarray:
     """Return a variable's data, by name.
 
     Raises:
@@ -85,7 +87,7 @@ def get_interface_blob_value(op_name: str) -> np.ndarray:
     return np.array(_variable(op_name).array)
 
 
-def set_interface_blob_value(op_name: str, ndarray: np.ndarray) -> None:
+def set_interface_blob_value(op_name: str, ndarray: ndarray) -> None:
     """Give a variable new contents, by name.
 
     Raises:
@@ -105,7 +107,7 @@ def _variable(name: str) -> StoredArray:
     return owner.arrays[name]
 
 
-def _forwards(asked_by: str, triples: Any, shape: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+def _forwards(asked_by: str, triples: Any, shape: Ints) -> tuple[list[int], list[int], list[int]]:
     start, stop, step = slice_attrs(asked_by, triples, shape)
     if min(step) < 1:
         raise UsageError(f"{asked_by}: steps are above 0, got {step}")

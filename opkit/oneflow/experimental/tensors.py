@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit import eager
 from opkit.errors import UnsupportedError, UsageError
@@ -123,7 +124,7 @@ class Tensor:
             array = np.zeros(sizes, kind)
             if data_initializer is not None:
                 array = np.asarray(data_initializer(np.random.default_rng(0), sizes, kind))
-        elif isinstance(first, (np.ndarray, np.generic, list, tuple, float)):
+        elif isinstance(first, (ndarray, np.generic, list, tuple, float)):
             array = np.array(first, dtype=kind)
         else:
             raise TypeError(f"flow.Tensor takes sizes, or one array, list, tuple or Tensor, got {args!r}")
@@ -270,7 +271,7 @@ class Tensor:
         eager.run_backward([self._value], [seed], retain_graph=retain_graph)
 
     # ---- its data ----------------------------------------------------------------------------------------------------
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> ndarray:
         """Return a copy of the data."""
         return self._value.numpy()
 
@@ -310,7 +311,7 @@ class Tensor:
         data = self._value._data
         return self.copy_(initializer(generator(), data.shape, data.dtype))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> ndarray:
         return np.array(self._value._data, dtype=dtype, copy=copy)
 
     def __len__(self) -> int:
@@ -351,11 +352,11 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
     Raises:
         TypeError: it is something else.
     """
-    if not isinstance(data, (np.ndarray, np.generic, list, tuple, int, float)):
+    if not isinstance(data, (ndarray, np.generic, list, tuple, int, float)):
         raise TypeError(f"flow.tensor takes a number, list, tuple or array, got {type(data).__name__}")
     array = np.asarray(data)
     if dtype is None:
-        is_python = not isinstance(data, (np.ndarray, np.generic))
+        is_python = not isinstance(data, (ndarray, np.generic))
         dtype = "float32" if is_python and array.dtype.kind == "f" else array.dtype.name
     return Tensor(array, dtype=dtype, device=device, requires_grad=requires_grad)
 

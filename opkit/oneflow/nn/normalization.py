@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import ShapeError
@@ -12,6 +11,7 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value
 from opkit.oneflow.util import unique_str
 from opkit.oneflow.variable import get_variable
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import dtype_of, shape_of
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 Blob = Any
 
 
-def moments(x: Blob, axes: Sequence[int], keepdims: bool = False, name: str | None = None) -> tuple[Blob, Blob]:
+def moments(x: Blob, axes: Ints, keepdims: bool = False, name: str | None = None) -> tuple[Blob, Blob]:
     """Return mean and variance over axes."""
     return flow_math.reduce_mean(x, axes, keepdims), flow_math.reduce_variance(x, axes, keepdims)
 

@@ -12,6 +12,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.oneflow import array
 from opkit.oneflow.padding import pad_grad
 from opkit.oneflow.user_op import as_value, call
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import shape_of
 
 __all__ = [
@@ -30,7 +31,7 @@ __all__ = [
 
 Blob = Any
 Padding = str | Sequence[Any]
-Sizes = int | Sequence[int]
+Sizes = int | Ints
 
 #: How the layouts of 1, 2 and 3 axes are called, with the channels first and last.
 _FORMATS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
@@ -147,7 +148,7 @@ def _conv(
 def conv2d_transpose(
     value: Blob | None = None,
     filter: Blob | None = None,
-    output_shape: Sequence[int] | None = None,
+    output_shape: Ints | None = None,
     strides: Sizes | None = None,
     padding: str = "VALID",
     data_format: str = "NCHW",
@@ -206,11 +207,11 @@ def conv2d_transpose(
 def _transposed(
     op: str,
     padding: str,
-    sizes: Sequence[int],
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    target: Sequence[int],
+    sizes: Ints,
+    kernel: Ints,
+    strides: Ints,
+    dilations: Ints,
+    target: Ints,
     offset: int,
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """Return (before, after) per axis of the window, and what the result has beyond."""
@@ -312,10 +313,10 @@ def _sizes(value: Sizes, count: int, name: str) -> list[int]:
 def _paddings(
     op: str,
     padding: Padding,
-    sizes: Sequence[int],
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
+    sizes: Ints,
+    kernel: Ints,
+    strides: Ints,
+    dilations: Ints,
     offset: int,
 ) -> list[list[int]]:
     """Return (before, after) per axis of the window."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.atomic import open_up, sync_folder, write_synced
 from opkit.errors import OpkitError
@@ -75,7 +76,7 @@ class StoredVariable:
     dtype: str
     data: bytes | CheckpointError
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> ndarray:
         """Return the data as a new array.
 
         Raises:
@@ -88,7 +89,7 @@ class StoredVariable:
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
-def write_checkpoint(path: str | os.PathLike[str], variables: Mapping[str, np.ndarray]) -> None:
+def write_checkpoint(path: str | os.PathLike[str], variables: Mapping[str, ndarray]) -> None:
     """Save variables; either all of them are there afterwards, or what was there before.
 
     Args:
@@ -119,7 +120,7 @@ def write_checkpoint(path: str | os.PathLike[str], variables: Mapping[str, np.nd
         raise CheckpointError(f"cannot save a checkpoint to {target}: {problem.strerror}") from problem
 
 
-def _write_all(folder: Path, variables: Mapping[str, np.ndarray]) -> None:
+def _write_all(folder: Path, variables: Mapping[str, ndarray]) -> None:
     sums = {}
     for name, value in variables.items():
         if not name or name in (".", "..") or set(name) & {"/", "\\", "\0"}:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Ints
 
 __all__ = [
     "Schedule",
@@ -20,9 +21,7 @@ __all__ = [
     "cosine",
     "exponential",
     "inverse_time",
-    "linear_cosine",
     "linear_warmup",
-    "natural_exp",
     "piecewise_constant",
     "piecewise_scaling",
     "polynomial",
@@ -70,7 +69,7 @@ def linear_warmup(steps: int, start_multiplier: float) -> Warmup:
     return Warmup(steps, lambda step: start_multiplier + (1.0 - start_multiplier) * step / steps)
 
 
-def piecewise_constant(boundaries: Sequence[int], values: Sequence[float], warmup: Warmup | None = None) -> Schedule:
+def piecewise_constant(boundaries: Ints, values: Sequence[float], warmup: Warmup | None = None) -> Schedule:
     """``values[i]`` up to and including step ``boundaries[i]``, the last value after the last boundary.
 
     Raises:
@@ -84,7 +83,7 @@ def piecewise_constant(boundaries: Sequence[int], values: Sequence[float], warmu
 
 
 def piecewise_scaling(
-    base: float, boundaries: Sequence[int], scale: float | Sequence[float], warmup: Warmup | None = None
+    base: float, boundaries: Ints, scale: float | Sequence[float], warmup: Warmup | None = None
 ) -> Schedule:
     """``base`` times the scale of the interval that the step lies in; the first interval's scale is 1.
 
@@ -130,25 +129,6 @@ def cosine(base: float, steps: int, alpha: float = 0.0, warmup: Warmup | None = 
     return Schedule(base, decay, warmup)
 
 
-def linear_cosine(
-    base: float,
-    steps: int,
-    num_periods: float = 0.5,
-    alpha: float = 0.0,
-    beta: float = 0.001,
-    warmup: Warmup | None = None,
-) -> Schedule:
-    """A line times a cosine (Bello et al. 2017)."""
-
-    def decay(step: int) -> float:
-        now = min(step, steps)
-        line = alpha + (steps - now) / steps
-        wave = 0.5 * (1.0 + math.cos(math.pi * 2.0 * num_periods * now / steps))
-        return base * (line * wave + beta)
-
-    return Schedule(base, decay, warmup)
-
-
 def exponential(
     base: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
 ) -> Schedule:
@@ -163,14 +143,7 @@ def inverse_time(
     return Schedule(base, lambda step: base / (1.0 + decay_rate * _progress(step, steps, staircase)), warmup)
 
 
-def natural_exp(
-    base: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
-) -> Schedule:
-    """``base * exp(-decay_rate * p)`` with ``p = step/steps``, floored with ``staircase``."""
-    return Schedule(base, lambda step: base * math.exp(-decay_rate * _progress(step, steps, staircase)), warmup)
-
-
-def _interval(boundaries: Sequence[int], step: int) -> int:
+def _interval(boundaries: Ints, step: int) -> int:
     for index, boundary in enumerate(boundaries):
         if step <= boundary:
             return index

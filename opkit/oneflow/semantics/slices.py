@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opkit.errors import ShapeError, UsageError
+from opkit.ops.core.types import Ints
 
 __all__ = ["slice_attrs"]
 
@@ -13,7 +14,7 @@ _END, _BEGINNING = 2**63 - 1, -(2**63)
 
 
 def slice_attrs(
-    asked_by: str, triples: Sequence[Sequence[int | None]], shape: Sequence[int]
+    asked_by: str, triples: Sequence[Sequence[int | None]], shape: Ints
 ) -> tuple[list[int], list[int], list[int]]:
     """Return start, stop and step of every axis.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit import ops
 from opkit.errors import UsageError
@@ -100,7 +101,7 @@ def step_name(job: str) -> str:
 
 
 # ---- the step and the rate -------------------------------------------------------------------------------------------
-def _learning_rate(step: np.ndarray, *, schedule: Schedule, correction: tuple[float, float] | None) -> np.ndarray:
+def _learning_rate(step: ndarray, *, schedule: Schedule, correction: tuple[float, float] | None) -> ndarray:
     now = int(step.reshape(-1)[0])
     rate = schedule.rate(now)
     if correction is not None:
@@ -109,7 +110,7 @@ def _learning_rate(step: np.ndarray, *, schedule: Schedule, correction: tuple[fl
     return np.array([rate], np.float32)
 
 
-def _count_step(step: np.ndarray) -> tuple[()]:
+def _count_step(step: ndarray) -> tuple[()]:
     step += 1
     return ()
 
@@ -130,7 +131,7 @@ class LossWarning(UserWarning):
     """A loss became NaN or infinite; reported once per job, with the step."""
 
 
-def _check_loss(loss: np.ndarray, step: np.ndarray, *, job: str, told: list[str]) -> tuple[()]:
+def _check_loss(loss: ndarray, step: ndarray, *, job: str, told: list[str]) -> tuple[()]:
     if not told and not np.isfinite(loss).all():
         kind = "NaN" if np.isnan(loss).any() else "infinite"
         told.append(job)

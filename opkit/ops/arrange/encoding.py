@@ -5,19 +5,16 @@ Source: OneFlow v0.4 (name and arguments).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
-from opkit.ir import TensorDesc
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import shape_error
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs
 
 
-def _encode(table: np.ndarray, size: np.ndarray, x: np.ndarray, hash_precomputed: bool) -> np.ndarray:
+def _encode(table: ndarray, size: ndarray, x: ndarray, hash_precomputed: bool) -> ndarray:
     """Return the ordinals, from 1; the table holds the values seen at even places, their ordinals at odd ones."""
     count, room = int(size[0]), table.size // 2
     values, first, places = np.unique(x, return_index=True, return_inverse=True)
@@ -41,7 +38,7 @@ def _encode(table: np.ndarray, size: np.ndarray, x: np.ndarray, hash_precomputed
     return ordinals[places.reshape(-1)].reshape(x.shape)
 
 
-def _infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer(descs: Descs, attrs: Attrs) -> Descs:
     table, size, x = descs
     if table.ndim != 1 or size.shape != (1,) or len({desc.dtype for desc in descs}) > 1:
         told = "the table is a vector, the size has one element, and all have one dtype"
@@ -49,7 +46,7 @@ def _infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[Te
     return [x]
 
 
-CATEGORICAL_ORDINAL_ENCODE: OpDef = define(
+CATEGORICAL_ORDINAL_ENCODE = define(
     "CategoricalOrdinalEncode",
     "table size in",
     "out",

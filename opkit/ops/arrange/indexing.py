@@ -6,11 +6,11 @@ index tensor along an axis (gather and similar ops) have a module of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from operator import index as as_int
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError, UnsupportedError, UsageError
 from opkit.ir import TensorDesc
@@ -19,6 +19,7 @@ from opkit.ops.basis.creation import as_value, cast_like, constant
 from opkit.ops.core.define import define
 from opkit.ops.core.meeting import dialect_of
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, dtype_of, is_value, shape_of
 
 _MAX_TENSORS = 4
@@ -41,24 +42,24 @@ class _Place:
         return f"index_{self.position}"
 
 
-def _filled(template: tuple[Any, ...], tensors: Sequence[Any]) -> tuple[Any, ...]:
+def _filled(template: tuple[Any, ...], tensors: Values) -> tuple[Any, ...]:
     return tuple([tensors[item.position] if type(item) is _Place else item for item in template])
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
-def _read(x: np.ndarray, index: tuple[Any, ...]) -> Any:
+def _read(x: ndarray, index: tuple[Any, ...]) -> Any:
     try:
         return x[index]
     except IndexError as error:
         raise IndexRangeError(f"indexing a tensor of shape {list(x.shape)}: {error}") from None
 
 
-def _view(x: np.ndarray, index: tuple[Any, ...]) -> Any:
+def _view(x: ndarray, index: tuple[Any, ...]) -> Any:
     # With "..." a single element is a view as well, and not a copied scalar.
     return _read(x, index if any(item is Ellipsis for item in index) else (*index, Ellipsis))
 
 
-def _read_advanced(x: np.ndarray, *tensors: Any, index: tuple[Any, ...]) -> Any:
+def _read_advanced(x: ndarray, *tensors: Any, index: tuple[Any, ...]) -> Any:
     return _read(x, _filled(index, tensors))
 
 
@@ -67,7 +68,7 @@ _LARGE = (2**20, 2**20 + 7)
 _SMALL = (0, 1, 2, 3, 5)
 
 
-def _infer_read(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_read(descs: Descs, attrs: Attrs) -> Descs:
     x = descs[0]
     tensors = []
     for desc in descs[1:]:
@@ -84,7 +85,7 @@ def _infer_read(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequen
     return [TensorDesc(tuple(a if len({a, *others}) == 1 else -1 for a, *others in zip(*shapes)), x.dtype)]
 
 
-def _shape_tried(shape: Sequence[int], index: tuple[Any, ...], unknown: int) -> tuple[int, ...] | None:
+def _shape_tried(shape: Ints, index: tuple[Any, ...], unknown: int) -> tuple[int, ...] | None:
     """Return the result's shape if the unknown sizes are these; None where the index does not fit them."""
     try:
         return _shape_read(shape, index, unknown)
@@ -92,7 +93,7 @@ def _shape_tried(shape: Sequence[int], index: tuple[Any, ...], unknown: int) -> 
         return None
 
 
-def _shape_read(shape: Sequence[int], index: tuple[Any, ...], unknown: int) -> tuple[int, ...]:
+def _shape_read(shape: Ints, index: tuple[Any, ...], unknown: int) -> tuple[int, ...]:
     """Return the result's shape, with -1 for an unknown size; no memory is allocated."""
     sizes = [unknown if size == -1 else size for size in shape]
     dummy = np.broadcast_to(np.zeros((), np.bool_), sizes)
@@ -100,7 +101,7 @@ def _shape_read(shape: Sequence[int], index: tuple[Any, ...], unknown: int) -> t
     return tuple(np.shape(result))
 
 
-def _read_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _read_grad(applied: Any, douts: Values) -> Values:
     tensors = applied.inputs[1:]
     attrs = {"index": applied.attrs["index"]}
     inputs = (douts[0], applied.inputs[0], *tensors, *[None] * (_MAX_TENSORS - len(tensors)))
@@ -108,28 +109,28 @@ def _read_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
 
 
 # ---- its gradient: scattered into zeros ------------------------------------------------------------------------------
-def _scatter(dy: np.ndarray, like: Any, *tensors: Any, index: tuple[Any, ...]) -> np.ndarray:
+def _scatter(dy: ndarray, like: Any, *tensors: Any, index: tuple[Any, ...]) -> ndarray:
     out = np.zeros(like.shape, dy.dtype)
     where = _filled(index, tensors)
-    if any(isinstance(item, np.ndarray) and item.dtype != bool for item in where):
+    if any(isinstance(item, ndarray) and item.dtype != bool for item in where):
         np.add.at(out, where, dy)
     else:
         out[where] = dy
     return out
 
 
-def _infer_scatter(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_scatter(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(descs[1].shape, descs[0].dtype)]
 
 
-def _scatter_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _scatter_grad(applied: Any, douts: Values) -> Values:
     tensors = applied.inputs[2:]
     return (_get(douts[0], applied.attrs["index"], tensors), None, *[None] * len(tensors))
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
-def _write(x: np.ndarray, value: np.ndarray, *tensors: Any, index: tuple[Any, ...]) -> np.ndarray:
-    out: np.ndarray = x.copy()
+def _write(x: ndarray, value: ndarray, *tensors: Any, index: tuple[Any, ...]) -> ndarray:
+    out: ndarray = x.copy()
     where = _filled(index, tensors)
     try:
         out[where] = value
@@ -143,11 +144,11 @@ def _write(x: np.ndarray, value: np.ndarray, *tensors: Any, index: tuple[Any, ..
     return out
 
 
-def _infer_write(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_write(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(descs[0].shape, descs[0].dtype)]
 
 
-def _write_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _write_grad(applied: Any, douts: Values) -> Values:
     _, value, *tensors = applied.inputs
     template = applied.attrs["index"]
     dout = douts[0]
@@ -168,14 +169,14 @@ SETITEM = define("setitem", f"in value {_SLOTS}", "out", _write, infer=_infer_wr
 # fmt: on
 
 
-def _get(x: Value, template: tuple[Any, ...], tensors: Sequence[Any]) -> Value:
+def _get(x: Value, template: tuple[Any, ...], tensors: Values) -> Value:
     if not any(tensor is not None for tensor in tensors) and _is_basic(template):
         return local.mode.apply(GETITEM, (x,), {"index": template})
     inputs = (x, *tensors, *[None] * (_MAX_TENSORS - len(tensors)))
     return local.mode.apply(GETITEM_ADVANCED, inputs, {"index": template})
 
 
-def _set(x: Value, value: Value, template: tuple[Any, ...], tensors: Sequence[Any]) -> Value:
+def _set(x: Value, value: Value, template: tuple[Any, ...], tensors: Values) -> Value:
     inputs = (x, value, *tensors, *[None] * (_MAX_TENSORS - len(tensors)))
     return local.mode.apply(SETITEM, inputs, {"index": template})
 
@@ -205,7 +206,7 @@ def setitem(x: Value, index: Any, value: Any) -> Value:
         value: a value, array or number; it broadcasts, and is cast to x's dtype.
     """
     template, tensors = _normalise(index, shape_of(x))
-    if not is_value(value) and not isinstance(value, (bool, int, float, complex, np.ndarray, np.generic)):
+    if not is_value(value) and not isinstance(value, (bool, int, float, complex, ndarray, np.generic)):
         raise UsageError(
             f"assigning to an index takes a Tensor, an array or a number, got {type(value).__name__}",
             help=dialect_of(x).words.make_tensor,
@@ -222,10 +223,10 @@ def _assigned(value: Any, x: Value) -> Value:
 
 # ---- normalising -----------------------------------------------------------------------------------------------------
 def _is_basic(template: tuple[Any, ...]) -> bool:
-    return not any(isinstance(item, (np.ndarray, bool)) or type(item) is _Place for item in template)
+    return not any(isinstance(item, (ndarray, bool)) or type(item) is _Place for item in template)
 
 
-def _normalise(index: Any, shape: Sequence[int]) -> tuple[tuple[Any, ...], list[Any]]:
+def _normalise(index: Any, shape: Ints) -> tuple[tuple[Any, ...], list[Any]]:
     """Return the index as a tuple of plain items, its Tensors taken out."""
     kind = type(index)
     if kind is int or (kind is slice and _is_plain(index)):
@@ -254,9 +255,9 @@ def _item(item: Any, tensors: list[Any], place: int) -> Any:
             raise UsageError(f"an index tensor holds integers or booleans, item {place} is {item._data.dtype}")
         tensors.append(item)
         return _Place(len(tensors) - 1)
-    if isinstance(item, (list, tuple, range, np.ndarray, np.bool_)):
+    if isinstance(item, (list, tuple, range, ndarray, np.bool_)):
         array = np.asarray([as_int(i) if is_value(i) else i for i in item] if isinstance(item, (list, tuple)) else item)
-        if array.size == 0 and not isinstance(item, np.ndarray):
+        if array.size == 0 and not isinstance(item, ndarray):
             array = array.astype(np.int64)
         if array.dtype.kind in "biu":
             return array

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
@@ -14,16 +14,16 @@ from opkit.ops.basis.creation import zeros_like
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import check_same_dtype, is_same_size, shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 
 
 # ---- concat, split, stack --------------------------------------------------------------------------------------------
-def _concat(*arrays: np.ndarray, axis: int, max_dim_size: int = 0, out: np.ndarray | None = None) -> np.ndarray:
+def _concat(*arrays: ndarray, axis: int, max_dim_size: int = 0, out: ndarray | None = None) -> ndarray:
     return np.concatenate(arrays, axis=axis, out=out)
 
 
-def _infer_concat(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_concat(descs: Descs, attrs: Attrs) -> Descs:
     check_same_dtype("concat", descs)
     first = descs[0]
     axis = normal_axis(attrs["axis"], first.ndim, "concat")
@@ -37,26 +37,26 @@ def _infer_concat(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequ
     return [TensorDesc((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)]
 
 
-def _concat_grad(applied: Any, douts: Sequence[Value]) -> Any:
+def _concat_grad(applied: Any, douts: Values) -> Any:
     axis, pieces = applied.attrs["axis"], applied.inputs
     if len(pieces) == 1:
         return douts
     return local.mode.apply(SPLIT_LIKE, (douts[0], *pieces), {"axis": axis})
 
 
-def _split_like(x: np.ndarray, *likes: Any, axis: int) -> tuple[np.ndarray, ...]:
+def _split_like(x: ndarray, *likes: Any, axis: int) -> tuple[ndarray, ...]:
     ends = np.cumsum([piece.shape[axis] for piece in likes])
     if int(ends[-1]) != x.shape[axis]:
         raise ShapeError(f"op 'split_like': sizes {[p.shape[axis] for p in likes]} do not add up to {x.shape[axis]}")
     return tuple(np.split(x, ends[:-1], axis))
 
 
-def _infer_split_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_split_like(descs: Descs, attrs: Attrs) -> Descs:
     # A like may have the leading axes alone.
     return [TensorDesc((*desc.shape, *descs[0].shape[desc.ndim :]), descs[0].dtype) for desc in descs[1:]]
 
 
-def _split_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+def _split_grad(applied: Any, douts: Values) -> Values:
     pieces = [_zeros_for(dout, applied.outputs[i]) for i, dout in enumerate(douts)]
     return (concat(pieces, applied.attrs["axis"]), *([None] * (len(applied.inputs) - 1)))
 
@@ -65,7 +65,7 @@ def _zeros_for(dout: Value | None, output: Value) -> Value:
     return zeros_like(output) if dout is None else dout
 
 
-def _bounds(size: int, sections: Sequence[int]) -> list[int]:
+def _bounds(size: int, sections: Ints) -> list[int]:
     if set(sections) == {-1} and size % len(sections) == 0:
         return [size // len(sections)] * len(sections)
     known = sum(section for section in sections if section != -1)
@@ -75,17 +75,17 @@ def _bounds(size: int, sections: Sequence[int]) -> list[int]:
     return sizes
 
 
-def _split(x: np.ndarray, axis: int, sections: Sequence[int]) -> tuple[np.ndarray, ...]:
+def _split(x: ndarray, axis: int, sections: Ints) -> tuple[ndarray, ...]:
     return tuple(np.split(x, np.cumsum(_bounds(x.shape[axis], sections))[:-1], axis))
 
 
-def _infer_split(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_split(descs: Descs, attrs: Attrs) -> Descs:
     x, axis = descs[0], normal_axis(attrs["axis"], descs[0].ndim, "split")
     sizes = attrs["sections"] if x.shape[axis] == -1 else _bounds(x.shape[axis], attrs["sections"])
     return [TensorDesc((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype) for size in sizes]
 
 
-SPLIT_LIKE: OpDef = define(
+SPLIT_LIKE = define(
     "split_like",
     "in *=like",
     "*out",
@@ -95,7 +95,7 @@ SPLIT_LIKE: OpDef = define(
     grad=_split_grad,
     view=True,
 )
-SPLIT: OpDef = define(
+SPLIT = define(
     "split",
     "in",
     "*out",
@@ -105,7 +105,7 @@ SPLIT: OpDef = define(
     grad=_split_grad,
     view=True,
 )
-CONCAT: OpDef = define(
+CONCAT = define(
     "concat",
     "*in",
     "out",
@@ -117,7 +117,7 @@ CONCAT: OpDef = define(
 )
 
 
-def concat(values: Sequence[Value], axis: int = 0) -> Value:
+def concat(values: Values, axis: int = 0) -> Value:
     """Return the values joined along an axis; their shapes are the same except for that axis.
 
     Raises:
@@ -151,7 +151,7 @@ def split(x: Value, sections: Any, axis: int = 0) -> list[Value]:
     return list(local.mode.apply(SPLIT, (x,), {"axis": at, "sections": sizes}))
 
 
-def stack(values: Sequence[Value], axis: int = 0) -> Value:
+def stack(values: Values, axis: int = 0) -> Value:
     """Return values of one shape joined along a new axis."""
     if not values:
         raise ShapeError("op 'stack' got nothing to join")

@@ -5,16 +5,16 @@ Matrix products are in ``opkit.ops.linear.products``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import define, define_linear, first_only
 from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value
 
 # ---- tril, triu ------------------------------------------------------------------------------------------------------
@@ -23,17 +23,17 @@ _FILL = "diagonal:int64 floating_fill_value:double integer_fill_value:int64 is_f
 
 def _triangle(name: str, *, lower: bool) -> Any:
     def kernel(
-        x: np.ndarray,
+        x: ndarray,
         diagonal: int,
         floating_fill_value: float,
         integer_fill_value: int,
         is_floating_fill_value: bool,
-    ) -> np.ndarray:
+    ) -> ndarray:
         keep = np.tri(x.shape[-2], x.shape[-1], k=diagonal if lower else diagonal - 1, dtype=bool)
         fill = floating_fill_value if is_floating_fill_value else integer_fill_value
         return np.where(keep if lower else ~keep, x, x.dtype.type(fill))
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         if descs[0].ndim < 2:
             raise shape_error(name, descs, "it takes matrices or stacks of them")
         return [descs[0]]
@@ -45,7 +45,7 @@ def _triangle(name: str, *, lower: bool) -> Any:
     return opdef
 
 
-def _fill(diagonal: int, value: float) -> Mapping[str, Any]:
+def _fill(diagonal: int, value: float) -> Attrs:
     is_floating = isinstance(value, float)
     return {
         "diagonal": diagonal,
@@ -55,8 +55,8 @@ def _fill(diagonal: int, value: float) -> Mapping[str, Any]:
     }
 
 
-TRIL: OpDef = _triangle("tril", lower=True)
-TRIU: OpDef = _triangle("triu", lower=False)
+TRIL = _triangle("tril", lower=True)
+TRIU = _triangle("triu", lower=False)
 
 
 def tril(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
@@ -70,11 +70,11 @@ def triu(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
 
 
 # ---- diag ------------------------------------------------------------------------------------------------------------
-def _diag(x: np.ndarray, diagonal: int) -> np.ndarray:
+def _diag(x: ndarray, diagonal: int) -> ndarray:
     return np.array(np.diag(x, diagonal))
 
 
-def _diag_slope(dy: np.ndarray, like: Any, diagonal: int) -> np.ndarray:
+def _diag_slope(dy: ndarray, like: Any, diagonal: int) -> ndarray:
     if len(like.shape) == 1:
         return np.array(np.diag(dy, diagonal))
     dx = np.zeros(like.shape, dy.dtype)
@@ -83,7 +83,7 @@ def _diag_slope(dy: np.ndarray, like: Any, diagonal: int) -> np.ndarray:
     return dx
 
 
-def _infer_diag(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_diag(descs: Descs, attrs: Attrs) -> Descs:
     x, k = descs[0], attrs["diagonal"]
     if x.ndim not in (1, 2):
         raise shape_error("diag", descs, "it takes a vector or a matrix")

@@ -5,23 +5,21 @@ The order in which equal elements keep their places is in ``opkit.ops.arrange.so
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.scattering import take_along_axis
 from opkit.ops.arrange.shape import swapaxes
-from opkit.ops.core.define import NO_ATTRS, define
+from opkit.ops.core.define import define
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 from opkit.ops.kernels.introselect import least_places, ranks_of
 
 
-def _places(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
+def _places(x: ndarray, k: int, largest: bool) -> ndarray:
     order = np.argsort(-x if largest and x.dtype.kind == "f" else x, axis=-1, kind="stable")
     if largest:
         order = _from_the_largest(x, order)
@@ -36,7 +34,7 @@ def _places(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
     return places
 
 
-def _from_the_largest(x: np.ndarray, order: np.ndarray) -> np.ndarray:
+def _from_the_largest(x: ndarray, order: ndarray) -> ndarray:
     if x.dtype.kind != "f":
         return order[..., ::-1]
     # numpy puts NaN last; among the largest they come first.
@@ -44,31 +42,11 @@ def _from_the_largest(x: np.ndarray, order: np.ndarray) -> np.ndarray:
     return np.take_along_axis(order, np.argsort(is_number, axis=-1, kind="stable"), -1)
 
 
-def _middle(x: np.ndarray) -> np.ndarray:
-    valid = np.count_nonzero(~np.isnan(x), -1)
-    places = _places(x, int(valid.max(initial=0)) // 2 + 1, False)
-    middle = np.stack([np.maximum(valid - 1, 0) // 2, valid // 2], -1)
-    return np.take_along_axis(places, middle, -1)
-
-
-def _infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc((*descs[0].shape[:-1], attrs["k"]), "int64")]
 
 
-PLACES: OpDef = define("selected_places", "x", "places", _places, infer=_infer, attrs="k:int32 largest:bool")
-
-
-MIDDLE: OpDef = define(
-    "middle_places", "x", "places", _middle, infer=lambda descs, attrs: [TensorDesc((*descs[0].shape[:-1], 2), "int64")]
-)
-
-
-def middle_places(x: Value) -> Value:
-    """Return, along the last axis, where the middle two of the elements that are not NaN stand (int64).
-
-    Of an odd number it is one place twice, of none a NaN's; of equal elements those count that ``selected`` finds.
-    """
-    return local.mode.apply(MIDDLE, (x,), NO_ATTRS)
+PLACES = define("selected_places", "x", "places", _places, infer=_infer, attrs="k:int32 largest:bool")
 
 
 def selected(x: Value, k: int, axis: int = -1, largest: bool = False) -> tuple[Value, Value]:

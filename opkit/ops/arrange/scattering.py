@@ -5,10 +5,10 @@ Selecting whole slices along an axis is in ``opkit.ops.arrange.selection``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import AutogradError
 from opkit.ir import TensorDesc
@@ -24,26 +24,27 @@ from opkit.ops.core.inference import (
 )
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import Infer, OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 
 
 # ---- gather_nd, scatter_nd -------------------------------------------------------------------------------------------
-def _places(indices: np.ndarray, shape: tuple[int, ...], op: str) -> tuple[np.ndarray, ...]:
+def _places(indices: ndarray, shape: tuple[int, ...], op: str) -> tuple[ndarray, ...]:
     depth = indices.shape[-1]
     for k in range(depth):
         check_range(op, indices[..., k], shape[k])
     return tuple(indices[..., k] for k in range(depth))
 
 
-def _gather_nd(params: np.ndarray, indices: np.ndarray) -> Any:
+def _gather_nd(params: ndarray, indices: ndarray) -> Any:
     return params[_places(indices, params.shape, "gather_nd")]
 
 
-def _scatter_nd(indices: np.ndarray, updates: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+def _scatter_nd(indices: ndarray, updates: ndarray, shape: Ints) -> ndarray:
     return _scatter_add(np.zeros(tuple(shape), updates.dtype), updates, indices)
 
 
-def _scatter_add(params: np.ndarray, updates: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def _scatter_add(params: ndarray, updates: ndarray, indices: ndarray) -> ndarray:
     total = np.array(params)
     depth = indices.shape[-1]
     places = _places(indices, params.shape, "scatter_nd")
@@ -55,13 +56,13 @@ def _scatter_add(params: np.ndarray, updates: np.ndarray, indices: np.ndarray) -
     return rows.reshape(params.shape)
 
 
-def _scatter_update(params: np.ndarray, updates: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def _scatter_update(params: ndarray, updates: ndarray, indices: ndarray) -> ndarray:
     total = np.array(params)
     total[_places(indices, params.shape, "tensor_scatter_nd_update")] = updates
     return total
 
 
-def _infer_gather_nd(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_gather_nd(descs: Descs, attrs: Attrs) -> Descs:
     params, indices = descs
     check_indices("gather_nd", descs, 1)
     depth = indices.shape[-1] if indices.ndim else 0
@@ -74,17 +75,17 @@ def _pick(params: Value, indices: Value) -> Value:
     return local.mode.apply(GATHER_ND, (params, indices), NO_ATTRS)
 
 
-def _update_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _update_grad(applied: Any, douts: Values) -> Values:
     indices = applied.inputs[2]
     blank = local.mode.apply(SCATTER_UPDATE, (douts[0], mul(_pick(douts[0], indices), 0), indices), NO_ATTRS)
     return blank, _pick(douts[0], indices), None
 
 
-def _declared_shape(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _declared_shape(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(tuple(attrs["shape"]), descs[1].dtype)]
 
 
-GATHER_ND: OpDef = define(
+GATHER_ND = define(
     "gather_nd",
     "params indices",
     "out",
@@ -96,7 +97,7 @@ GATHER_ND: OpDef = define(
     ),
     reads="indices",
 )
-SCATTER_ND: OpDef = define(
+SCATTER_ND = define(
     "scatter_nd",
     "indices updates",
     "out",
@@ -115,7 +116,7 @@ SCATTER_ND_LIKE: OpDef = define(
     grad=lambda applied, douts: (None, None, _pick(douts[0], applied.inputs[1])),
     reads="indices",
 )
-SCATTER_ADD: OpDef = define(
+SCATTER_ADD = define(
     "tensor_scatter_nd_add",
     "params updates indices",
     "out",
@@ -124,7 +125,7 @@ SCATTER_ADD: OpDef = define(
     grad=lambda applied, douts: (douts[0], _pick(douts[0], applied.inputs[2]), None),
     reads="indices",
 )
-SCATTER_UPDATE: OpDef = define(
+SCATTER_UPDATE = define(
     "tensor_scatter_nd_update",
     "params updates indices",
     "out",
@@ -151,42 +152,42 @@ def scatter(x: Value, indices: Value, updates: Value) -> Value:
 
 
 # ---- dim_gather, dim_scatter_add_like (take_along_axis) --------------------------------------------------------------
-def _dim_gather(x: np.ndarray, index: np.ndarray, dim: int) -> Any:
+def _dim_gather(x: ndarray, index: ndarray, dim: int) -> Any:
     check_range("dim_gather", index, x.shape[dim])
     return x[_along(index, dim)]
 
 
-def _along(index: np.ndarray, dim: int) -> tuple[np.ndarray, ...]:
+def _along(index: ndarray, dim: int) -> tuple[ndarray, ...]:
     grid = list(np.ogrid[tuple(slice(size) for size in index.shape)])
     grid[dim] = index
     return tuple(grid)
 
 
-def _dim_add(like: Any, x: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
+def _dim_add(like: Any, x: ndarray, index: ndarray, dim: int) -> ndarray:
     total = np.zeros(like.shape, x.dtype)
     np.add.at(total, _along(index, dim), x)
     return total
 
 
-def _dim_put(x: np.ndarray, index: np.ndarray, value: np.ndarray, dim: int) -> np.ndarray:
+def _dim_put(x: ndarray, index: ndarray, value: ndarray, dim: int) -> ndarray:
     check_range("put_along_axis", index, x.shape[dim])
     total = np.array(x)
     total[_along(index, dim)] = value
     return total
 
 
-def _dim_multiply(x: np.ndarray, index: np.ndarray, value: np.ndarray, dim: int) -> np.ndarray:
+def _dim_multiply(x: ndarray, index: ndarray, value: ndarray, dim: int) -> ndarray:
     check_range("multiply_along_axis", index, x.shape[dim])
     total = np.array(x)
     np.multiply.at(total, _along(index, dim), value)
     return total
 
 
-def _dim_multiply_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _dim_multiply_grad(applied: Any, douts: Values) -> Values:
     raise AutogradError("op 'multiply_along_axis' has no gradient in opkit", help="detach() its inputs, or use 'add'")
 
 
-def _infer_dim_gather(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_dim_gather(descs: Descs, attrs: Attrs) -> Descs:
     x, index = descs
     check_indices("dim_gather", descs, 1)
     if x.ndim != index.ndim:
@@ -205,7 +206,7 @@ def _infer_along(op: str, index: int, value: int, dtype_from: int = 0) -> Infer:
         dtype_from: which has the result's dtype.
     """
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_indices(op, descs, index)
         normal_axis(attrs["dim"], descs[0].ndim, op)
         spread = broadcast_shape(op, [descs[index], descs[value]])
@@ -216,13 +217,13 @@ def _infer_along(op: str, index: int, value: int, dtype_from: int = 0) -> Infer:
     return infer
 
 
-def _dim_put_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _dim_put_grad(applied: Any, douts: Values) -> Values:
     index = applied.inputs[1]
     picked = local.mode.apply(DIM_GATHER, (douts[0], index), applied.attrs)
     return local.mode.apply(DIM_PUT, (douts[0], index, mul(picked, 0)), applied.attrs), None, picked
 
 
-DIM_GATHER: OpDef = define(
+DIM_GATHER = define(
     "dim_gather",
     "input index",
     "output",

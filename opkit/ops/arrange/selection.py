@@ -5,10 +5,10 @@ Index tuples and scattering are in ``opkit.ops.arrange.scattering``, ``x[index]`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc, canonical_dtype, is_integer
@@ -22,11 +22,11 @@ from opkit.ops.core.inference import (
     shape_error,
 )
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axis, shape_of
 
 
-def check_range(op: str, indices: np.ndarray, size: int) -> None:
+def check_range(op: str, indices: ndarray, size: int) -> None:
     """Refuse indices outside ``[0, size)``.
 
     Raises:
@@ -37,13 +37,13 @@ def check_range(op: str, indices: np.ndarray, size: int) -> None:
         raise IndexRangeError(f"op {op!r}: index {bad} is out of range for an axis of size {size}")
 
 
-def check_indices(op: str, descs: Sequence[TensorDesc], index: int) -> None:
+def check_indices(op: str, descs: Descs, index: int) -> None:
     """Raise unless the input at a place holds integers."""
     if not is_integer(descs[index].dtype):
         raise dtype_error(op, descs, "the indices must be integers")
 
 
-def add_rows(total: np.ndarray, rows: np.ndarray, at: np.ndarray) -> None:
+def add_rows(total: ndarray, rows: ndarray, at: ndarray) -> None:
     """Add ``rows[i]`` to ``total[at[i]]``, in the order of the rows; equal to ``np.add.at`` and much quicker."""
     if not at.size or not rows.size:
         return
@@ -57,25 +57,25 @@ def add_rows(total: np.ndarray, rows: np.ndarray, at: np.ndarray) -> None:
 
 
 # ---- gather, unsorted_segment_sum: along one axis --------------------------------------------------------------------
-def _gather(x: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarray | None = None) -> np.ndarray:
+def _gather(x: ndarray, indices: ndarray, axis: int, out: ndarray | None = None) -> ndarray:
     check_range("gather", indices, x.shape[axis])
     return np.take(x, indices, axis=axis, out=out, mode="raise" if out is None else "clip")
 
 
-def _infer_gather(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_gather(descs: Descs, attrs: Attrs) -> Descs:
     x, indices = descs
     check_indices("gather", descs, 1)
     axis = normal_axis(attrs["axis"], x.ndim, "gather")
     return [TensorDesc((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)]
 
 
-def _gather_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _gather_grad(applied: Any, douts: Values) -> Values:
     x, indices = applied.inputs
     axis = applied.attrs["axis"] % len(x.shape)
     return local.mode.apply(SEGMENT_SUM_LIKE, (douts[0], indices, x), {"axis": axis}), None
 
 
-def _segment_sum(data: np.ndarray, ids: np.ndarray, axis: int, num_segments: int) -> np.ndarray:
+def _segment_sum(data: ndarray, ids: ndarray, axis: int, num_segments: int) -> ndarray:
     check_range("unsorted_segment_sum", ids, num_segments)
     lead, tail = data.shape[:axis], data.shape[axis + ids.ndim :]
     # Many halves are added up in single precision, else the sum stops growing.
@@ -87,11 +87,11 @@ def _segment_sum(data: np.ndarray, ids: np.ndarray, axis: int, num_segments: int
     return np.moveaxis(total, 0, axis) if axis else total
 
 
-def _segment_sum_like(data: np.ndarray, ids: np.ndarray, like: Any, axis: int) -> np.ndarray:
+def _segment_sum_like(data: ndarray, ids: ndarray, like: Any, axis: int) -> ndarray:
     return _segment_sum(data, ids, axis, like.shape[axis])
 
 
-def _infer_segment_sum(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_segment_sum(descs: Descs, attrs: Attrs) -> Descs:
     data, ids = descs
     check_indices("unsorted_segment_sum", descs, 1)
     axis = attrs["axis"]
@@ -100,13 +100,13 @@ def _infer_segment_sum(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) ->
     return [TensorDesc((*data.shape[:axis], attrs["num_segments"], *data.shape[axis + ids.ndim :]), data.dtype)]
 
 
-def _segment_sum_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _segment_sum_grad(applied: Any, douts: Values) -> Values:
     grads = [None] * len(applied.inputs)
     grads[0] = local.mode.apply(GATHER, (douts[0], applied.inputs[1]), {"axis": applied.attrs["axis"]})
     return grads
 
 
-GATHER: OpDef = define(
+GATHER = define(
     "gather",
     "in indices",
     "out",
@@ -117,7 +117,7 @@ GATHER: OpDef = define(
     reads="indices",
     out=_gather,
 )
-SEGMENT_SUM: OpDef = define(
+SEGMENT_SUM = define(
     "unsorted_segment_sum",
     "data segment_ids",
     "out",
@@ -127,7 +127,7 @@ SEGMENT_SUM: OpDef = define(
     grad=_segment_sum_grad,
     reads="segment_ids",
 )
-SEGMENT_SUM_LIKE: OpDef = define(
+SEGMENT_SUM_LIKE = define(
     "unsorted_segment_sum_like",
     "data segment_ids =like",
     "out",
@@ -162,14 +162,14 @@ def unsorted_segment_sum(data: Value, segment_ids: Value, num_segments: int, axi
 
 
 # ---- batch_gather: indices of each batch entry -----------------------------------------------------------------------
-def _batch_gather(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def _batch_gather(x: ndarray, indices: ndarray) -> ndarray:
     axis = indices.ndim - 1
     check_range("batch_gather", indices, x.shape[axis])
     wide = indices.reshape(*indices.shape, *(1,) * (x.ndim - indices.ndim))
     return np.take_along_axis(x, wide, axis)
 
 
-def _batch_segment_sum(data: np.ndarray, ids: np.ndarray, num_segments: int) -> np.ndarray:
+def _batch_segment_sum(data: ndarray, ids: ndarray, num_segments: int) -> ndarray:
     check_range("unsorted_batch_segment_sum", ids, num_segments)
     lead, tail = ids.shape[:-1], data.shape[ids.ndim :]
     groups = int(np.prod(lead))
@@ -179,7 +179,7 @@ def _batch_segment_sum(data: np.ndarray, ids: np.ndarray, num_segments: int) -> 
     return total.reshape(*lead, num_segments, *tail)
 
 
-def _infer_batch_gather(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_batch_gather(descs: Descs, attrs: Attrs) -> Descs:
     x, indices = descs
     check_indices("batch_gather", descs, 1)
     axis = indices.ndim - 1
@@ -188,18 +188,18 @@ def _infer_batch_gather(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -
     return [TensorDesc((*indices.shape, *x.shape[axis + 1 :]), x.dtype)]
 
 
-def _infer_batch_sum(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_batch_sum(descs: Descs, attrs: Attrs) -> Descs:
     data, ids = descs
     check_indices("unsorted_batch_segment_sum", descs, 1)
     return [TensorDesc((*ids.shape[:-1], attrs["num_segments"], *data.shape[ids.ndim :]), data.dtype)]
 
 
-def _batch_gather_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _batch_gather_grad(applied: Any, douts: Values) -> Values:
     x, indices = applied.inputs
     return local.mode.apply(BATCH_SUM_LIKE, (douts[0], indices, x), NO_ATTRS), None
 
 
-BATCH_GATHER: OpDef = define(
+BATCH_GATHER = define(
     "batch_gather",
     "in indices",
     "out",
@@ -208,7 +208,7 @@ BATCH_GATHER: OpDef = define(
     grad=_batch_gather_grad,
     reads="indices",
 )
-BATCH_SEGMENT_SUM: OpDef = define(
+BATCH_SEGMENT_SUM = define(
     "unsorted_batch_segment_sum",
     "data segment_ids",
     "out",
@@ -220,7 +220,7 @@ BATCH_SEGMENT_SUM: OpDef = define(
 )
 
 
-BATCH_SUM_LIKE: OpDef = define(
+BATCH_SUM_LIKE = define(
     "unsorted_batch_segment_sum_like",
     "data segment_ids =like",
     "out",
@@ -238,14 +238,14 @@ def batch_gather(x: Value, indices: Value) -> Value:
 
 # ---- one_hot ---------------------------------------------------------------------------------------------------------
 def _one_hot(
-    indices: np.ndarray,
+    indices: ndarray,
     depth: int,
     floating_on_value: float,
     integer_on_value: int,
     floating_off_value: float,
     integer_off_value: int,
     dtype: str,
-) -> np.ndarray:
+) -> ndarray:
     check_range("one_hot", indices, depth)
     is_float = dtype.startswith("float")
     on, off = (floating_on_value, floating_off_value) if is_float else (integer_on_value, integer_off_value)
@@ -254,12 +254,12 @@ def _one_hot(
     return rows.reshape(*indices.shape, depth)
 
 
-def _infer_one_hot(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_one_hot(descs: Descs, attrs: Attrs) -> Descs:
     check_indices("one_hot", descs, 0)
     return [TensorDesc((*descs[0].shape, attrs["depth"]), attrs["dtype"])]
 
 
-ONE_HOT: OpDef = define(
+ONE_HOT = define(
     "one_hot",
     "indices",
     "out",

@@ -6,10 +6,11 @@ Joining and cutting is in ``opkit.ops.arrange.joining``, picking elements (slice
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
@@ -18,15 +19,16 @@ from opkit.ops.core.define import NO_ATTRS, define, first_only
 from opkit.ops.core.inference import is_same_size, numel, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape_of
 
 
 # ---- reshape, reshape_like, flatten ----------------------------------------------------------------------------------
-def _reshape(x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+def _reshape(x: ndarray, shape: Ints) -> ndarray:
     return x.reshape(tuple(shape))
 
 
-def _infer_reshape(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_reshape(descs: Descs, attrs: Attrs) -> Descs:
     x, shape = descs[0], tuple(attrs["shape"])
     if shape.count(-1) > 1:
         raise shape_error("reshape", descs, f"at most one size of {shape} may be -1")
@@ -42,15 +44,15 @@ def _infer_reshape(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Seq
     return [TensorDesc(shape, x.dtype)]
 
 
-def _with_kept(shape: Sequence[int], kept: Sequence[int], held: Sequence[int]) -> tuple[int, ...]:
+def _with_kept(shape: Ints, kept: Ints, held: Ints) -> tuple[int, ...]:
     return tuple(held[i] if i in kept else size for i, size in enumerate(shape))
 
 
-def _reshape_kept(x: np.ndarray, shape: Sequence[int], kept: Sequence[int]) -> np.ndarray:
+def _reshape_kept(x: ndarray, shape: Ints, kept: Ints) -> ndarray:
     return x.reshape(_with_kept(shape, kept, x.shape))
 
 
-def _infer_reshape_kept(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_reshape_kept(descs: Descs, attrs: Attrs) -> Descs:
     x, kept = descs[0], attrs["kept"]
     if any(i >= x.ndim for i in kept):
         raise shape_error(
@@ -66,14 +68,14 @@ def _like_input(applied: Any, dout: Value) -> Value:
     return local.mode.apply(RESHAPE, (dout,), {"shape": shape}) if shape.count(-1) < 2 else reshape_like(dout, x)
 
 
-def _infer_reshape_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_reshape_like(descs: Descs, attrs: Attrs) -> Descs:
     x, like_desc = descs
     if not is_same_size(numel(x.shape), numel(like_desc.shape)):
         raise shape_error("reshape_like", descs, "the numbers of elements differ")
     return [TensorDesc(like_desc.shape, x.dtype)]
 
 
-def _flatten(x: np.ndarray, start_dim: int, end_dim: int) -> np.ndarray:
+def _flatten(x: ndarray, start_dim: int, end_dim: int) -> ndarray:
     return x.reshape(_flat_shape(x.shape, start_dim, end_dim))
 
 
@@ -86,7 +88,7 @@ def _flat_shape(shape: tuple[int, ...], start_dim: int, end_dim: int) -> tuple[i
     return (*shape[:first], numel(shape[first : last + 1]), *shape[last + 1 :])
 
 
-def _infer_flatten(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_flatten(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(_flat_shape(descs[0].shape, attrs["start_dim"], attrs["end_dim"]), descs[0].dtype)]
 
 
@@ -98,18 +100,18 @@ def _reorder(
     rule: Callable[[Any, Value], Value] = _like_input,
     *,
     args: tuple[str, str] = ("in", "out"),
-    defaults: Mapping[str, Any] = NO_ATTRS,
+    defaults: Attrs = NO_ATTRS,
 ) -> OpDef:
     grad = first_only(rule)
     return define(name, args[0], args[1], kernel, infer=infer, attrs=attrs, grad=grad, defaults=defaults, view=True)
 
 
-RESHAPE: OpDef = _reorder("reshape", _reshape, _infer_reshape, "shape:shape")
-FLATTEN: OpDef = _reorder(
+RESHAPE = _reorder("reshape", _reshape, _infer_reshape, "shape:shape")
+FLATTEN = _reorder(
     "flatten", _flatten, _infer_flatten, "start_dim:int32 end_dim:int32", defaults={"start_dim": 0, "end_dim": -1}
 )
-RESHAPE_KEPT: OpDef = _reorder("reshape_kept", _reshape_kept, _infer_reshape_kept, "shape:shape kept:vector<int32>")
-RESHAPE_LIKE: OpDef = define(
+RESHAPE_KEPT = _reorder("reshape_kept", _reshape_kept, _infer_reshape_kept, "shape:shape kept:vector<int32>")
+RESHAPE_LIKE = define(
     "reshape_like",
     "in =like",
     "out",
@@ -120,7 +122,7 @@ RESHAPE_LIKE: OpDef = define(
 )
 
 
-def reshape(x: Value, shape: Any, kept: Sequence[int] = ()) -> Value:
+def reshape(x: Value, shape: Any, kept: Ints = ()) -> Value:
     """Return ``x`` in another shape.
 
     Args:
@@ -154,16 +156,11 @@ def flatten(x: Value, start_axis: int = 0, stop_axis: int = -1) -> Value:
 
 
 # ---- transpose -------------------------------------------------------------------------------------------------------
-def _transpose(x: np.ndarray, perm: Sequence[int]) -> Any:
+def _transpose(x: ndarray, perm: Ints) -> Any:
     return x.transpose(perm)
 
 
-def _transpose_out(x: np.ndarray, perm: Sequence[int], out: np.ndarray) -> np.ndarray:
-    np.copyto(out, x.transpose(perm))
-    return out
-
-
-def _infer_transpose(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_transpose(descs: Descs, attrs: Attrs) -> Descs:
     perm = tuple(attrs["perm"])
     if sorted(perm) != list(range(descs[0].ndim)):
         raise shape_error("transpose", descs, f"perm {perm} is not a permutation of its axes")
@@ -175,7 +172,7 @@ def _transpose_back(applied: Any, dout: Value) -> Value:
     return local.mode.apply(TRANSPOSE, (dout,), {"perm": tuple(sorted(range(len(perm)), key=perm.__getitem__))})
 
 
-TRANSPOSE: OpDef = _reorder(
+TRANSPOSE = _reorder(
     "transpose", _transpose, _infer_transpose, "perm:vector<int32>", _transpose_back, args=("input", "output")
 )
 
@@ -203,29 +200,29 @@ def swapaxes(x: Value, first: int, second: int) -> Value:
 
 
 # ---- squeeze, expand_dims --------------------------------------------------------------------------------------------
-def _squeeze(x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
+def _squeeze(x: ndarray, axes: Ints) -> ndarray:
     return x.squeeze(tuple(axes))
 
 
-def _infer_squeeze(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_squeeze(descs: Descs, attrs: Attrs) -> Descs:
     axes = normal_axes(tuple(attrs["axes"]), descs[0].ndim, "squeeze") if attrs["axes"] else ()
     if any(not is_same_size(descs[0].shape[i], 1) for i in axes):
         raise shape_error("squeeze", descs, f"the axes {axes} must have size 1")
     return [TensorDesc(tuple(size for i, size in enumerate(descs[0].shape) if i not in axes), descs[0].dtype)]
 
 
-def _expand_dims(x: np.ndarray, axis: int) -> np.ndarray:
+def _expand_dims(x: ndarray, axis: int) -> ndarray:
     return np.expand_dims(x, axis)
 
 
-def _infer_expand_dims(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_expand_dims(descs: Descs, attrs: Attrs) -> Descs:
     axis = normal_axis(attrs["axis"], descs[0].ndim + 1, "expand_dims")
     shape = descs[0].shape
     return [TensorDesc((*shape[:axis], 1, *shape[axis:]), descs[0].dtype)]
 
 
-SQUEEZE: OpDef = _reorder("squeeze", _squeeze, _infer_squeeze, "axes:vector<int32>")
-EXPAND_DIMS: OpDef = _reorder(
+SQUEEZE = _reorder("squeeze", _squeeze, _infer_squeeze, "axes:vector<int32>")
+EXPAND_DIMS = _reorder(
     "expand_dims",
     _expand_dims,
     _infer_expand_dims,

@@ -5,10 +5,10 @@ Where all sizes are known, ``opkit.ops.arrange.shape`` and ``opkit.ops.basis`` h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import TensorDesc, canonical_dtype
 from opkit.ops.arrange.shape import reshape, reshape_like
@@ -18,15 +18,15 @@ from opkit.ops.basis.unbroadcast import multiply
 from opkit.ops.core.define import NO_ATTRS, define
 from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, ndim_of, shape_of
 
 
-def _sizes(given: np.ndarray) -> tuple[int, ...]:
+def _sizes(given: ndarray) -> tuple[int, ...]:
     return tuple(int(size) for size in given)
 
 
-def _known(op: str, descs: Sequence[TensorDesc], place: int, attrs: Mapping[str, Any]) -> tuple[int, ...]:
+def _known(op: str, descs: Descs, place: int, attrs: Attrs) -> tuple[int, ...]:
     """Return what is known of the sizes, -1 for each that is not, if they fit the vector that brings them."""
     known, desc = tuple(attrs["known"]), descs[place]
     if desc.ndim != 1 or desc.shape[0] not in (-1, len(known)) or not desc.dtype.startswith("int"):
@@ -34,37 +34,37 @@ def _known(op: str, descs: Sequence[TensorDesc], place: int, attrs: Mapping[str,
     return known
 
 
-def _range_by(start: np.ndarray, limit: np.ndarray, step: np.ndarray, dtype: Any) -> np.ndarray:
+def _range_by(start: ndarray, limit: ndarray, step: ndarray, dtype: Any) -> ndarray:
     first, end, far = (int(item.reshape(-1)[0]) for item in (start, limit, step))
     return np.arange(first, end, far, dtype=np.dtype(dtype))
 
 
-def _infer_fill_by(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_fill_by(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(_known("fill_by", descs, 0, attrs), attrs["dtype"])]
 
 
-def _infer_reshape_by(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_reshape_by(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(_known("reshape_by", descs, 1, attrs), descs[0].dtype)]
 
 
-def _infer_range_by(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_range_by(descs: Descs, attrs: Attrs) -> Descs:
     if any(not desc.dtype.startswith("int") or set(desc.shape) - {1, -1} for desc in descs):
         raise shape_error("range_by", descs, "start, limit and step are integers")
     return [TensorDesc((-1,), attrs["dtype"])]
 
 
-def _reshape_by_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+def _reshape_by_grad(applied: Any, douts: Values) -> Values:
     return (reshape_like(douts[0], applied.inputs[0]), None)
 
 
-SHAPE_OF: OpDef = define(
+SHAPE_OF = define(
     "shape_of",
     "=x",
     "out",
     lambda x: np.array(x.shape, np.int32),
     infer=lambda descs, attrs: [TensorDesc((descs[0].ndim,), "int32")],
 )
-FILL_BY: OpDef = define(
+FILL_BY = define(
     "fill_by",
     "sizes",
     "out",
@@ -72,7 +72,7 @@ FILL_BY: OpDef = define(
     infer=_infer_fill_by,
     attrs="value:double dtype:data_type known:vector<int64>",
 )
-RESHAPE_BY: OpDef = define(
+RESHAPE_BY = define(
     "reshape_by",
     "x sizes",
     "out",
@@ -81,7 +81,7 @@ RESHAPE_BY: OpDef = define(
     grad=_reshape_by_grad,
     attrs="known:vector<int64>",
 )
-RANGE_BY: OpDef = define(
+RANGE_BY = define(
     "range_by",
     "start limit step",
     "out",
@@ -118,7 +118,7 @@ def count_of(x: Value) -> int | Value:
     return total
 
 
-def fill_by(sizes: Value, value: float, dtype: Any, known: Sequence[int]) -> Value:
+def fill_by(sizes: Value, value: float, dtype: Any, known: Ints) -> Value:
     """Return a tensor filled with one number, of a shape that a vector of integers brings.
 
     Args:
@@ -131,7 +131,7 @@ def fill_by(sizes: Value, value: float, dtype: Any, known: Sequence[int]) -> Val
     return local.mode.apply(FILL_BY, (sizes,), attrs)
 
 
-def reshape_by(x: Value, sizes: Value, known: Sequence[int]) -> Value:
+def reshape_by(x: Value, sizes: Value, known: Ints) -> Value:
     """Return ``x`` in a shape that a vector of integers brings; one of them may be -1, arguments as in ``fill_by``."""
     return local.mode.apply(RESHAPE_BY, (x, sizes), {"known": tuple(known)})
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
@@ -18,13 +18,14 @@ from opkit.ops.core.define import define, first_only
 from opkit.ops.core.inference import like, shape_error, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 
 _SLICE_ATTRS = "start:vector<int64> stop:vector<int64> step:vector<int64>"
 
 
 # ---- slice, slice_grad, slice_update ---------------------------------------------------------------------------------
-def _window(start: Sequence[int], stop: Sequence[int], step: Sequence[int], ndim: int) -> tuple[Any, ...]:
+def _window(start: Ints, stop: Ints, step: Ints, ndim: int) -> tuple[Any, ...]:
     if not len(start) == len(stop) == len(step) == ndim:
         raise ShapeError(f"op 'slice': start, stop and step need one entry for each of the {ndim} axes")
     window = []
@@ -40,27 +41,23 @@ def _window(start: Sequence[int], stop: Sequence[int], step: Sequence[int], ndim
 _slice: Any = slice
 
 
-def _read(x: np.ndarray, start: Sequence[int], stop: Sequence[int], step: Sequence[int]) -> Any:
+def _read(x: ndarray, start: Ints, stop: Ints, step: Ints) -> Any:
     return x[_window(start, stop, step, x.ndim)]
 
 
-def _write_zeros(
-    dy: np.ndarray, like: Any, start: Sequence[int], stop: Sequence[int], step: Sequence[int]
-) -> np.ndarray:
+def _write_zeros(dy: ndarray, like: Any, start: Ints, stop: Ints, step: Ints) -> ndarray:
     dx = np.zeros(like.shape, dy.dtype)
     dx[_window(start, stop, step, dx.ndim)] = dy
     return dx
 
 
-def _update(
-    x: np.ndarray, update: np.ndarray, start: Sequence[int], stop: Sequence[int], step: Sequence[int]
-) -> np.ndarray:
+def _update(x: ndarray, update: ndarray, start: Ints, stop: Ints, step: Ints) -> ndarray:
     y = np.array(x)
     y[_window(start, stop, step, x.ndim)] = update
     return y
 
 
-def _infer_slice(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_slice(descs: Descs, attrs: Attrs) -> Descs:
     window = _window(attrs["start"], attrs["stop"], attrs["step"], descs[0].ndim)
     sizes = [-1 if n == -1 else len(range(*part.indices(n))) for n, part in zip(descs[0].shape, window)]
     return [TensorDesc(tuple(sizes), descs[0].dtype)]
@@ -70,16 +67,16 @@ def _slice_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(SLICE_GRAD, (dout, applied.inputs[0]), applied.attrs)
 
 
-def _slice_update_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _slice_update_rule(applied: Any, douts: Values) -> Values:
     picked = local.mode.apply(SLICE, (douts[0],), applied.attrs)
     blank = local.mode.apply(SLICE_UPDATE, (douts[0], zeros_like(picked)), applied.attrs)
     return blank, picked
 
 
-SLICE: OpDef = define(
+SLICE = define(
     "slice", "x", "y", _read, infer=_infer_slice, attrs=_SLICE_ATTRS, grad=first_only(_slice_rule), view=True
 )
-SLICE_GRAD: OpDef = define(
+SLICE_GRAD = define(
     "slice_grad",
     "dy =like",
     "dx",
@@ -88,7 +85,7 @@ SLICE_GRAD: OpDef = define(
     attrs=_SLICE_ATTRS,
     grad=lambda applied, douts: (local.mode.apply(SLICE, (douts[0],), applied.attrs), None),
 )
-SLICE_UPDATE: OpDef = define(
+SLICE_UPDATE = define(
     "slice_update",
     "x update",
     "y",
@@ -102,9 +99,7 @@ define(
 )
 
 
-def _assign(
-    ref: np.ndarray, value: np.ndarray, start: Sequence[int], stop: Sequence[int], step: Sequence[int]
-) -> tuple[()]:
+def _assign(ref: ndarray, value: ndarray, start: Ints, stop: Ints, step: Ints) -> tuple[()]:
     ref[_window(start, stop, step, ref.ndim)] = value
     return ()
 
@@ -120,7 +115,7 @@ define(
 )
 
 
-def slice(x: Value, axes: Sequence[int], starts: Sequence[int], ends: Sequence[int], steps: Any = None) -> Value:
+def slice(x: Value, axes: Ints, starts: Ints, ends: Ints, steps: Any = None) -> Value:
     """Return a part of ``x``: per axis named, every ``step``-th from ``start`` up to but excluding ``end``.
 
     Args:
@@ -146,18 +141,18 @@ _PAD_ATTRS = (
 )
 
 
-def _inner(before: Sequence[int], after: Sequence[int], shape: Sequence[int]) -> tuple[Any, ...]:
+def _inner(before: Ints, after: Ints, shape: Ints) -> tuple[Any, ...]:
     return tuple(_slice(b, size - a) for b, a, size in zip(before, after, shape))
 
 
 def _pad(
-    x: np.ndarray,
-    padding_before: Sequence[int],
-    padding_after: Sequence[int],
+    x: ndarray,
+    padding_before: Ints,
+    padding_after: Ints,
     floating_constant_value: float,
     integral_constant_value: int,
-    out: np.ndarray | None = None,
-) -> np.ndarray:
+    out: ndarray | None = None,
+) -> ndarray:
     if out is None:
         out = np.empty([b + n + a for b, n, a in zip(padding_before, x.shape, padding_after)], x.dtype)
     out.fill(floating_constant_value if x.dtype.kind in "fc" else integral_constant_value)
@@ -165,12 +160,12 @@ def _pad(
     return out
 
 
-def _pad_slope(dy: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], **_: Any) -> Any:
+def _pad_slope(dy: ndarray, padding_before: Ints, padding_after: Ints, **_: Any) -> Any:
     return dy[_inner(padding_before, padding_after, dy.shape)]
 
 
 def _infer_pad(sign: int) -> Any:
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         before, after, shape = attrs["padding_before"], attrs["padding_after"], descs[0].shape
         if not len(before) == len(after) == len(shape) or min((*before, *after, 0)) < 0:
             raise shape_error("pad", descs, f"paddings {tuple(before)} and {tuple(after)} need one entry per axis")
@@ -180,11 +175,11 @@ def _infer_pad(sign: int) -> Any:
     return infer
 
 
-def _zero_filled(attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+def _zero_filled(attrs: Attrs) -> Attrs:
     return {**attrs, "floating_constant_value": 0.0, "integral_constant_value": 0}
 
 
-PAD: OpDef = define(
+PAD = define(
     "pad",
     "x",
     "y",
@@ -207,7 +202,7 @@ PAD_GRAD: OpDef = define(
 )
 
 
-def pad(x: Value, before: Sequence[int], after: Sequence[int], value: float = 0.0, mode: str = "constant") -> Value:
+def pad(x: Value, before: Ints, after: Ints, value: float = 0.0, mode: str = "constant") -> Value:
     """Return ``x`` with elements added before and after, per axis.
 
     Args:
@@ -238,24 +233,22 @@ def pad(x: Value, before: Sequence[int], after: Sequence[int], value: float = 0.
 _PAD_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-def padded_index(size: int, first: int, last: int, mode: str) -> np.ndarray:
+def padded_index(size: int, first: int, last: int, mode: str) -> ndarray:
     """Return, for each place of the padded axis, the place of the axis that it repeats."""
     if mode == "reflect" and max(first, last) >= size:
         raise ShapeError(f"op 'pad': cannot reflect {max(first, last)} elements of an axis of size {size}")
-    index: np.ndarray = np.pad(np.arange(size), (first, last), mode=_PAD_MODES[mode])  # type: ignore[call-overload]
+    index: ndarray = np.pad(np.arange(size), (first, last), mode=_PAD_MODES[mode])  # type: ignore[call-overload]
     return index
 
 
-def _pad_mode(x: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], mode: str) -> np.ndarray:
+def _pad_mode(x: ndarray, padding_before: Ints, padding_after: Ints, mode: str) -> ndarray:
     for axis, (first, last) in enumerate(zip(padding_before, padding_after)):
         if first or last:
             x = np.take(x, padded_index(x.shape[axis], first, last, mode), axis)
     return x.copy() if not any((*padding_before, *padding_after)) else x
 
 
-def _pad_mode_slope(
-    dy: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], mode: str
-) -> np.ndarray:
+def _pad_mode_slope(dy: ndarray, padding_before: Ints, padding_after: Ints, mode: str) -> ndarray:
     for axis, (first, last) in enumerate(zip(padding_before, padding_after)):
         if first or last:
             size = dy.shape[axis] - first - last
@@ -267,7 +260,7 @@ def _pad_mode_slope(
 
 
 _MODE_ATTRS = "padding_before:vector<int64> padding_after:vector<int64> mode:string"
-PAD_MODE: OpDef = define(
+PAD_MODE = define(
     "pad_mode",
     "x",
     "y",

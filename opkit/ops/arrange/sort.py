@@ -5,10 +5,10 @@ Arg max and min are in ``opkit.ops.reduce.extremes``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc, canonical_dtype
@@ -19,40 +19,40 @@ from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import is_same_size, shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 
 
 # ---- argsort, sort (over the last axis) ----------------------------------------------------------------------------
-def _arg_sort(x: np.ndarray, direction: str) -> Any:
+def _arg_sort(x: ndarray, direction: str) -> Any:
     if direction == "DESCENDING":  # stable: of equal ones the first stays first
         order = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
         return (x.shape[-1] - 1 - order).astype(np.int32)
     return np.argsort(x, axis=-1, kind="stable").astype(np.int32)
 
 
-def _sort(x: np.ndarray, direction: str) -> np.ndarray:
+def _sort(x: ndarray, direction: str) -> ndarray:
     return np.take_along_axis(x, _arg_sort(x, direction).astype(np.int64), -1)
 
 
-def _sort_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _sort_grad(applied: Any, douts: Values) -> Values:
     order = local.mode.apply(ARG_SORT, (applied.inputs[0],), applied.attrs)
     inverse = local.mode.apply(ARG_SORT, (order,), {"direction": "ASCENDING"})
     return (take_along_axis(douts[0], inverse, -1),)
 
 
-def _index_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _index_like(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(descs[0].shape, "int32")]
 
 
 _DIRECTION: dict[str, Any] = {"attrs": "direction:string", "defaults": {"direction": "ASCENDING"}}
-ARG_SORT: OpDef = define("arg_sort", "in", "out", _arg_sort, infer=_index_like, **_DIRECTION)
-SORT: OpDef = define(
+ARG_SORT = define("arg_sort", "in", "out", _arg_sort, infer=_index_like, **_DIRECTION)
+SORT = define(
     "sort", "in", "out", _sort, infer=lambda descs, attrs: [descs[0]], grad=_sort_grad, reads="in", **_DIRECTION
 )
 
 
-def _over_last(opdef: Any, x: Value, axis: int, attrs: Mapping[str, Any]) -> Value:
+def _over_last(opdef: Any, x: Value, axis: int, attrs: Attrs) -> Value:
     last = ndim_of(x) - 1
     at = normal_axis(axis, last + 1, opdef.name)
     if at == last:
@@ -60,7 +60,7 @@ def _over_last(opdef: Any, x: Value, axis: int, attrs: Mapping[str, Any]) -> Val
     return swapaxes(local.mode.apply(opdef, (swapaxes(x, at, last),), attrs), at, last)
 
 
-def _direction(descending: bool) -> Mapping[str, Any]:
+def _direction(descending: bool) -> Attrs:
     return {"direction": "DESCENDING" if descending else "ASCENDING"}
 
 
@@ -75,16 +75,16 @@ def argsort(x: Value, axis: int = -1, descending: bool = False, dtype: Any = "in
 
 
 # ---- top_k -----------------------------------------------------------------------------------------------------------
-def _top_k(x: np.ndarray, k: int, sorted: bool) -> Any:
+def _top_k(x: ndarray, k: int, sorted: bool) -> Any:
     return _arg_sort(x, "DESCENDING")[..., :k]
 
 
-def _infer_top_k(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_top_k(descs: Descs, attrs: Attrs) -> Descs:
     size = descs[0].shape[-1]
     return [TensorDesc((*descs[0].shape[:-1], attrs["k"] if size == -1 else min(size, attrs["k"])), "int32")]
 
 
-TOP_K: OpDef = define("top_k", "in", "out", _top_k, infer=_infer_top_k, attrs="k:int32 sorted:bool")
+TOP_K = define("top_k", "in", "out", _top_k, infer=_infer_top_k, attrs="k:int32 sorted:bool")
 
 
 def topk(x: Value, k: int, axis: int = -1, largest: bool = True, dtype: Any = "int64") -> tuple[Value, Value]:
@@ -102,17 +102,17 @@ def topk(x: Value, k: int, axis: int = -1, largest: bool = True, dtype: Any = "i
 
 
 # ---- positions, masks, unique: sizes depend on the data --------------------------------------------------------------
-def _argwhere(x: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+def _argwhere(x: ndarray, dtype: str) -> tuple[ndarray, ndarray]:
     places = np.argwhere(x).astype(dtype)
     return places, np.array([len(places)], dtype)
 
 
-def _infer_argwhere(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_argwhere(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc((-1, descs[0].ndim), attrs["dtype"]), TensorDesc((1,), attrs["dtype"])]
 
 
 # Source: OneFlow v0.4, which pads the list of places to the number of elements; here it has its own length.
-ARGWHERE: OpDef = define(
+ARGWHERE = define(
     "argwhere",
     "input",
     "output output_size",
@@ -136,12 +136,12 @@ def masked_select(x: Value, mask: Value) -> Value:
     return reshape(gather_nd(x, argwhere(mask)), (-1,))
 
 
-def _unique(x: np.ndarray, out_idx: str) -> tuple[np.ndarray, ...]:
+def _unique(x: ndarray, out_idx: str) -> tuple[ndarray, ...]:
     values, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     return values, first.astype(out_idx), places.reshape(-1).astype(out_idx), counts.astype(out_idx)
 
 
-def _infer_unique(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_unique(descs: Descs, attrs: Attrs) -> Descs:
     index = attrs["out_idx"]
     count = 1
     for size in descs[0].shape:
@@ -154,7 +154,7 @@ def _infer_unique(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequ
     ]
 
 
-UNIQUE: OpDef = define(
+UNIQUE = define(
     "unique_values",
     "x",
     "y first idx count",
@@ -172,7 +172,7 @@ def unique(x: Value, dtype: Any = "int64") -> tuple[Value, Value, Value, Value]:
 
 
 # The padded form: as long as x, and the number of distinct values apart.
-def _unique_with_counts(x: np.ndarray, out_idx: str) -> tuple[np.ndarray, ...]:
+def _unique_with_counts(x: ndarray, out_idx: str) -> tuple[ndarray, ...]:
     values, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first, kind="stable")
     rank = np.empty_like(order)
@@ -182,14 +182,14 @@ def _unique_with_counts(x: np.ndarray, out_idx: str) -> tuple[np.ndarray, ...]:
     return padded, rank[places.reshape(-1)].astype(out_idx), numbers, np.array([len(order)], out_idx)
 
 
-def _infer_unique_with_counts(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_unique_with_counts(descs: Descs, attrs: Attrs) -> Descs:
     x, index = descs[0], attrs["out_idx"]
     if x.ndim != 1:
         raise shape_error("unique_with_counts", descs, "it takes a vector")
     return [x, TensorDesc(x.shape, index), TensorDesc(x.shape, index), TensorDesc((1,), index)]
 
 
-UNIQUE_WITH_COUNTS: OpDef = define(
+UNIQUE_WITH_COUNTS = define(
     "unique_with_counts",
     "x",
     "y idx count num_unique",
@@ -200,7 +200,7 @@ UNIQUE_WITH_COUNTS: OpDef = define(
 )
 
 
-def _searchsorted(edges: np.ndarray, x: np.ndarray, right: bool, dtype: str) -> np.ndarray:
+def _searchsorted(edges: ndarray, x: ndarray, right: bool, dtype: str) -> ndarray:
     side: Any = "right" if right else "left"
     if edges.ndim == 1:
         return np.asarray(np.searchsorted(edges, x, side)).astype(dtype)
@@ -210,7 +210,7 @@ def _searchsorted(edges: np.ndarray, x: np.ndarray, right: bool, dtype: str) -> 
     return np.array(found, dtype).reshape(x.shape)
 
 
-SEARCHSORTED: OpDef = define(
+SEARCHSORTED = define(
     "searchsorted",
     "edges x",
     "out",
@@ -227,20 +227,20 @@ def searchsorted(edges: Value, x: Value, right: bool = False, dtype: Any = "int6
 
 
 # ---- in_top_k --------------------------------------------------------------------------------------------------------
-def _in_top_k(targets: np.ndarray, predictions: np.ndarray, k: int) -> Any:
+def _in_top_k(targets: ndarray, predictions: ndarray, k: int) -> Any:
     chosen = np.take_along_axis(predictions, targets[:, None].astype(np.int64), 1)
     finite = np.isfinite(chosen[:, 0])
     return (((predictions > chosen).sum(1) < k) & finite).astype(np.int8)
 
 
-def _infer_in_top_k(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_in_top_k(descs: Descs, attrs: Attrs) -> Descs:
     targets, predictions = descs
     if targets.ndim != 1 or predictions.ndim != 2 or not is_same_size(targets.shape[0], predictions.shape[0]):
         raise shape_error("in_top_k", descs, "it takes (rows,) targets and (rows, classes) predictions")
     return [TensorDesc(targets.shape, "int8")]
 
 
-IN_TOP_K: OpDef = define("in_top_k", "targets predictions", "out", _in_top_k, infer=_infer_in_top_k, attrs="k:int32")
+IN_TOP_K = define("in_top_k", "targets predictions", "out", _in_top_k, infer=_infer_in_top_k, attrs="k:int32")
 
 
 def in_top_k(targets: Value, predictions: Value, k: int) -> Value:

@@ -5,23 +5,24 @@ Parts of arrays, and what is put around them, are in ``opkit.ops.arrange.slicing
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import define_linear, define_map
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import Infer, OpDef
+from opkit.ops.core.opdef import Infer
+from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis
 
 
 def _infer_along(op: str) -> Infer:
     """Return the inference of an op that keeps shape and dtype and has a list of axes."""
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         normal_axes(attrs["axis"], descs[0].ndim, op)
         return [descs[0]]
 
@@ -32,7 +33,7 @@ def _flip_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(FLIP, (dout,), applied.attrs)
 
 
-FLIP: OpDef = define_map(
+FLIP = define_map(
     "flip",
     lambda x, axis: np.flip(x, tuple(axis)),
     _flip_rule,
@@ -42,7 +43,7 @@ FLIP: OpDef = define_map(
 )
 
 
-def _roll(x: np.ndarray, shifts: Sequence[int], axis: Sequence[int]) -> np.ndarray:
+def _roll(x: ndarray, shifts: Ints, axis: Ints) -> ndarray:
     return np.roll(x, tuple(shifts), tuple(axis) or None) if axis else np.roll(x, shifts[0])
 
 
@@ -51,25 +52,25 @@ def _roll_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(ROLL, (dout,), back)
 
 
-ROLL: OpDef = define_map(
+ROLL = define_map(
     "roll", _roll, _roll_rule, attrs="shifts:vector<int32> axis:vector<int32>", infer=_infer_along("roll")
 )
 
 
-def _tiled(shape: Sequence[int], reps: Sequence[int]) -> tuple[int, ...]:
+def _tiled(shape: Ints, reps: Ints) -> tuple[int, ...]:
     wide = (*(1,) * (len(reps) - len(shape)), *shape)
     reps = (*(1,) * (len(wide) - len(reps)), *reps)
     return tuple(-1 if size == -1 else size * count for size, count in zip(wide, reps))
 
 
-def _tile_back(dy: np.ndarray, like: Any, reps: Sequence[int]) -> Any:
+def _tile_back(dy: ndarray, like: Any, reps: Ints) -> Any:
     wide = (*(1,) * (len(reps) - len(like.shape)), *like.shape)
     reps = (*(1,) * (len(wide) - len(reps)), *reps)
     parts = dy.reshape([size for pair in zip(reps, wide) for size in pair])
     return np.add.reduce(parts, tuple(range(0, parts.ndim, 2)), dy.dtype).reshape(like.shape)
 
 
-def _infer_tile(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_tile(descs: Descs, attrs: Attrs) -> Descs:
     if min(attrs["reps"], default=0) < 0:
         raise ShapeError(f"op 'tile' got {descs[0]}: it repeats 0 times or more, not {tuple(attrs['reps'])}")
     return [TensorDesc(_tiled(descs[0].shape, attrs["reps"]), descs[0].dtype)]
@@ -105,7 +106,7 @@ def tile(x: Value, reps: Any) -> Value:
     return local.mode.apply(TILE, (x,), {"reps": tuple(int(count) for count in counts)})
 
 
-def _repeated(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _repeated(descs: Descs, attrs: Attrs) -> Descs:
     shape, axis = list(descs[0].shape), normal_axis(attrs["axis"], descs[0].ndim, "repeat")
     if attrs["repeats"] < 0:
         raise ShapeError(f"op 'repeat' got {descs[0]}: it repeats 0 times or more, not {attrs['repeats']}")
@@ -113,7 +114,7 @@ def _repeated(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence
     return [TensorDesc(tuple(shape), descs[0].dtype)]
 
 
-def _repeat_back(dy: np.ndarray, like: Any, repeats: int, axis: int) -> Any:
+def _repeat_back(dy: ndarray, like: Any, repeats: int, axis: int) -> Any:
     parts = dy.reshape(*like.shape[: axis + 1], repeats, *like.shape[axis + 1 :])
     return np.add.reduce(parts, axis + 1, dy.dtype)
 

@@ -8,10 +8,11 @@ What does not broadcast is in ``opkit.ops.basis.unbroadcast``, powers in ``opkit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import DtypeError, UsageError
 from opkit.ir import Dialect
@@ -22,6 +23,7 @@ from opkit.ops.core.inference import broadcasted, unchanged
 from opkit.ops.core.meeting import Choose, common_dtype, is_number, number_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, OpDef
+from opkit.ops.core.types import Values
 from opkit.ops.core.value import Value, dtype_of, is_value
 
 Builder = Callable[..., Any]
@@ -53,7 +55,7 @@ def met(op: str, x: Any, y: Any, dialect: Dialect) -> tuple[Value, Value]:
 _add, _sub, _mul = quiet(np.add), quiet(np.subtract), quiet(np.multiply)
 
 
-def _whole_quotient(x: np.ndarray, y: Any, out: np.ndarray | None = None) -> Any:
+def _whole_quotient(x: ndarray, y: Any, out: ndarray | None = None) -> Any:
     """Divide integers, truncated towards 0."""
     if x.dtype.kind == "b":
         raise DtypeError("op 'broadcast_div' got bool: cast it to a number first")
@@ -65,7 +67,7 @@ def _whole_quotient(x: np.ndarray, y: Any, out: np.ndarray | None = None) -> Any
 
 
 @quiet
-def quotient_of(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> Any:
+def quotient_of(x: ndarray, y: ndarray, out: ndarray | None = None) -> Any:
     """Divide arrays; integers are truncated towards 0."""
     return _true_divide(x, y, out) if x.dtype.kind in "fc" else _whole_quotient(x, y, out)
 
@@ -73,28 +75,28 @@ def quotient_of(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> 
 _true_divide: Callable[..., Any] = np.true_divide
 
 
-def _add_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _add_grad(applied: Any, douts: Values) -> Values:
     dout = douts[0]
     x, y = applied.inputs
     need_x, need_y = applied.needs
     return sum_to(dout, x, y) if need_x else None, sum_to(dout, y, x) if need_y else None
 
 
-def _sub_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _sub_grad(applied: Any, douts: Values) -> Values:
     dout = douts[0]
     x, y = applied.inputs
     need_x, need_y = applied.needs
     return sum_to(dout, x, y) if need_x else None, sum_to(neg(dout), y, x) if need_y else None
 
 
-def _mul_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _mul_grad(applied: Any, douts: Values) -> Values:
     dout = douts[0]
     x, y = applied.inputs
     need_x, need_y = applied.needs
     return sum_to(mul(dout, y), x, y) if need_x else None, sum_to(mul(dout, x), y, x) if need_y else None
 
 
-def _div_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _div_grad(applied: Any, douts: Values) -> Values:
     dout = douts[0]
     x, y = applied.inputs
     need_x, need_y = applied.needs
@@ -110,10 +112,10 @@ def _binary(name: str, kernel: Callable[..., Any], grad: GradRule | None, reads:
     return define(name, "x y", "z", kernel, infer=infer, grad=grad, reads=reads, out=kernel, elementwise=True)
 
 
-BROADCAST_ADD: OpDef = _binary("broadcast_add", _add, _add_grad)
-BROADCAST_SUB: OpDef = _binary("broadcast_sub", _sub, _sub_grad)
-BROADCAST_MUL: OpDef = _binary("broadcast_mul", _mul, _mul_grad, "x y")
-BROADCAST_DIV: OpDef = _binary("broadcast_div", quotient_of, _div_grad, "y z")
+BROADCAST_ADD = _binary("broadcast_add", _add, _add_grad)
+BROADCAST_SUB = _binary("broadcast_sub", _sub, _sub_grad)
+BROADCAST_MUL = _binary("broadcast_mul", _mul, _mul_grad, "x y")
+BROADCAST_DIV = _binary("broadcast_div", quotient_of, _div_grad, "y z")
 
 
 def _swapping(opdef: OpDef, by_number: Builder, choose: Choose, text: str) -> Builder:
@@ -187,12 +189,12 @@ _SCALAR_ATTRS = "has_int_operand:bool has_float_operand:bool int_operand:int64 f
 def _scalar_kernel(ufunc: Callable[..., Any], of_integers: Callable[..., Any]) -> Callable[..., Any]:
     @quiet
     def kernel(
-        x: np.ndarray,
+        x: ndarray,
         has_int_operand: bool,
         has_float_operand: bool,
         int_operand: int,
         float_operand: float,
-        out: np.ndarray | None = None,
+        out: ndarray | None = None,
     ) -> Any:
         operand: float = int_operand if has_int_operand else float_operand
         if x.dtype.kind not in "fc":  # an integer tensor stays one: the operand is converted to its dtype
@@ -289,7 +291,7 @@ def _divided_by_number(choose: Choose) -> Builder:
 
 
 # ---- negative, and what has no gradient ------------------------------------------------------------------------------
-NEGATIVE: OpDef = define(
+NEGATIVE = define(
     "negative",
     "x",
     "y",
@@ -299,13 +301,11 @@ NEGATIVE: OpDef = define(
     out=np.negative,
     elementwise=True,
 )
-FLOOR_DIV: OpDef = _binary("floor_divide", quiet(np.floor_divide), None)
-FLOOR_MOD: OpDef = _binary(
-    "broadcast_floor_mod", quiet(np.remainder), lambda applied, douts: _mod_grad(applied, douts), "x y"
-)
+FLOOR_DIV = _binary("floor_divide", quiet(np.floor_divide), None)
+FLOOR_MOD = _binary("broadcast_floor_mod", quiet(np.remainder), lambda applied, douts: _mod_grad(applied, douts), "x y")
 
 
-def _mod_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _mod_grad(applied: Any, douts: Values) -> Values:
     # z = x - floor(x / y) * y
     x, y = applied.inputs
     need_x, need_y = applied.needs

@@ -5,10 +5,11 @@ Reductions that need arithmetic for their gradient (max, prod, logsumexp) are in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import DtypeError, ShapeError
 from opkit.ir import TensorDesc
@@ -17,14 +18,14 @@ from opkit.ops.core.define import define, named, quiet
 from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_error
 from opkit.ops.core.meeting import Choose, strictly
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, shape_of
 
 #: ``add_reduce(x, axes, dtype, out, keepdims)``: what numpy's type stubs cannot say of positional arguments.
 add_reduce: Callable[..., Any] = np.add.reduce
 
 
-def reduced_shape(shape: Sequence[int], axis: Sequence[int], keepdims: bool) -> tuple[int, ...]:
+def reduced_shape(shape: Ints, axis: Ints, keepdims: bool) -> tuple[int, ...]:
     """Return the shape after a reduction over the axes."""
     if keepdims:
         return tuple(1 if i in axis else size for i, size in enumerate(shape))
@@ -34,14 +35,14 @@ def reduced_shape(shape: Sequence[int], axis: Sequence[int], keepdims: bool) -> 
 def infer_reduce(op: str, dtype: str = "") -> Any:
     """Return the inference of a reduction with attributes ``axis`` (empty: all axes) and ``keepdims``."""
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         axis = normal_axes(tuple(attrs["axis"]), descs[0].ndim, op)
         return [TensorDesc(reduced_shape(descs[0].shape, axis, attrs["keepdims"]), dtype or descs[0].dtype)]
 
     return infer
 
 
-def spread(x: np.ndarray, shape: tuple[int, ...], axis: Sequence[int]) -> np.ndarray:
+def spread(x: ndarray, shape: tuple[int, ...], axis: Ints) -> ndarray:
     """Return a view of ``shape``: axes that a reduction removed are put back, then ``x`` is broadcast."""
     if x.ndim != len(shape) and axis:
         x = x.reshape(reduced_shape(shape, [i % len(shape) for i in axis], keepdims=True))
@@ -50,7 +51,7 @@ def spread(x: np.ndarray, shape: tuple[int, ...], axis: Sequence[int]) -> np.nda
 
 # ---- reduce_sum, reduce_mean -----------------------------------------------------------------------------------------
 @quiet
-def _sum(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.ndarray | None = None) -> Any:
+def _sum(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None = None) -> Any:
     dtype = input_tensor.dtype
     axes = tuple(axis) or None
     if dtype == np.float16:  # numpy adds halves in halves along outer axes
@@ -63,7 +64,7 @@ def _sum(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.
 
 
 @quiet
-def _mean(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.ndarray | None = None) -> Any:
+def _mean(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None = None) -> Any:
     dtype = input_tensor.dtype
     axes = tuple(axis) or None
     wide = np.float32 if dtype == np.float16 else dtype if dtype.kind in "fc" else np.dtype(np.float64)
@@ -75,25 +76,25 @@ def _mean(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np
     return out
 
 
-def _sum_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Value]:
+def _sum_grad(applied: Any, douts: Values) -> Values:
     return (broadcast_like(douts[0], applied.inputs[0], applied.attrs["axis"]),)
 
 
-def _mean_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Value]:
+def _mean_grad(applied: Any, douts: Values) -> Values:
     return (local.mode.apply(REDUCE_MEAN_GRAD, (douts[0], applied.inputs[0]), applied.attrs),)
 
 
 @quiet
-def _mean_spread(dy: np.ndarray, like: Any, axis: Sequence[int], keepdims: bool) -> np.ndarray:
+def _mean_spread(dy: ndarray, like: Any, axis: Ints, keepdims: bool) -> ndarray:
     count = int(np.prod(like.shape)) / dy.size if dy.size else 1.0
     return spread(np.asarray(dy / dy.dtype.type(count)), like.shape, axis)
 
 
-def _mean_grad_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _mean_grad_grad(applied: Any, douts: Values) -> Values:
     return (local.mode.apply(REDUCE_MEAN, (douts[0],), applied.attrs), None)
 
 
-REDUCE_SUM: OpDef = define(
+REDUCE_SUM = define(
     "reduce_sum",
     "input_tensor",
     "output_tensor",
@@ -103,7 +104,7 @@ REDUCE_SUM: OpDef = define(
     grad=_sum_grad,
     out=_sum,
 )
-REDUCE_MEAN: OpDef = define(
+REDUCE_MEAN = define(
     "reduce_mean",
     "input_tensor",
     "output_tensor",
@@ -113,7 +114,7 @@ REDUCE_MEAN: OpDef = define(
     grad=_mean_grad,
     out=_mean,
 )
-REDUCE_MEAN_GRAD: OpDef = define(
+REDUCE_MEAN_GRAD = define(
     "reduce_mean_grad",
     "dy =like",
     "dx",
@@ -162,16 +163,16 @@ def reduce_mean(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
 
 
 # ---- broadcast_like, reduce_sum_like ---------------------------------------------------------------------------------
-def _broadcast_like(x: np.ndarray, like: Any, broadcast_axes: Sequence[int]) -> np.ndarray:
+def _broadcast_like(x: ndarray, like: Any, broadcast_axes: Ints) -> ndarray:
     return spread(x, like.shape, broadcast_axes)
 
 
-def _broadcast_like_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _broadcast_like_grad(applied: Any, douts: Values) -> Values:
     return (reduce_sum_like(douts[0], applied.inputs[0], applied.attrs["broadcast_axes"]), None)
 
 
 @quiet
-def _sum_like(x: np.ndarray, like: Any, axis: Sequence[int]) -> Any:
+def _sum_like(x: ndarray, like: Any, axis: Ints) -> Any:
     shape = like.shape
     if x.shape == shape:
         return x
@@ -184,11 +185,11 @@ def _axes_between(wide: tuple[int, ...], narrow: tuple[int, ...]) -> tuple[int, 
     return (*range(lead), *(i + lead for i, size in enumerate(narrow) if size == 1 and wide[i + lead] != 1))
 
 
-def _sum_like_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _sum_like_grad(applied: Any, douts: Values) -> Values:
     return (broadcast_like(douts[0], applied.inputs[0], applied.attrs["axis"]), None)
 
 
-def _infer_broadcast_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_broadcast_like(descs: Descs, attrs: Attrs) -> Descs:
     x, like_desc = descs
     axes = attrs["broadcast_axes"]
     if axes and x.ndim != like_desc.ndim:
@@ -202,7 +203,7 @@ def _infer_broadcast_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any])
     return [TensorDesc(like_desc.shape, x.dtype)]
 
 
-BROADCAST_LIKE: OpDef = define(
+BROADCAST_LIKE = define(
     "broadcast_like",
     "x =like",
     "y",
@@ -212,7 +213,7 @@ BROADCAST_LIKE: OpDef = define(
     grad=_broadcast_like_grad,
     view=True,
 )
-REDUCE_SUM_LIKE: OpDef = define(
+REDUCE_SUM_LIKE = define(
     "reduce_sum_like",
     "x =like",
     "y",
@@ -224,7 +225,7 @@ REDUCE_SUM_LIKE: OpDef = define(
 )
 
 
-def broadcast_like(x: Value, like: Value, broadcast_axes: Sequence[int] = ()) -> Value:
+def broadcast_like(x: Value, like: Value, broadcast_axes: Ints = ()) -> Value:
     """Return ``x`` broadcast to the shape of another value.
 
     Args:
@@ -235,14 +236,9 @@ def broadcast_like(x: Value, like: Value, broadcast_axes: Sequence[int] = ()) ->
     return local.mode.apply(BROADCAST_LIKE, (x, like), {"broadcast_axes": tuple(broadcast_axes)})
 
 
-def reduce_sum_like(x: Value, like: Value, axis: Sequence[int] = ()) -> Value:
+def reduce_sum_like(x: Value, like: Value, axis: Ints = ()) -> Value:
     """Return ``x`` summed to the shape of another value: the adjoint of ``broadcast_like``."""
     return local.mode.apply(REDUCE_SUM_LIKE, (x, like), {"axis": tuple(axis)})
-
-
-def is_known_equal(first: Sequence[int], second: Sequence[int]) -> bool:
-    """Say whether two shapes are surely equal: the same, and no size unknown."""
-    return first == second and -1 not in first
 
 
 def sum_to(cotangent: Value, like: Value, other: Value | None = None) -> Value:
@@ -266,16 +262,16 @@ def sum_to(cotangent: Value, like: Value, other: Value | None = None) -> Value:
 
 
 # ---- broadcast_to ----------------------------------------------------------------------------------------------------
-def _target(shape: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
+def _target(shape: Ints, wanted: Ints) -> tuple[int, ...]:
     lead = len(wanted) - len(shape)
     return tuple(shape[i - lead] if size == -1 and i >= lead else size for i, size in enumerate(wanted))
 
 
-def _broadcast_to(x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+def _broadcast_to(x: ndarray, shape: Ints) -> ndarray:
     return np.broadcast_to(x, _target(x.shape, shape))
 
 
-def _infer_broadcast_to(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_broadcast_to(descs: Descs, attrs: Attrs) -> Descs:
     wanted = _target(descs[0].shape, attrs["shape"])
     if descs[0].ndim > len(wanted):
         raise shape_error("broadcast_to", descs, f"it has more axes than {tuple(attrs['shape'])}")
@@ -285,11 +281,11 @@ def _infer_broadcast_to(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -
     return [TensorDesc(wanted, descs[0].dtype)]
 
 
-def _broadcast_to_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Value]:
+def _broadcast_to_grad(applied: Any, douts: Values) -> Values:
     return (sum_to(douts[0], applied.inputs[0]),)
 
 
-BROADCAST_TO: OpDef = define(
+BROADCAST_TO = define(
     "broadcast_to",
     "x",
     "y",

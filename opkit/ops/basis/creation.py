@@ -5,10 +5,10 @@ Random tensors are made in ``opkit.ops.basis.random``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import DtypeError, ShapeError
 from opkit.ir import STRICT, TensorDesc, canonical_dtype
@@ -16,7 +16,7 @@ from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.core.inference import in_dtype, like, unchanged
 from opkit.ops.core.meeting import number_dtype
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, dtype_of, is_value
 
 
@@ -36,24 +36,24 @@ def to_shape(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def _declared(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _declared(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(tuple(attrs["shape"]), attrs["dtype"])]
 
 
 # ---- cast ------------------------------------------------------------------------------------------------------------
 @quiet
-def _cast(x: np.ndarray, dtype: str) -> np.ndarray:
+def _cast(x: ndarray, dtype: str) -> ndarray:
     return x.astype(dtype)
 
 
 @quiet
-def _cast_out(x: np.ndarray, dtype: str, out: np.ndarray) -> np.ndarray:
+def _cast_out(x: ndarray, dtype: str, out: ndarray) -> ndarray:
     np.copyto(out, x, casting="unsafe")
     return out
 
 
 @quiet
-def _cast_like_out(x: np.ndarray, like: Any, out: np.ndarray) -> np.ndarray:
+def _cast_like_out(x: ndarray, like: Any, out: ndarray) -> ndarray:
     np.copyto(out, x, casting="unsafe")
     return out
 
@@ -63,11 +63,11 @@ def _back_to_input(applied: Any, dout: Value) -> Value:
     return cast(dout, dtype_of(applied.inputs[0]))
 
 
-def _no_grad_for_like(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _no_grad_for_like(applied: Any, douts: Values) -> Values:
     return (_back_to_input(applied, douts[0]), None)
 
 
-CAST: OpDef = define(
+CAST = define(
     "cast",
     "in",
     "out",
@@ -78,7 +78,7 @@ CAST: OpDef = define(
     out=_cast_out,
     elementwise=True,
 )
-CAST_LIKE: OpDef = define(
+CAST_LIKE = define(
     "cast_like",
     "in =dtype_like",
     "out",
@@ -87,7 +87,7 @@ CAST_LIKE: OpDef = define(
     grad=_no_grad_for_like,
     out=_cast_like_out,
 )
-IDENTITY: OpDef = define(
+IDENTITY = define(
     "identity",
     "in",
     "out",
@@ -97,7 +97,7 @@ IDENTITY: OpDef = define(
     elementwise=True,
 )
 
-_CASTS: dict[np.dtype, Mapping[str, Any]] = {}
+_CASTS: dict[np.dtype, Attrs] = {}
 
 
 def cast(x: Value, dtype: Any) -> Value:
@@ -129,47 +129,47 @@ def identity(x: Value) -> Value:
 # ---- constants -------------------------------------------------------------------------------------------------------
 def _constant(
     floating_value: float, integer_value: int, is_floating_value: bool, dtype: str, shape: tuple[int, ...]
-) -> np.ndarray:
+) -> ndarray:
     return np.full(shape, floating_value if is_floating_value else integer_value, dtype)
 
 
-def _range(start: int, delta: int, limit: int, dtype: str) -> np.ndarray:
+def _range(start: int, delta: int, limit: int, dtype: str) -> ndarray:
     return np.arange(start, limit, delta, dtype=dtype)
 
 
-def _infer_range(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_range(descs: Descs, attrs: Attrs) -> Descs:
     start, delta, limit = attrs["start"], attrs["delta"], attrs["limit"]
     if not delta:
         raise ShapeError("op 'range': delta must not be 0")
     return [TensorDesc((max(0, int(np.ceil((limit - start) / delta))),), attrs["dtype"])]
 
 
-def _infer_literal(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_literal(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(attrs["value"].shape, attrs["value"].dtype.name)]
 
 
-def _full_like(like: Any, value: float, dtype: str) -> np.ndarray:
+def _full_like(like: Any, value: float, dtype: str) -> ndarray:
     return np.full(like.shape, value, dtype)
 
 
-def _infer_full_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_full_like(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(descs[0].shape, attrs["dtype"])]
 
 
 def _fill_out(value: Any) -> Any:
-    def fill(like: Any, out: np.ndarray) -> np.ndarray:
+    def fill(like: Any, out: ndarray) -> ndarray:
         out.fill(value)
         return out
 
     return fill
 
 
-def _full_like_out(like: Any, value: float, dtype: str, out: np.ndarray) -> np.ndarray:
+def _full_like_out(like: Any, value: float, dtype: str, out: ndarray) -> ndarray:
     out.fill(value)
     return out
 
 
-CONSTANT: OpDef = define(
+CONSTANT = define(
     "constant",
     "",
     "out",
@@ -178,7 +178,7 @@ CONSTANT: OpDef = define(
     attrs="floating_value:double integer_value:int64 is_floating_value:bool dtype:data_type shape:shape",
     silent=True,
 )
-ZERO_LIKE: OpDef = define(
+ZERO_LIKE = define(
     "zero_like",
     "=like",
     "out",
@@ -186,7 +186,7 @@ ZERO_LIKE: OpDef = define(
     infer=unchanged("zero_like"),
     out=_fill_out(0),
 )
-ONES_LIKE: OpDef = define(
+ONES_LIKE = define(
     "ones_like",
     "=like",
     "out",
@@ -194,7 +194,7 @@ ONES_LIKE: OpDef = define(
     infer=unchanged("ones_like"),
     out=_fill_out(1),
 )
-FULL_LIKE: OpDef = define(
+FULL_LIKE = define(
     "full_like",
     "=like",
     "out",
@@ -204,10 +204,10 @@ FULL_LIKE: OpDef = define(
     out=_full_like_out,
     silent=True,
 )
-RANGE: OpDef = define(
+RANGE = define(
     "range", "", "out", _range, infer=_infer_range, attrs="start:int64 delta:int64 limit:int64 dtype:data_type"
 )
-LITERAL: OpDef = define(
+LITERAL = define(
     "literal", "", "out", lambda value: value.copy(), infer=_infer_literal, attrs="value:object", silent=True
 )
 

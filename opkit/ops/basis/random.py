@@ -5,10 +5,11 @@ Each call draws fresh numbers; in static mode each run does. Dropout itself is i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, canonical_dtype
@@ -16,6 +17,7 @@ from opkit.ops.basis.creation import to_shape
 from opkit.ops.core.define import define
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value
 
 _current = [np.random.Generator(np.random.PCG64())]
@@ -39,13 +41,13 @@ def generator() -> np.random.Generator:
     return _current[0]
 
 
-def generator_state() -> Mapping[str, Any]:
+def generator_state() -> Attrs:
     """Return the state of the process's generator, for ``set_generator_state``."""
-    state: Mapping[str, Any] = _current[0].bit_generator.state
+    state: Attrs = _current[0].bit_generator.state
     return state
 
 
-def set_generator_state(state: Mapping[str, Any]) -> None:
+def set_generator_state(state: Attrs) -> None:
     """Put the process's generator back into a state."""
     _current[0].bit_generator.state = state
 
@@ -56,7 +58,7 @@ def _rng(seed: int) -> np.random.Generator:
 
 
 # ---- distributions ---------------------------------------------------------------------------------------------------
-def _declared(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _declared(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(tuple(attrs["shape"]), attrs["dtype"])]
 
 
@@ -65,20 +67,20 @@ def _source(name: str, kernel: Callable[..., Any], attrs: str) -> OpDef:
     return define(name, "", "out", kernel, infer=_declared, attrs=spec, random=True)
 
 
-def _uniform(shape: Sequence[int], dtype: str, seed: int, low: float, high: float) -> np.ndarray:
+def _uniform(shape: Ints, dtype: str, seed: int, low: float, high: float) -> ndarray:
     rng = _rng(seed)
     if dtype == "float32":  # drawn in single precision: a double rounded to single could be the excluded upper end
-        drawn: np.ndarray = np.asarray(rng.random(tuple(shape), np.float32))
+        drawn: ndarray = np.asarray(rng.random(tuple(shape), np.float32))
     else:
         drawn = np.asarray(rng.random(tuple(shape)))
     return (drawn * (high - low) + low).astype(dtype, copy=False)
 
 
-def _normal(shape: Sequence[int], dtype: str, seed: int, mean: float, std: float) -> np.ndarray:
+def _normal(shape: Ints, dtype: str, seed: int, mean: float, std: float) -> ndarray:
     return np.asarray(_rng(seed).standard_normal(tuple(shape)) * std + mean).astype(dtype)
 
 
-def _truncated_normal(shape: Sequence[int], dtype: str, seed: int, mean: float, std: float) -> np.ndarray:
+def _truncated_normal(shape: Ints, dtype: str, seed: int, mean: float, std: float) -> ndarray:
     rng = _rng(seed)
     drawn = np.asarray(rng.standard_normal(tuple(shape)))
     while (far := np.abs(drawn) > 2).any():
@@ -86,19 +88,19 @@ def _truncated_normal(shape: Sequence[int], dtype: str, seed: int, mean: float, 
     return np.asarray(drawn * std + mean).astype(dtype)
 
 
-def _randint(shape: Sequence[int], dtype: str, seed: int, low: int, high: int) -> np.ndarray:
+def _randint(shape: Ints, dtype: str, seed: int, low: int, high: int) -> ndarray:
     return np.asarray(_rng(seed).integers(low, high, tuple(shape))).astype(dtype)
 
 
-def _randperm(shape: Sequence[int], dtype: str, seed: int) -> np.ndarray:
+def _randperm(shape: Ints, dtype: str, seed: int) -> ndarray:
     return _rng(seed).permutation(shape[0]).astype(dtype)
 
 
-UNIFORM: OpDef = _source("uniform", _uniform, "low:double high:double")
-NORMAL: OpDef = _source("normal", _normal, "mean:double std:double")
-TRUNCATED_NORMAL: OpDef = _source("truncated_normal", _truncated_normal, "mean:double std:double")
-RANDINT: OpDef = _source("randint", _randint, "low:int64 high:int64")
-RANDPERM: OpDef = _source("randperm", _randperm, "")
+UNIFORM = _source("uniform", _uniform, "low:double high:double")
+NORMAL = _source("normal", _normal, "mean:double std:double")
+TRUNCATED_NORMAL = _source("truncated_normal", _truncated_normal, "mean:double std:double")
+RANDINT = _source("randint", _randint, "low:int64 high:int64")
+RANDPERM = _source("randperm", _randperm, "")
 
 
 def _draw(opdef: OpDef, shape: Any, dtype: Any, seed: int, **attrs: Any) -> Value:
@@ -142,19 +144,19 @@ def _mask_like(like: Any, rate: float, seed: int) -> Any:
     return (_rng(seed).random(like.shape, np.float32) >= rate).astype(np.int8)
 
 
-def _bernoulli(x: np.ndarray, seed: int, has_seed: bool, dtype: str) -> np.ndarray:
+def _bernoulli(x: ndarray, seed: int, has_seed: bool, dtype: str) -> ndarray:
     rng = _rng(seed if has_seed else 0)
     return (rng.random(x.shape) < x).astype(dtype)
 
 
-def _multinomial(x: np.ndarray, num_samples: int, replacement: bool) -> np.ndarray:
+def _multinomial(x: ndarray, num_samples: int, replacement: bool) -> ndarray:
     rng = _rng(0)
     rows = x.reshape(-1, x.shape[-1]).astype(np.float64)
     drawn = [rng.choice(len(row), num_samples, replacement, row / row.sum()) for row in rows]
     return np.array(drawn, np.int64).reshape(*x.shape[:-1], num_samples)
 
 
-POISSON: OpDef = define(
+POISSON = define(
     "poisson",
     "x",
     "out",
@@ -162,7 +164,7 @@ POISSON: OpDef = define(
     infer=lambda descs, attrs: [descs[0]],
     random=True,
 )
-MASK_LIKE: OpDef = define(
+MASK_LIKE = define(
     "random_mask_like",
     "=like",
     "out",
@@ -171,7 +173,7 @@ MASK_LIKE: OpDef = define(
     attrs="rate:float seed:int64",
     random=True,
 )
-BERNOULLI: OpDef = define(
+BERNOULLI = define(
     "bernoulli",
     "in",
     "out",
@@ -181,7 +183,7 @@ BERNOULLI: OpDef = define(
     defaults={"seed": -1},
     random=True,
 )
-MULTINOMIAL: OpDef = define(
+MULTINOMIAL = define(
     "multinomial",
     "x",
     "out",

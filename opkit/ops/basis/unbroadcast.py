@@ -5,10 +5,11 @@ Their broadcasting siblings, and tensors with a plain number, are in ``opkit.ops
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ops.basis.arithmetic import div, mul, neg, quotient_of
@@ -17,6 +18,7 @@ from opkit.ops.core.define import NO_ATTRS, define, quiet
 from opkit.ops.core.inference import same_shape, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, OpDef
+from opkit.ops.core.types import Values
 from opkit.ops.core.value import Value
 
 _add, _sub, _mul = quiet(np.add), quiet(np.subtract), quiet(np.multiply)
@@ -24,7 +26,7 @@ _add, _sub, _mul = quiet(np.add), quiet(np.subtract), quiet(np.multiply)
 
 # ---- operands of one shape -------------------------------------------------------------------------------------------
 def _strict(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def checked(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> Any:
+    def checked(x: ndarray, y: ndarray, out: ndarray | None = None) -> Any:
         if x.shape != y.shape:
             raise ShapeError(f"op {name!r}: the shapes {x.shape} and {y.shape} must be the same")
         return kernel(x, y, out=out)
@@ -32,14 +34,14 @@ def _strict(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
     return checked
 
 
-def _multiply_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _multiply_grad(applied: Any, douts: Values) -> Values:
     x, y = applied.inputs
     need_x, need_y = applied.needs
     return multiply(douts[0], y) if need_x else None, multiply(douts[0], x) if need_y else None
 
 
 @quiet
-def _add_n(*arrays: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _add_n(*arrays: ndarray, out: ndarray | None = None) -> Any:
     if any(array.shape != arrays[0].shape for array in arrays):
         raise ShapeError(f"op 'add_n': the shapes {', '.join(str(a.shape) for a in arrays)} must be the same")
     total = np.empty_like(arrays[0]) if out is None else out
@@ -52,11 +54,11 @@ def _add_n(*arrays: np.ndarray, out: np.ndarray | None = None) -> Any:
     return total
 
 
-def _add_n_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _add_n_grad(applied: Any, douts: Values) -> Values:
     return [douts[0]] * len(applied.inputs)
 
 
-MULTIPLY: OpDef = define(
+MULTIPLY = define(
     "multiply",
     "x y",
     "out",
@@ -67,9 +69,7 @@ MULTIPLY: OpDef = define(
     out=_strict(_mul, "multiply"),
     elementwise=True,
 )
-ADD_N: OpDef = define(
-    "add_n", "*in", "out", _add_n, infer=same_shape("add_n"), grad=_add_n_grad, out=_add_n, elementwise=True
-)
+ADD_N = define("add_n", "*in", "out", _add_n, infer=same_shape("add_n"), grad=_add_n_grad, out=_add_n, elementwise=True)
 
 
 def multiply(x: Value, y: Value) -> Value:
@@ -77,7 +77,7 @@ def multiply(x: Value, y: Value) -> Value:
     return local.mode.apply(MULTIPLY, (x, y), NO_ATTRS)
 
 
-def add_n(values: Sequence[Value]) -> Value:
+def add_n(values: Values) -> Value:
     """Return the sum of values of one shape and dtype."""
     if not values:
         raise ShapeError("op 'add_n' needs at least one tensor")
@@ -86,7 +86,7 @@ def add_n(values: Sequence[Value]) -> Value:
 
 # ---- a tensor of one element and a tensor (scalar_*_by_tensor) ---------------------------------------------
 def _one_element(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    def by_tensor(x: np.ndarray, scalar: np.ndarray, out: np.ndarray | None = None) -> Any:
+    def by_tensor(x: ndarray, scalar: ndarray, out: ndarray | None = None) -> Any:
         if scalar.size != 1:
             raise ShapeError(f"op 'scalar_*_by_tensor': the scalar has shape {scalar.shape}, one element is needed")
         return kernel(x, scalar.reshape(()), out=out)
@@ -105,26 +105,26 @@ def _scalar_cotangent(cotangent: Value, scalar: Value) -> Value:
     return sum_to(reduce_sum(cotangent, keepdims=True), scalar) if len(scalar.shape) else reduce_sum(cotangent)
 
 
-def _add_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _add_by_grad(applied: Any, douts: Values) -> Values:
     return douts[0], _scalar_cotangent(douts[0], applied.inputs[1])
 
 
-def _sub_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _sub_by_grad(applied: Any, douts: Values) -> Values:
     return douts[0], neg(_scalar_cotangent(douts[0], applied.inputs[1]))
 
 
-def _mul_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _mul_by_grad(applied: Any, douts: Values) -> Values:
     x, scalar = applied.inputs
     return mul(douts[0], scalar), _scalar_cotangent(mul(douts[0], x), scalar)
 
 
-def _div_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _div_by_grad(applied: Any, douts: Values) -> Values:
     scalar = applied.inputs[1]
     dx = div(douts[0], scalar)
     return dx, neg(_scalar_cotangent(mul(dx, applied.outputs[0]), scalar))
 
 
-SCALAR_ADD_BY_TENSOR: OpDef = _by_tensor("scalar_add_by_tensor", _add, _add_by_grad, "")
-SCALAR_SUB_BY_TENSOR: OpDef = _by_tensor("scalar_sub_by_tensor", _sub, _sub_by_grad, "")
-SCALAR_MUL_BY_TENSOR: OpDef = _by_tensor("scalar_mul_by_tensor", _mul, _mul_by_grad, "x scalar")
-SCALAR_DIV_BY_TENSOR: OpDef = _by_tensor("scalar_div_by_tensor", quotient_of, _div_by_grad, "scalar y")
+SCALAR_ADD_BY_TENSOR = _by_tensor("scalar_add_by_tensor", _add, _add_by_grad, "")
+SCALAR_SUB_BY_TENSOR = _by_tensor("scalar_sub_by_tensor", _sub, _sub_by_grad, "")
+SCALAR_MUL_BY_TENSOR = _by_tensor("scalar_mul_by_tensor", _mul, _mul_by_grad, "x scalar")
+SCALAR_DIV_BY_TENSOR = _by_tensor("scalar_div_by_tensor", quotient_of, _div_by_grad, "scalar y")

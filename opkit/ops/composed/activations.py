@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
-
-
-def celu(x: Value, alpha: float) -> Value:
-    """Return ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
-    return ops.mul(ops.elu(ops.div(x, alpha), 1.0), alpha)
 
 
 def leaky_by_channel(x: Value, weight: Value, axis: int | None) -> Value:
@@ -44,19 +37,6 @@ def scaled_softplus(x: Value, beta: float, threshold: float) -> Value:
     return ops.where(ops.greater(scaled, float(threshold)), x, smooth)
 
 
-def maxout(x: Value, groups: int, axis: int) -> Value:
-    """Return the largest of each group of neighbouring channels (Goodfellow et al. 2013).
-
-    Args:
-        x: any shape.
-        groups: how many neighbours; it divides the size of the axis.
-        axis: of the channels, not negative.
-    """
-    sizes: Sequence[int] = x.shape
-    split = [*sizes[:axis], sizes[axis] // groups, groups, *sizes[axis + 1 :]]
-    return ops.reduce_max(ops.reshape(x, split), axis + 1)
-
-
 def gumbel_softmax(x: Value, temperature: float, axis: int, *, hard: bool) -> Value:
     """Return softmax of ``x`` and Gumbel noise over a temperature; ``hard``: one-hot, with the soft one's gradient.
 
@@ -75,9 +55,3 @@ def gumbel_softmax(x: Value, temperature: float, axis: int, *, hard: bool) -> Va
     gap = ops.sub(chosen, soft)
     gap.stop_gradient = True
     return ops.add(soft, gap)
-
-
-def random_leaky(x: Value, low: float, high: float) -> Value:
-    """Return ``x`` where it is not negative, else ``x`` times a slope drawn from ``[low, high)``."""
-    slope = ops.uniform(list(x.shape), low, high, x._data.dtype.name)
-    return ops.where(ops.greater_equal(x, 0.0), x, ops.mul(x, slope))

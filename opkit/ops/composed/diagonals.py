@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
+from numpy import ndarray
 
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
 
-def _places(rows: int, columns: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
+def _places(rows: int, columns: int, offset: int) -> tuple[ndarray, ndarray]:
     """Return the rows and the columns of a diagonal's elements."""
     count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     along = np.arange(count)
@@ -28,14 +27,6 @@ def diagonal(x: Value, offset: int, first: int, second: int) -> Value:
     *rest, rows, columns = matrices.shape
     row, column = _places(rows, columns, offset)
     return ops.gather(ops.reshape(matrices, [*rest, rows * columns]), ops.literal(row * columns + column), len(rest))
-
-
-def diagonal_replaced(x: Value, y: Value, offset: int, first: int, second: int) -> Value:
-    """Return ``x`` with the diagonals of two axes, both counted from the front, replaced by ``y``."""
-    order = _last(len(x.shape), first, second)
-    row, column = _places(x.shape[first], x.shape[second], offset)
-    replaced = ops.setitem(ops.transpose(x, order), (Ellipsis, row, column), y)
-    return ops.transpose(replaced, [order.index(axis) for axis in range(len(order))])
 
 
 def diagonal_filled(x: Value, number: float, offset: int, *, wraps: bool) -> Value:
@@ -71,9 +62,3 @@ def diagonal_matrices(x: Value, offset: int, first: int, second: int) -> Value:
     matrices = ops.where(ops.literal(mask), ops.expand_dims(wide, -1), zero)
     order = _last(dims, first, second)
     return ops.transpose(matrices, [order.index(axis) for axis in range(dims)])
-
-
-def triangle_places(rows: int, columns: int, offset: int, *, is_lower: bool) -> Sequence[np.ndarray]:
-    """Return the rows and the columns of the elements of a matrix's lower or upper triangle."""
-    keep = np.tri(rows, columns, offset if is_lower else offset - 1, bool)
-    return np.nonzero(keep if is_lower else ~keep)

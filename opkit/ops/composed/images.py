@@ -22,13 +22,6 @@ def pixel_unshuffle(x: Value, r: int) -> Value:
     return ops.reshape(parts, [n, c * r * r, h // r, w // r])
 
 
-def channel_shuffle(x: Value, groups: int) -> Value:
-    """Return images with the channels of all groups taken in turn."""
-    n, c, h, w = x.shape
-    parts = ops.swapaxes(ops.reshape(x, [n, groups, c // groups, h, w]), 1, 2)
-    return ops.reshape(parts, [n, c, h, w])
-
-
 def temporal_shift(x: Value, frames: int, share: float) -> Value:
     """Return frames of which one share of the channels comes from the frame before, another from the one after.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
@@ -92,43 +90,3 @@ def absolute_or_square(gap: Value, delta: float) -> Value:
     near = ops.mul(ops.square(gap), 0.5)
     far = ops.mul(ops.sub(gap, 0.5 * delta), delta)
     return ops.where(ops.less_equal(gap, delta), near, far)
-
-
-def poisson_likelihood(x: Value, count: Value, epsilon: float, *, is_log: bool, full: bool) -> Value:
-    """Return the negative log likelihood of counts under Poisson distributions.
-
-    Args:
-        x: the rates, or with ``is_log`` their logarithms.
-        count: of x's dtype.
-        epsilon: added to a rate before its logarithm is taken.
-        is_log: what ``x`` holds.
-        full: add Stirling's approximation of the counts' term, where they exceed 1.
-    """
-    if is_log:
-        loss = ops.sub(ops.exp(x), ops.mul(count, x))
-    else:
-        loss = ops.sub(x, ops.mul(count, ops.log(ops.add(x, epsilon))))
-    if not full:
-        return loss
-    is_many = ops.greater(count, 1.0)
-    safe = ops.where(is_many, count, 1.0)
-    half = ops.mul(ops.log(ops.mul(safe, 2 * math.pi)), 0.5)
-    stirling = ops.add(ops.sub(ops.mul(safe, ops.log(safe)), safe), half)
-    return ops.add(loss, ops.where(is_many, stirling, 0.0))
-
-
-def gaussian_likelihood(x: Value, label: Value, variance: Value, epsilon: float, *, full: bool) -> Value:
-    """Return the negative log likelihood under normal distributions.
-
-    Args:
-        x: the means.
-        label: what was seen.
-        variance: raised to ``epsilon`` where it is below; that takes no gradient away.
-        epsilon: the least variance.
-        full: add the constant term.
-    """
-    lacking = ops.clip_inside(ops.sub(epsilon, variance), min=0.0)
-    lacking.stop_gradient = True
-    safe = ops.add(variance, lacking)
-    loss = ops.mul(ops.add(ops.log(safe), ops.div(ops.square(ops.sub(x, label)), safe)), 0.5)
-    return ops.add(loss, 0.5 * math.log(2 * math.pi)) if full else loss

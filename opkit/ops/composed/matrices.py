@@ -26,12 +26,6 @@ def triangular_solve(x: Value, y: Value, *, upper: bool, transpose: bool = False
     return ops.solve(ops.swapaxes(triangle, -1, -2) if transpose else triangle, y)
 
 
-def cholesky_solve(factor: Value, y: Value, *, upper: bool) -> Value:
-    """Return z with ``a @ z = y``, given a Cholesky factor of a."""
-    first = triangular_solve(factor, y, upper=upper, transpose=upper)
-    return triangular_solve(factor, first, upper=upper, transpose=not upper)
-
-
 def condition_number(x: Value, p: Any = None) -> Value:
     """Return the size of matrices times the size of their inverses, in one of the norms of ``matrix_size``."""
     if p in (None, 2, -2):
@@ -49,12 +43,3 @@ def matrix_size(x: Value, p: Any) -> Value:
         return ops.reduce_sum(ops.svd(x)[1], -1)
     sums = ops.reduce_sum(ops.abs(x), -1 if math.isinf(p) else -2)
     return ops.reduce_max(sums, -1) if p > 0 else ops.reduce_min(sums, -1)
-
-
-def powers_of(x: Value, count: int, *, increasing: bool) -> Value:
-    """Return the first powers of a vector's elements as rows, the highest first unless ``increasing``."""
-    columns = [ops.ones_like(x)]
-    for _ in range(count - 1):
-        columns.append(ops.mul(columns[-1], x))
-    columns = columns[:count]
-    return ops.stack(columns if increasing else columns[::-1], 1)

@@ -39,11 +39,6 @@ def median(x: Value, axis: int) -> Value:
     return ops.add(middle_value, ops.reduce_sum(ops.where(ops.isnan(x), x, 0.0), axis))
 
 
-def median_of_numbers(x: Value) -> Value:
-    """Return the median along the last axis of the elements that are not NaN; NaN where there are none."""
-    return ops.scalar_mul(ops.reduce_sum(ops.take_along_axis(x, ops.middle_places(x), -1), -1), 0.5)
-
-
 def _take(x: Value, position: int, axis: int) -> Value:
     index: list[Any] = [slice(None)] * len(x.shape)
     index[axis] = position

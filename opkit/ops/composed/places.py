@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from opkit.ops import following as ops
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value
 
 
@@ -27,19 +28,13 @@ def summed_at(x: Value, indices: tuple[Any, ...], value: Value) -> Value:
     return ops.add(x, ops.reshape(total, shape))
 
 
-def part_of_rows(tables: Sequence[Value], numbers: Value) -> Value:
-    """Return, row by row, the row of the table that a vector of numbers names."""
-    rows = ops.literal(np.arange(numbers.shape[0]))
-    return ops.gather_nd(ops.stack(list(tables), 0), ops.stack([ops.cast(numbers, "int64"), rows], 1))
-
-
-def chosen(x: Value, choices: Iterable[Sequence[int]], count: int) -> Value:
+def chosen(x: Value, choices: Iterable[Ints], count: int) -> Value:
     """Return choices of ``count`` elements of a vector, each given by their indices, one per row."""
     rows = list(choices)
     return ops.gather(x, ops.literal(np.array(rows, np.int64).reshape(len(rows), count)), 0)
 
 
-def strided(x: Value, shape: Sequence[int], steps: Sequence[int], offset: int) -> Value:
+def strided(x: Value, shape: Ints, steps: Ints, offset: int) -> Value:
     """Return elements at regular distances in the flattened ``x``."""
     places = np.array(offset)
     for size, step in zip(shape, steps):
@@ -53,14 +48,3 @@ def windows_along(x: Value, axis: int, size: int, step: int) -> Value:
     windows = ops.gather(x, ops.literal(starts[:, None] + np.arange(size)), axis)
     order = [k for k in range(len(windows.shape)) if k != axis + 1] + [axis + 1]
     return ops.transpose(windows, order)
-
-
-def quarter_turned(x: Value, times: int, first: int, second: int) -> Value:
-    """Return ``x`` turned by quarters, from the first of two axes to the second."""
-    if times % 4 == 0:
-        return ops.identity(x)
-    if times % 4 == 1:
-        return ops.swapaxes(ops.flip(x, (second,)), first, second)
-    if times % 4 == 2:
-        return ops.flip(x, (first, second))
-    return ops.flip(ops.swapaxes(x, first, second), (second,))

@@ -9,26 +9,7 @@ import numpy as np
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-
 # ---- one operand -----------------------------------------------------------------------------------------------------
-def logit(x: Value, least: float | None = None) -> Value:
-    """Return ``log(x / (1 - x))``; outside [0, 1] NaN, with the gradient 0.
-
-    Args:
-        x: floating-point.
-        least: x is cut off at this number and at 1 less it first; there the gradient is 0. NaN stays, with a NaN slope.
-    """
-    if least is not None:
-        inner = ops.where(ops.less(x, least), least, ops.where(ops.greater(x, 1.0 - least), 1.0 - least, x))
-        return ops.sub(ops.log(inner), ops.log(ops.sub(1.0, inner)))
-    is_outside = ops.logical_or(ops.less(x, 0.0), ops.greater(x, 1.0))
-    safe = ops.where(is_outside, float("nan"), x)
-    return ops.sub(ops.log(safe), ops.log(ops.sub(1.0, safe)))
-
-
-def scaled_tanh(x: Value, inner: float, outer: float) -> Value:
-    """Return ``outer * tanh(inner * x)``."""
-    return ops.mul(ops.tanh(ops.mul(x, inner)), outer)
 
 
 def finite_numbers(x: Value, nan: float, largest: float | None, least: float | None) -> Value:
@@ -37,19 +18,6 @@ def finite_numbers(x: Value, nan: float, largest: float | None, least: float | N
     kept = ops.where(ops.isnan(x), nan, x)
     kept = ops.where(ops.equal(x, math.inf), float(info.max) if largest is None else largest, kept)
     return ops.where(ops.equal(x, -math.inf), float(info.min) if least is None else least, kept)
-
-
-def log_gamma_of_dimension(x: Value, p: int) -> Value:
-    """Return the logarithm of the multivariate gamma function of dimension p."""
-    shifts = ops.literal(np.arange(p, dtype=x._data.dtype) * 0.5)
-    total = ops.reduce_sum(ops.lgamma(ops.sub(ops.expand_dims(x, -1), shifts)), -1)
-    return ops.add(total, p * (p - 1) / 4 * math.log(math.pi))
-
-
-def shrunk_slices(x: Value, size: Value, limit: float) -> Value:
-    """Return ``x`` scaled down where a size of its parts, which broadcasts, exceeds a limit."""
-    factor = ops.where(ops.greater(size, limit), ops.div(limit, ops.add(size, 1e-7)), 1.0)
-    return ops.mul(x, factor)
 
 
 # ---- two operands ----------------------------------------------------------------------------------------------------
@@ -72,21 +40,6 @@ def heaviside(x: Value, y: Value) -> Value:
     """Return 0 where ``x`` is negative, 1 where it is positive, ``y`` where it is 0, and NaN where it is NaN."""
     step = ops.cast(ops.greater(x, 0), y._data.dtype)
     return ops.where(ops.equal(x, 0), y, ops.where(ops.isnan(x), x, step))
-
-
-def hypot(x: Value, y: Value) -> Value:
-    """Return ``sqrt(x**2 + y**2)``."""
-    return ops.sqrt(ops.add(ops.square(x), ops.square(y)))
-
-
-def logaddexp(x: Value, y: Value) -> Value:
-    """Return ``log(exp(x) + exp(y))``, without overflow."""
-    return ops.add(ops.maximum(x, y), ops.log1p(ops.exp(ops.neg(ops.abs(ops.sub(x, y))))))
-
-
-def ldexp(x: Value, y: Value) -> Value:
-    """Return ``x * 2**y``."""
-    return ops.mul(x, ops.pow(2.0, y))
 
 
 def is_close(x: Value, y: Value, rtol: float, atol: float, *, equal_nan: bool) -> Value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import ShapeError
@@ -38,37 +37,6 @@ def cross(x: Value, y: Value, axis: int) -> Value:
         raise ShapeError(f"cross: axis {axis} of {list(x.shape)} does not have size 3")
     next_x, next_y = ops.roll(x, -1, axis), ops.roll(y, -1, axis)
     return ops.sub(ops.mul(next_x, ops.roll(y, 1, axis)), ops.mul(ops.roll(x, 1, axis), next_y))
-
-
-def chain_product(items: Sequence[Value]) -> Value:
-    """Return the product of two or more matrices, in the order that takes the fewest multiplications.
-
-    Args:
-        items: matrices; the first may be a row and the last a column, each a vector.
-    """
-    rows = [item.shape[0] for item in items[1:]]
-    first = items[0].shape[0] if len(items[0].shape) == 2 else 1
-    sizes = [first, *rows, items[-1].shape[1] if len(items[-1].shape) == 2 else 1]
-    best: dict[tuple[int, int], tuple[int, int]] = {}
-
-    def cost(low: int, high: int) -> int:
-        if high - low == 1:
-            return 0
-        if (low, high) not in best:
-            outer = sizes[low] * sizes[high]
-            best[low, high] = min(
-                (cost(low, at) + cost(at, high) + outer * sizes[at], at) for at in range(low + 1, high)
-            )
-        return best[low, high][0]
-
-    def build(low: int, high: int) -> Value:
-        if high - low == 1:
-            return items[low]
-        cost(low, high)
-        at = best[low, high][1]
-        return ops.matmul(build(low, at), build(at, high))
-
-    return build(0, len(items))
 
 
 def matrix_power(x: Value, n: int) -> Value:

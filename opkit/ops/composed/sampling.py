@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ops import following as ops
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value, known_size
 
 
-def resampled(x: Value, matrix: np.ndarray, axis: int) -> Value:
+def resampled(x: Value, matrix: ndarray, axis: int) -> Value:
     """Return ``x`` with an axis multiplied by a matrix ``(new size, size)``."""
     weights = ops.literal(matrix.astype(x._data.dtype))
     return ops.swapaxes(ops.matmul(ops.swapaxes(x, axis, -1), weights, False, True), axis, -1)
 
 
-def affine_grid(theta: Value, sizes: Sequence[int], *, align_corners: bool) -> Value:
+def affine_grid(theta: Value, sizes: Ints, *, align_corners: bool) -> Value:
     """Return the places that affine maps (N, 2, 3) send a regular grid of (H, W) to: (N, H, W, 2), from -1 to 1."""
     ends = [_places(size, align_corners) for size in sizes]
     ys, xs = np.meshgrid(*ends, indexing="ij")
@@ -25,7 +26,7 @@ def affine_grid(theta: Value, sizes: Sequence[int], *, align_corners: bool) -> V
     return ops.reshape(ops.matmul(ops.literal(base), theta, False, True), [-1, *sizes, 2])
 
 
-def _places(size: int, align_corners: bool) -> np.ndarray:
+def _places(size: int, align_corners: bool) -> ndarray:
     line = np.linspace(-1, 1, size) if size > 1 else np.zeros(1)
     return line if align_corners else line * (size - 1) / size
 

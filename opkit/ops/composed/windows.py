@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.ops import following as ops
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value
 
 
-def _places(
-    height: int, width: int, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> np.ndarray:
+def _places(height: int, width: int, kernel: Ints, strides: Ints, dilations: Ints) -> ndarray:
     """Return, for each place in the kernel and each window, the pixel of the padded image it reads."""
     lines, columns = (
         np.arange(k)[:, None] * d + np.arange(max(0, (size - d * (k - 1) - 1) // s + 1)) * s
         for size, k, s, d in zip((height, width), kernel, strides, dilations)
     )
     places = lines[:, None, :, None] * width + columns[None, :, None, :]
-    found: np.ndarray = places.reshape(kernel[0] * kernel[1], -1)
+    found: ndarray = places.reshape(kernel[0] * kernel[1], -1)
     return found
 
 
-def columns_of(
-    x: Value, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int]
-) -> Value:
+def columns_of(x: Value, kernel: Ints, strides: Ints, pads: Ints, dilations: Ints) -> Value:
     """Return the windows of images as columns, ``(N, C * height * width, windows)``.
 
     Args:
@@ -50,11 +46,11 @@ def columns_of(
 
 def image_of(
     x: Value,
-    size: Sequence[int],
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    pads: Sequence[int],
-    dilations: Sequence[int],
+    size: Ints,
+    kernel: Ints,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
 ) -> Value:
     """Return images of a height and width from their windows; windows that overlap are added.
 

@@ -5,7 +5,7 @@ No op is defined here; each family has a module of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
@@ -15,11 +15,12 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import ArgDef, AttrDef, GradRule, Infer, Kernel, OpDef
 from opkit.ops.core.quiet import quiet
 from opkit.ops.core.registry import BUILTIN
+from opkit.ops.core.types import Attrs
 
 __all__ = ["NO_ATTRS", "attr_list", "define", "define_linear", "define_map", "first_only", "named", "quiet"]
 
 #: The attributes of an op that has none.
-NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
+NO_ATTRS: Attrs = MappingProxyType({})
 
 
 def define(
@@ -31,7 +32,7 @@ def define(
     infer: Infer,
     grad: GradRule | None = None,
     attrs: str = "",
-    defaults: Mapping[str, Any] = NO_ATTRS,
+    defaults: Attrs = NO_ATTRS,
     reads: str = "",
     out: Kernel | None = None,
     elementwise: bool = False,
@@ -155,7 +156,7 @@ def _argument(text: str) -> ArgDef:
     return ArgDef(name, is_optional="?" in marks, is_variadic="*" in marks, is_shape_only="=" in marks)
 
 
-def attr_list(text: str, defaults: Mapping[str, Any] = NO_ATTRS) -> tuple[AttrDef, ...]:
+def attr_list(text: str, defaults: Attrs = NO_ATTRS) -> tuple[AttrDef, ...]:
     """Return the attributes that ``"name:type name:type"`` declares; a default left out is its type's zero."""
     attrs = []
     for item in text.split():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import OpkitError
 from opkit.ops.core.mode import local
 from opkit.ops.core.observers import Observing, observe
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Values
 
 
 class NonFiniteError(OpkitError, ArithmeticError, ValueError, RuntimeError):
@@ -42,9 +44,7 @@ class FiniteCheck:
             self._observing.remove()
         self._observing = observe(self.check_op, self.check_gradient, everywhere=True) if is_on else None
 
-    def check_op(
-        self, opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
-    ) -> None:
+    def check_op(self, opdef: OpDef, inputs: Values, attrs: Attrs, outputs: Values, seconds: float) -> None:
         """Refuse an op's results, and what it writes, where they are not finite.
 
         Raises:
@@ -61,7 +61,7 @@ class FiniteCheck:
         for name, array in results.items():
             bad = _count(array)
             if bad and not (self._blames_origin and any(map(_count, inputs))):
-                given = ", ".join(_described(item) for item in inputs if isinstance(item, np.ndarray))
+                given = ", ".join(_described(item) for item in inputs if isinstance(item, ndarray))
                 raise NonFiniteError(
                     f"op {opdef.title!r} made {_values(bad)} of {np.size(array)} in {name}; "
                     f"{_origin(inputs, 'its inputs')}{f' ({given})' if given else ''}",
@@ -69,7 +69,7 @@ class FiniteCheck:
                     help=self._help,
                 )
 
-    def check_gradient(self, opdef: OpDef, douts: Sequence[Any], grads: Sequence[Any]) -> None:
+    def check_gradient(self, opdef: OpDef, douts: Values, grads: Values) -> None:
         """Refuse cotangents of an op's inputs that are not finite.
 
         Raises:
@@ -87,7 +87,7 @@ class FiniteCheck:
 
 
 def _count(item: Any) -> int:
-    if not isinstance(item, np.ndarray) or item.dtype.kind not in "fc":
+    if not isinstance(item, ndarray) or item.dtype.kind not in "fc":
         return 0
     return int(item.size - np.count_nonzero(np.isfinite(item)))
 
@@ -101,7 +101,7 @@ def _origin(items: Iterable[Any], what: str) -> str:
     return f"{what} contained some already" if any(map(_count, items)) else f"{what} {verb} finite"
 
 
-def _described(array: np.ndarray) -> str:
+def _described(array: ndarray) -> str:
     if not array.size or array.dtype.kind not in "fiu":
         return f"{array.dtype}{list(array.shape)}"
     return f"{array.dtype}{list(array.shape)} from {array.min():.3g} to {array.max():.3g}"

@@ -5,12 +5,12 @@ Only descriptions here: no arrays, no kernels. Sizes of -1 are known only at run
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from opkit.errors import DtypeError, OpkitError, ShapeError
 from opkit.ir import TensorDesc, is_floating
 from opkit.ops.core.opdef import Infer, OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import desc_of
 
 
@@ -29,7 +29,7 @@ def dtype_error(op: str, descs: Sequence[TensorDesc | None], why: str, help: str
     return DtypeError(f"op {op!r} got {operands(descs)}: {why}", help=help)
 
 
-def explain(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> None:
+def explain(opdef: OpDef, inputs: Values, attrs: Attrs) -> None:
     """Raise the inference's error where it refuses the inputs; called after a built-in kernel has failed.
 
     Raises:
@@ -54,7 +54,7 @@ def check_floating(op: str, descs: Sequence[TensorDesc | None]) -> None:
         raise dtype_error(op, descs, "it takes floating-point tensors", "cast to 'float32' or 'float64' first")
 
 
-def numel(shape: Sequence[int]) -> int:
+def numel(shape: Ints) -> int:
     """Return the number of elements, -1 where a size is unknown."""
     count = 1
     for size in shape:
@@ -122,7 +122,7 @@ def broadcast_shape(op: str, descs: Sequence[TensorDesc | None]) -> tuple[int, .
 def unchanged(op: str, *, floating: bool = False) -> Infer:
     """Return the inference of an op whose only output has the shape and dtype of its first input."""
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         if floating:
             check_floating(op, descs)
         return [descs[0]]
@@ -133,7 +133,7 @@ def unchanged(op: str, *, floating: bool = False) -> Infer:
 def same_shape(op: str, *, floating: bool = False, dtype: str = "") -> Infer:
     """Return the inference of an op whose operands and output have one shape (and dtype, unless ``dtype`` is set)."""
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_same_dtype(op, descs)
         if floating:
             check_floating(op, descs)
@@ -145,7 +145,7 @@ def same_shape(op: str, *, floating: bool = False, dtype: str = "") -> Infer:
 def broadcasted(op: str, *, floating: bool = False, dtype: str = "") -> Infer:
     """Return the inference of an op whose operands broadcast (one dtype; the output's too, unless ``dtype`` is set)."""
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_same_dtype(op, descs)
         if floating:
             check_floating(op, descs)
@@ -154,7 +154,7 @@ def broadcasted(op: str, *, floating: bool = False, dtype: str = "") -> Infer:
     return infer
 
 
-def in_dtype(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def in_dtype(descs: Descs, attrs: Attrs) -> Descs:
     """Infer the first input's shape in the dtype of the attribute ``dtype``."""
     return [TensorDesc(descs[0].shape, attrs["dtype"])]
 
@@ -162,7 +162,7 @@ def in_dtype(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[
 def like(op: str, index: int, *, dtype_from: int = 0) -> Infer:
     """Return the inference of an op whose output has the shape of one input and the dtype of another."""
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         return [TensorDesc(descs[index].shape, descs[dtype_from].dtype)]
 
     return infer

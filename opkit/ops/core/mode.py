@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Values
 
-ApplyFn = Callable[[OpDef, Sequence[Any], Mapping[str, Any]], Any]
+ApplyFn = Callable[[OpDef, Values, Attrs], Any]
 
-_NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
+_NO_ATTRS: Attrs = MappingProxyType({})
 
 #: Held while something is changed in the Modes of several threads.
 lock = threading.Lock()
 
 
-def _no_mode(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+def _no_mode(opdef: OpDef, inputs: Values, attrs: Attrs) -> Any:
     raise UsageError(f"op {opdef.name!r} was applied before any mode was installed; import opkit.eager first")
 
 
@@ -104,7 +105,7 @@ def install_default(function: ApplyFn) -> None:
     local.mode.apply = function
 
 
-def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any] = _NO_ATTRS) -> Any:
+def apply(opdef: OpDef, inputs: Values, attrs: Attrs = _NO_ATTRS) -> Any:
     """Apply an op in the current mode.
 
     Args:

@@ -7,18 +7,19 @@ none is on, hot code pays one attribute test: ``if mode.observers``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from opkit.ops.core.mode import Mode, local, lock
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Values
 
 #: ``observer(opdef, inputs, attrs, outputs, seconds)`` is notified of every op that ran: arrays in, arrays out.
-Observer = Callable[[OpDef, Sequence[Any], Mapping[str, Any], Sequence[Any], float], None]
+Observer = Callable[[OpDef, Values, Attrs, Values, float], None]
 #: ``observer(opdef, douts, grads)`` is notified of every op that dynamic mode's reverse walk differentiated: the
 #: cotangents of its outputs and those of its inputs, None where there is none.
-GradientObserver = Callable[[OpDef, Sequence[Any], Sequence[Any]], None]
+GradientObserver = Callable[[OpDef, Values, Values], None]
 #: ``observer(opdef, error)`` is notified of every user op whose function raised.
 ErrorObserver = Callable[[OpDef, Exception], None]
 
@@ -113,9 +114,9 @@ def observing() -> Iterator[None]:
 def notify(
     observers: Sequence[Observing],
     opdef: OpDef,
-    inputs: Sequence[Any],
-    attrs: Mapping[str, Any],
-    outputs: Sequence[Any],
+    inputs: Values,
+    attrs: Attrs,
+    outputs: Values,
     seconds: float,
 ) -> None:
     """Notify all observers of an op that ran.
@@ -133,7 +134,7 @@ def notify(
         raise failure
 
 
-def notify_gradient(observers: Sequence[Observing], opdef: OpDef, douts: Sequence[Any], grads: Sequence[Any]) -> None:
+def notify_gradient(observers: Sequence[Observing], opdef: OpDef, douts: Values, grads: Values) -> None:
     """Notify all observers of an op that was differentiated; see ``notify``."""
     failure: Exception | None = None
     for item in observers:
@@ -153,7 +154,7 @@ def notify_error(observers: Sequence[Observing], opdef: OpDef, error: Exception)
             item.on_error(opdef, error)
 
 
-def run_kernel(opdef: OpDef, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+def run_kernel(opdef: OpDef, arrays: Values, attrs: Attrs) -> Any:
     """Run an op's kernel on arrays, recording nothing; observers are notified.
 
     Returns:

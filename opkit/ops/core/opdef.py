@@ -11,16 +11,17 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from opkit.errors import Location, UsageError, unknown
-from opkit.ir import ForInference, TensorDesc
+from opkit.ir import ForInference
+from opkit.ops.core.types import Attrs, Descs, Values
 
 #: ``kernel(*arrays, **attrs)`` -> one array, or a tuple with one array per output.
 Kernel = Callable[..., Any]
 #: ``infer(descs, attrs)`` -> one TensorDesc per output; raises ShapeError, DtypeError or InferError.
-Infer = Callable[[Sequence[TensorDesc], Mapping[str, Any]], Sequence[TensorDesc]]
+Infer = Callable[[Descs, Attrs], Descs]
 #: ``rule(applied, douts)`` -> one cotangent or None per input, built through ``ops.apply``.
-GradRule = Callable[[Any, Sequence[Any]], Sequence[Any]]
+GradRule = Callable[[Any, Values], Values]
 
-_NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
+_NO_ATTRS: Attrs = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +59,14 @@ class Applied(Protocol):
     """
 
     opdef: OpDef
-    attrs: Mapping[str, Any]
+    attrs: Attrs
 
     @property
-    def inputs(self) -> Sequence[Any]:
+    def inputs(self) -> Values:
         """One value or description per declared input; None for one left out."""
 
     @property
-    def outputs(self) -> Sequence[Any]:
+    def outputs(self) -> Values:
         """One value or description per output."""
 
     @property
@@ -79,7 +80,7 @@ class BoundOp:
 
     opdef: OpDef
     inputs: tuple[Any, ...]
-    attrs: Mapping[str, Any]
+    attrs: Attrs
     output_names: tuple[tuple[str, int], ...]
 
 
@@ -90,8 +91,8 @@ class OpType(Protocol):
 
     def bind(
         self,
-        inputs: Mapping[str, Sequence[Any]],
-        attrs: Mapping[str, Any],
+        inputs: Mapping[str, Values],
+        attrs: Attrs,
         outputs: Mapping[str, int] | None = None,
     ) -> BoundOp:
         """Bind named arguments and attributes; ``outputs`` counts those of variadic and optional outputs."""
@@ -159,7 +160,7 @@ class OpDef:
         if self.writes_when:
             self._refuse_undeclared("writes when", [self.writes_when], [attr.name for attr in self.attrs])
 
-    def written(self, attrs: Mapping[str, Any]) -> tuple[int, ...]:
+    def written(self, attrs: Attrs) -> tuple[int, ...]:
         """Return the indices of the inputs that the kernel changes in place when it runs with these attributes."""
         if not self.writes_inputs or (self.writes_when and not attrs[self.writes_when]):
             return ()
@@ -172,8 +173,8 @@ class OpDef:
 
     def bind(
         self,
-        inputs: Mapping[str, Sequence[Any]],
-        attrs: Mapping[str, Any],
+        inputs: Mapping[str, Values],
+        attrs: Attrs,
         outputs: Mapping[str, int] | None = None,
     ) -> BoundOp:
         """Bind named arguments and attributes, as builders by name and gradient functions give them.
@@ -204,7 +205,7 @@ class OpDef:
         if unknown:
             raise UsageError(f"op {self.name!r}: {what} {unknown}, which it does not declare")
 
-    def _refuse_unknown(self, kind: str, given: Mapping[str, Any], known: Any) -> None:
+    def _refuse_unknown(self, kind: str, given: Attrs, known: Any) -> None:
         for name in given:
             if name not in known:
                 raise unknown(f"op {self.name!r} has no {kind}", name, known, has="it has").error(UsageError)

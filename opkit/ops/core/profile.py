@@ -9,14 +9,14 @@ import json
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from opkit.atomic import write_file
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Values
 
 #: Events that are kept for the trace; later ones count in the table alone.
 _MOST_EVENTS = 500_000
@@ -59,9 +59,7 @@ class Profile:
     events: list[tuple[str, float, float, int, str]] = field(default_factory=list)
     start: float = field(default_factory=time.perf_counter)
 
-    def observe(
-        self, op: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
-    ) -> None:
+    def observe(self, op: OpDef, inputs: Values, attrs: Attrs, outputs: Values, seconds: float) -> None:
         """Record one op that ran; see ``opkit.ops.core.observers.Observer``."""
         now = time.perf_counter()
         name = op.title
@@ -105,8 +103,8 @@ class Profile:
         write_file(path, json.dumps(self.trace()).encode("ascii"))
 
 
-def _own_bytes(item: Any, inputs: Sequence[Any]) -> int:
-    if not isinstance(item, np.ndarray):
+def _own_bytes(item: Any, inputs: Values) -> int:
+    if not isinstance(item, ndarray):
         return int(getattr(item, "nbytes", 0))
     for given in inputs:
         if item is given or (item.base is not None and (item.base is given or item.base is getattr(given, "base", 0))):

@@ -8,9 +8,11 @@ no count is that low, so that everything counts as shared and is copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from sys import getrefcount
 from typing import Any
+
+from opkit.ops.core.types import Values
 
 
 class _Object:
@@ -46,7 +48,7 @@ def _of_local(shared: Any) -> int:
 
 
 def _of_item(shared: Any) -> int:
-    def taken(step: Any, items: Sequence[Any]) -> int:
+    def taken(step: Any, items: Values) -> int:
         item = items[0]
         return getrefcount(item)
 

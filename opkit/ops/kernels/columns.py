@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
 
@@ -64,7 +65,7 @@ class Window:
         return (slice(None), slice(None), *(slice(p, p + n) for p, n in zip(self.pads, self.inputs)))
 
 
-def _unfold(x: np.ndarray, window: Window) -> np.ndarray:
+def _unfold(x: ndarray, window: Window) -> ndarray:
     """Return columns ``(N, C, kernel..., outputs...)`` of ``x (N, C, inputs...)``."""
     if window.is_pointwise:
         return x.reshape(*x.shape[:2], *window.kernel, *window.outputs)
@@ -78,7 +79,7 @@ def _unfold(x: np.ndarray, window: Window) -> np.ndarray:
     return columns
 
 
-def _fold(columns: np.ndarray, window: Window) -> np.ndarray:
+def _fold(columns: ndarray, window: Window) -> ndarray:
     """Return the adjoint of ``_unfold``: ``x (N, C, inputs...)`` with all columns added where they were read."""
     lead = columns.shape[:2]
     if window.is_pointwise:
@@ -100,12 +101,12 @@ def is_last(attrs: Mapping[str, Any]) -> bool:
     return str(attrs["data_format"]) in ("channels_last", "NWC", "NHWC", "NDHWC")
 
 
-def to_first(x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+def to_first(x: ndarray, attrs: Mapping[str, Any]) -> ndarray:
     """Return a view with the channels behind the samples."""
     return np.moveaxis(x, -1, 1) if is_last(attrs) else x
 
 
-def from_first(x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+def from_first(x: ndarray, attrs: Mapping[str, Any]) -> ndarray:
     """Return channels-first data in the layout that the attributes name."""
     return np.ascontiguousarray(np.moveaxis(x, 1, -1)) if is_last(attrs) else x
 
@@ -121,7 +122,7 @@ def given_shape(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ..
 
 
 # ---- the three products ----------------------------------------------------------------------------------------------
-def forward(x: np.ndarray, weight: np.ndarray, attrs: Mapping[str, Any], out: np.ndarray | None = None) -> np.ndarray:
+def forward(x: ndarray, weight: ndarray, attrs: Mapping[str, Any], out: ndarray | None = None) -> ndarray:
     """Return ``(N, F, outputs...)`` of ``x (N, C, inputs...)`` and ``weight (F, C/groups, kernel...)``."""
     window = Window(attrs, x.shape[2:])
     if 0 in window.outputs:
@@ -139,12 +140,12 @@ def forward(x: np.ndarray, weight: np.ndarray, attrs: Mapping[str, Any], out: np
 
 
 def by_data(
-    dy: np.ndarray,
-    weight: np.ndarray,
+    dy: ndarray,
+    weight: ndarray,
     shape: Sequence[int],
     attrs: Mapping[str, Any],
-    out: np.ndarray | None = None,
-) -> np.ndarray:
+    out: ndarray | None = None,
+) -> ndarray:
     """Return the adjoint of ``_forward`` in x: ``(N, C, inputs...)`` of ``dy (N, F, outputs...)``."""
     window = Window(attrs, shape[2:], dy.shape[2:])
     groups, filters = attrs["groups"], weight.shape[0]
@@ -158,7 +159,7 @@ def by_data(
     return dx
 
 
-def by_weight(dy: np.ndarray, x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+def by_weight(dy: ndarray, x: ndarray, attrs: Mapping[str, Any]) -> ndarray:
     """Return the adjoint of ``_forward`` in weight: ``(F, C/groups, kernel...)``."""
     window = Window(attrs, x.shape[2:], dy.shape[2:])
     groups, filters, channels = attrs["groups"], dy.shape[1], x.shape[1]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 
@@ -34,7 +35,7 @@ class Initializer:
     draw: Draw
     seed: int | None = None
 
-    def __call__(self, rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> np.ndarray:
+    def __call__(self, rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> ndarray:
         """Return a new C-contiguous array of ``shape`` and ``dtype``."""
         sizes = tuple(int(size) for size in shape)
         if self.seed is not None:
@@ -143,7 +144,7 @@ def gain_of(nonlinearity: str | None, negative_slope: float = 0.01) -> float:
     return gains[nonlinearity]
 
 
-def _draw_truncated(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def _draw_truncated(rng: np.random.Generator, shape: tuple[int, ...]) -> ndarray:
     """Draw unit normals, each redrawn until it lies within two."""
     values = rng.standard_normal(math.prod(shape))
     outside = np.flatnonzero(np.abs(values) > 2.0)

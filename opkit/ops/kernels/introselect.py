@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy import ndarray
 
 #: Below this length libstdc++ sorts by insertion.
 _SHORT = 16
@@ -140,7 +141,7 @@ def _sift(items: Items, first: int, hole: int, size: int, value: tuple[int, int]
     items[first + hole] = value
 
 
-def ranks_of(row: np.ndarray, *, largest: bool) -> list[int]:
+def ranks_of(row: ndarray, *, largest: bool) -> list[int]:
     """Return the ranks of a row's elements: of the least 0, or of the largest; NaN count as the largest."""
     ranks = np.unique(row, return_inverse=True)[1].reshape(-1)
     ranked: list[int] = (-ranks if largest else ranks).tolist()

@@ -11,13 +11,14 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ops.kernels.blocks import elementwise_blocks
 
 
 def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
-    def widened(x: np.ndarray, *, out: np.ndarray | None = None, **rest: Any) -> np.ndarray:
+    def widened(x: ndarray, *, out: ndarray | None = None, **rest: Any) -> ndarray:
         result = function(x.astype(np.float64, copy=False), **rest)
         if out is None:
             return np.asarray(result).astype(x.dtype, copy=False)
@@ -84,11 +85,11 @@ _LARGE = (
 )
 
 
-def _ratio(x: np.ndarray, coefficients: tuple[Sequence[float], Sequence[float]]) -> Any:
+def _ratio(x: ndarray, coefficients: tuple[Sequence[float], Sequence[float]]) -> Any:
     return _polynomial(x, coefficients[0]) / _polynomial(x, coefficients[1])
 
 
-def _polynomial(x: np.ndarray, ascending: Sequence[float]) -> np.ndarray:
+def _polynomial(x: ndarray, ascending: Sequence[float]) -> ndarray:
     total = np.full_like(x, ascending[-1])
     for coefficient in ascending[-2::-1]:
         total *= x
@@ -96,7 +97,7 @@ def _polynomial(x: np.ndarray, ascending: Sequence[float]) -> np.ndarray:
     return total
 
 
-def _erfc_of_positive(x: np.ndarray) -> np.ndarray:
+def _erfc_of_positive(x: ndarray) -> ndarray:
     """Return erfc for x >= 0.46875."""
     result = np.empty_like(x)
     middle = x <= 4
@@ -113,7 +114,7 @@ def _erfc_of_positive(x: np.ndarray) -> np.ndarray:
     return result
 
 
-def _erf(x: np.ndarray, complement: bool) -> np.ndarray:
+def _erf(x: ndarray, complement: bool) -> ndarray:
     flat = np.atleast_1d(x)
     size = np.abs(flat)
     small = size <= 0.46875
@@ -147,7 +148,7 @@ _SINGLE = (
 )
 
 
-def _erf_single(x: np.ndarray) -> Any:
+def _erf_single(x: ndarray) -> Any:
     clipped = np.clip(x, np.float32(-3.95), np.float32(3.95))
     ratio = _ratio(np.square(clipped), _SINGLE)
     ratio *= clipped
@@ -155,11 +156,11 @@ def _erf_single(x: np.ndarray) -> Any:
 
 
 @elementwise_blocks
-def _erf_blocks(x: np.ndarray) -> Any:
+def _erf_blocks(x: ndarray) -> Any:
     return _erf_single(np.atleast_1d(x)).reshape(x.shape) if x.dtype == np.float32 else _erf(x, complement=False)
 
 
-def erf_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def erf_of(x: ndarray, out: ndarray | None = None) -> Any:
     """Return the error function: in doubles to 2 units in the last place, in singles to 7."""
     if x.dtype == np.float16:
         result = _erf_blocks(x.astype(np.float32)).astype(np.float16)
@@ -168,7 +169,7 @@ def erf_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
 
 
 @_in_double
-def erfc_of(x: np.ndarray) -> np.ndarray:
+def erfc_of(x: ndarray) -> ndarray:
     """Return 1 - erf, accurate where it is tiny."""
     return _erf(x, complement=True)
 
@@ -185,7 +186,7 @@ _lgamma = np.frompyfunc(_safe_lgamma, 1, 1)
 
 
 @_in_double
-def lgamma_of(x: np.ndarray) -> np.ndarray:
+def lgamma_of(x: ndarray) -> ndarray:
     """Return log(abs(gamma(x)))."""
     return np.asarray(_lgamma(x)).astype(np.float64)
 
@@ -195,7 +196,7 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 
 
 @_in_double
-def digamma_of(x: np.ndarray) -> np.ndarray:
+def digamma_of(x: ndarray) -> ndarray:
     """Return the logarithmic derivative of gamma.
 
     Source: the recurrence to x >= 10, then the asymptotic series (Abramowitz and Stegun 6.3.5, 6.3.18); negative
@@ -217,7 +218,7 @@ def digamma_of(x: np.ndarray) -> np.ndarray:
 
 
 @_in_double
-def polygamma_of(x: np.ndarray, n: int) -> np.ndarray:
+def polygamma_of(x: ndarray, n: int) -> ndarray:
     """Return the n-th derivative of digamma for positive x (NaN elsewhere).
 
     Source: the recurrence to x >= 10 + n, then the asymptotic series (Abramowitz and Stegun 6.4.6, 6.4.11).

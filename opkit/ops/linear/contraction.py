@@ -15,6 +15,7 @@ from opkit.ops.arrange.shape import expand_dims, reshape, transpose
 from opkit.ops.basis.arithmetic import mul
 from opkit.ops.basis.broadcasting import reduce_sum
 from opkit.ops.basis.creation import cast_like, literal
+from opkit.ops.core.types import Ints, Values
 from opkit.ops.core.value import Value, ndim_of, shape_of
 from opkit.ops.linear.products import matmul
 from opkit.ops.pointwise.compare import where
@@ -23,7 +24,7 @@ from opkit.ops.pointwise.compare import where
 _DOTS = "0123456789"
 
 
-def einsum(equation: str, operands: Sequence[Value]) -> Value:
+def einsum(equation: str, operands: Values) -> Value:
     """Return the sum of products that an equation such as ``"bij,bjk->bik"`` describes.
 
     Args:
@@ -45,7 +46,7 @@ def einsum(equation: str, operands: Sequence[Value]) -> Value:
     return _arranged(labels, value, result)
 
 
-def _parsed(equation: str, operands: Sequence[Value]) -> tuple[list[str], str]:
+def _parsed(equation: str, operands: Values) -> tuple[list[str], str]:
     left, arrow, right = equation.replace(" ", "").partition("->")
     parts = left.split(",")
     if len(parts) != len(operands):
@@ -76,7 +77,7 @@ def _term(equation: str, part: str, ndim: int) -> str:
     return part.replace("...", _DOTS[len(_DOTS) - missing :] if missing else "")
 
 
-def _check_sizes(equation: str, terms: Sequence[str], operands: Sequence[Value]) -> None:
+def _check_sizes(equation: str, terms: Sequence[str], operands: Values) -> None:
     sizes: dict[str, int] = {}
     for term, value in zip(terms, operands):
         for label, size in zip(term, shape_of(value)):
@@ -162,7 +163,7 @@ def _arranged(labels: str, value: Value, result: str) -> Value:
 
 
 # ---- tensordot -------------------------------------------------------------------------------------------------------
-def tensordot(x: Value, y: Value, axes_x: Sequence[int], axes_y: Sequence[int]) -> Value:
+def tensordot(x: Value, y: Value, axes_x: Ints, axes_y: Ints) -> Value:
     """Return the products of x and y summed over pairs of axes: the other axes of x, then those of y.
 
     Raises:

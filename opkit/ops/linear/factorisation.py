@@ -5,10 +5,10 @@ Inverses and linear systems are in ``opkit.ops.linear.inversion``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import AutogradError, UsageError
 from opkit.ir import TensorDesc
@@ -20,7 +20,7 @@ from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_mul, sub
 from opkit.ops.core.define import NO_ATTRS, define, define_map
 from opkit.ops.core.inference import check_floating, shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, shape_of
 from opkit.ops.linear.inversion import ConvergenceError, check_square, decomposed, solve, square, transposed
 from opkit.ops.linear.products import matmul
@@ -31,7 +31,7 @@ class NotPositiveError(UsageError, RuntimeError):
     """A matrix is not positive definite."""
 
 
-def _matrices(op: str, descs: Sequence[TensorDesc]) -> tuple[tuple[int, ...], int, int]:
+def _matrices(op: str, descs: Descs) -> tuple[tuple[int, ...], int, int]:
     check_floating(op, descs)
     if descs[0].ndim < 2:
         raise shape_error(op, descs, "it takes matrices or stacks of them")
@@ -43,7 +43,7 @@ def _least(rows: int, columns: int) -> int:
 
 
 # ---- Cholesky --------------------------------------------------------------------------------------------------------
-def _cholesky(x: np.ndarray) -> Any:
+def _cholesky(x: ndarray) -> Any:
     return decomposed("cholesky", NotPositiveError, np.linalg.cholesky, x)
 
 
@@ -63,7 +63,7 @@ def _cholesky_rule(applied: Any, dout: Value) -> Value:
     return _symmetric(transposed(solve(factor_t, transposed(solve(factor_t, inner)))))
 
 
-CHOLESKY: OpDef = define_map("cholesky", _cholesky, _cholesky_rule, infer=square("cholesky"), reads="y")
+CHOLESKY = define_map("cholesky", _cholesky, _cholesky_rule, infer=square("cholesky"), reads="y")
 
 
 def cholesky(x: Value) -> Value:
@@ -76,12 +76,12 @@ def cholesky(x: Value) -> Value:
 
 
 # ---- eigenvalues -----------------------------------------------------------------------------------------------------
-def _eigh(x: np.ndarray, lower: bool) -> tuple[Any, Any]:
+def _eigh(x: ndarray, lower: bool) -> tuple[Any, Any]:
     values, vectors = decomposed("eigh", ConvergenceError, np.linalg.eigh, x, "L" if lower else "U")
     return values, vectors
 
 
-def _infer_eigh(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_eigh(descs: Descs, attrs: Attrs) -> Descs:
     check_square("eigh", descs)
     return [TensorDesc(descs[0].shape[:-1], descs[0].dtype), descs[0]]
 
@@ -97,7 +97,7 @@ def _reciprocal(x: Value) -> Value:
     return where(is_zero, 0.0, div(1.0, where(is_zero, 1.0, x)))
 
 
-def _eigh_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _eigh_rule(applied: Any, douts: Values) -> Values:
     values, vectors = applied.outputs
     turned = transposed(vectors)
     total = None
@@ -110,7 +110,7 @@ def _eigh_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return (None if total is None else _symmetric(total),)
 
 
-EIGH: OpDef = define(
+EIGH = define(
     "eigh",
     "x",
     "values vectors",
@@ -133,25 +133,25 @@ def eigh(x: Value, lower: bool = True) -> tuple[Value, Value]:
     return values, vectors
 
 
-def _eigenvalues(x: np.ndarray) -> tuple[Any, Any]:
+def _eigenvalues(x: ndarray) -> tuple[Any, Any]:
     values, vectors = decomposed("eigenvalues", ConvergenceError, np.linalg.eig, x)
     kind = np.complex64 if x.dtype == np.float32 else np.complex128
     return values.astype(kind), vectors.astype(kind)
 
 
-def _infer_eigenvalues(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_eigenvalues(descs: Descs, attrs: Attrs) -> Descs:
     check_square("eigenvalues", descs)
     kind = "complex64" if descs[0].dtype == "float32" else "complex128"
     return [TensorDesc(descs[0].shape[:-1], kind), TensorDesc(descs[0].shape, kind)]
 
 
-def _no_rule(applied: Any, douts: Sequence[Value]) -> NoReturn:
+def _no_rule(applied: Any, douts: Values) -> NoReturn:
     raise AutogradError(
         f"op {applied.opdef.name!r} has no gradient in opkit", help="detach() its input, or use eigh on symmetric ones"
     )
 
 
-EIGENVALUES: OpDef = define("eigenvalues", "x", "values vectors", _eigenvalues, infer=_infer_eigenvalues, grad=_no_rule)
+EIGENVALUES = define("eigenvalues", "x", "values vectors", _eigenvalues, infer=_infer_eigenvalues, grad=_no_rule)
 
 
 def eigenvalues(x: Value) -> tuple[Value, Value]:
@@ -161,18 +161,18 @@ def eigenvalues(x: Value) -> tuple[Value, Value]:
 
 
 # ---- QR --------------------------------------------------------------------------------------------------------------
-def _qr(x: np.ndarray) -> tuple[Any, Any]:
+def _qr(x: ndarray) -> tuple[Any, Any]:
     q, r = decomposed("qr", ConvergenceError, np.linalg.qr, x)
     return q, r
 
 
-def _infer_qr(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_qr(descs: Descs, attrs: Attrs) -> Descs:
     lead, rows, columns = _matrices("qr", descs)
     least = _least(rows, columns)
     return [TensorDesc((*lead, rows, least), descs[0].dtype), TensorDesc((*lead, least, columns), descs[0].dtype)]
 
 
-def _qr_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _qr_rule(applied: Any, douts: Values) -> Values:
     # M. Seeger et al., "Auto-differentiating linear algebra", arXiv:1710.08717, section 4.2 (as many rows as columns)
     q, r = applied.outputs
     inner = None
@@ -189,7 +189,7 @@ def _qr_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return (transposed(solve(r, transposed(total))),)
 
 
-QR: OpDef = define("qr", "x", "q r", _qr, infer=_infer_qr, grad=_qr_rule, reads="q r")
+QR = define("qr", "x", "q r", _qr, infer=_infer_qr, grad=_qr_rule, reads="q r")
 
 
 def qr(x: Value) -> tuple[Value, Value]:
@@ -205,12 +205,12 @@ def qr(x: Value) -> tuple[Value, Value]:
 
 
 # ---- singular values -------------------------------------------------------------------------------------------------
-def _svd(x: np.ndarray) -> tuple[Any, Any, Any]:
+def _svd(x: ndarray) -> tuple[Any, Any, Any]:
     u, s, vh = decomposed("svd", ConvergenceError, np.linalg.svd, x, False)
     return u, s, vh
 
 
-def _infer_svd(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_svd(descs: Descs, attrs: Attrs) -> Descs:
     lead, rows, columns = _matrices("svd", descs)
     least, kind = _least(rows, columns), descs[0].dtype
     return [
@@ -225,7 +225,7 @@ def _turn(basis: Value, dbasis: Value, gaps: Value) -> Value:
     return add(inner, transposed(inner))
 
 
-def _svd_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _svd_rule(applied: Any, douts: Values) -> Values:
     # Seeger et al., section 4.3; s[j]**2 - s[i]**2 below the line
     u, s, vh = applied.outputs
     du, ds, dvh = douts
@@ -246,7 +246,7 @@ def _svd_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return (total,)
 
 
-SVD: OpDef = define("svd", "x", "u s vh", _svd, infer=_infer_svd, grad=_svd_rule, reads="u s vh")
+SVD = define("svd", "x", "u s vh", _svd, infer=_infer_svd, grad=_svd_rule, reads="u s vh")
 
 
 def svd(x: Value) -> tuple[Value, Value, Value]:
@@ -259,28 +259,3 @@ def svd(x: Value) -> tuple[Value, Value, Value]:
 
 
 # ---- rank ------------------------------------------------------------------------------------------------------------
-def _matrix_rank(x: np.ndarray, tolerance: float, hermitian: bool) -> np.ndarray:
-    if hermitian:
-        sizes = np.abs(decomposed("matrix_rank", ConvergenceError, np.linalg.eigvalsh, x))
-    else:
-        sizes = decomposed("matrix_rank", ConvergenceError, np.linalg.svdvals, x)
-    limit: Any = tolerance
-    if tolerance < 0:
-        limit = sizes.max(-1, keepdims=True) * max(x.shape[-2:]) * np.finfo(x.dtype).eps
-    return np.asarray((sizes > limit).sum(-1)).astype(np.int32)
-
-
-MATRIX_RANK: OpDef = define(
-    "matrix_rank",
-    "x",
-    "rank",
-    _matrix_rank,
-    infer=lambda descs, attrs: [TensorDesc(_matrices("matrix_rank", descs)[0], "int32")],
-    attrs="tolerance:double hermitian:bool",
-)
-
-
-def matrix_rank(x: Value, tolerance: float | None = None, hermitian: bool = False) -> Value:
-    """Return how many singular values exceed a tolerance; left out: the largest times size times precision."""
-    attrs = {"tolerance": -1.0 if tolerance is None else float(tolerance), "hermitian": bool(hermitian)}
-    return local.mode.apply(MATRIX_RANK, (x,), attrs)

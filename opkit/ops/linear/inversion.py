@@ -5,10 +5,11 @@ Factors of matrices (Cholesky, QR, eigenvalues, singular values) are in ``opkit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import OpkitError, ShapeError, UsageError
 from opkit.ir import TensorDesc
@@ -18,7 +19,8 @@ from opkit.ops.basis.broadcasting import sum_to
 from opkit.ops.core.define import NO_ATTRS, define, define_map, first_only, quiet
 from opkit.ops.core.inference import broadcast_shape, check_floating, check_same_dtype, is_same_size, shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import Infer, OpDef
+from opkit.ops.core.opdef import Infer
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, ndim_of, shape_of
 from opkit.ops.linear.products import matmul
 
@@ -36,7 +38,7 @@ def transposed(x: Value) -> Value:
     return swapaxes(x, -1, -2)
 
 
-def check_square(op: str, descs: Sequence[TensorDesc]) -> None:
+def check_square(op: str, descs: Descs) -> None:
     """Refuse anything that is not a square floating-point matrix or a stack of them."""
     check_floating(op, descs)
     if descs[0].ndim < 2 or not is_same_size(descs[0].shape[-1], descs[0].shape[-2]):
@@ -55,7 +57,7 @@ def decomposed(op: str, error: type[OpkitError], function: Callable[..., Any], *
 def square(op: str) -> Infer:
     """Return an inference of square matrices from square matrices."""
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_square(op, descs)
         return [descs[0]]
 
@@ -63,7 +65,7 @@ def square(op: str) -> Infer:
 
 
 # ---- inverse ---------------------------------------------------------------------------------------------------------
-def _inverse(x: np.ndarray) -> Any:
+def _inverse(x: ndarray) -> Any:
     return decomposed("inverse", SingularError, np.linalg.inv, x)
 
 
@@ -72,7 +74,7 @@ def _inverse_rule(applied: Any, dout: Value) -> Value:
     return neg(matmul(matmul(y, dout), y))
 
 
-INVERSE: OpDef = define_map("inverse", _inverse, _inverse_rule, infer=square("inverse"), reads="y")
+INVERSE = define_map("inverse", _inverse, _inverse_rule, infer=square("inverse"), reads="y")
 
 
 def inverse(x: Value) -> Value:
@@ -86,18 +88,18 @@ def inverse(x: Value) -> Value:
 
 # ---- determinants ----------------------------------------------------------------------------------------------------
 @quiet
-def _determinant(x: np.ndarray) -> Any:
+def _determinant(x: ndarray) -> Any:
     return np.asarray(np.linalg.det(x))
 
 
 @quiet
-def _log_determinant(x: np.ndarray) -> tuple[Any, Any]:
+def _log_determinant(x: ndarray) -> tuple[Any, Any]:
     sign, size = np.linalg.slogdet(x)
     return np.asarray(sign), np.asarray(size)
 
 
 def _infer_determinant(name: str, count: int) -> Any:
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_square(name, descs)
         return [TensorDesc(descs[0].shape[:-2], descs[0].dtype)] * count
 
@@ -113,13 +115,13 @@ def _determinant_rule(applied: Any, dout: Value) -> Value:
     return mul(_on_matrices(mul(dout, y)), transposed(inverse(x)))
 
 
-def _log_determinant_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _log_determinant_rule(applied: Any, douts: Values) -> Values:
     if douts[1] is None:
         return (None,)
     return (mul(_on_matrices(douts[1]), transposed(inverse(applied.inputs[0]))),)
 
 
-DETERMINANT: OpDef = define(
+DETERMINANT = define(
     "determinant",
     "x",
     "y",
@@ -128,7 +130,7 @@ DETERMINANT: OpDef = define(
     grad=first_only(_determinant_rule),
     reads="x y",
 )
-LOG_DETERMINANT: OpDef = define(
+LOG_DETERMINANT = define(
     "log_determinant",
     "x",
     "sign size",
@@ -151,14 +153,14 @@ def log_determinant(x: Value) -> tuple[Value, Value]:
 
 
 # ---- systems ---------------------------------------------------------------------------------------------------------
-def _solve(a: np.ndarray, b: np.ndarray) -> Any:
+def _solve(a: ndarray, b: ndarray) -> Any:
     try:
         return np.linalg.solve(a, b)
     except np.linalg.LinAlgError as error:
         raise SingularError(f"op 'solve': {error}") from None
 
 
-def _infer_solve(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_solve(descs: Descs, attrs: Attrs) -> Descs:
     a, b = descs
     check_square("solve", descs)
     check_same_dtype("solve", descs)
@@ -168,14 +170,14 @@ def _infer_solve(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Seque
     return [TensorDesc((*broadcast_shape("solve", stacks), *b.shape[-2:]), b.dtype)]
 
 
-def _solve_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _solve_rule(applied: Any, douts: Values) -> Values:
     a, b = applied.inputs
     back = local.mode.apply(SOLVE, (transposed(a), douts[0]), NO_ATTRS)
     slope = neg(matmul(back, applied.outputs[0], False, True)) if applied.needs[0] else None
     return None if slope is None else sum_to(slope, a), sum_to(back, b)
 
 
-SOLVE: OpDef = define("solve", "a b", "x", _solve, infer=_infer_solve, grad=_solve_rule, reads="a x")
+SOLVE = define("solve", "a b", "x", _solve, infer=_infer_solve, grad=_solve_rule, reads="a x")
 
 
 def solve(a: Value, b: Value) -> Value:
@@ -197,13 +199,13 @@ def solve(a: Value, b: Value) -> Value:
 
 
 # ---- pseudo-inverse --------------------------------------------------------------------------------------------------
-def _pseudo_inverse(x: np.ndarray, rcond: float, hermitian: bool) -> Any:
+def _pseudo_inverse(x: ndarray, rcond: float, hermitian: bool) -> Any:
     return decomposed("pseudo_inverse", ConvergenceError, np.linalg.pinv, x, rcond, hermitian).astype(
         x.dtype, copy=False
     )
 
 
-def _infer_pseudo_inverse(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_pseudo_inverse(descs: Descs, attrs: Attrs) -> Descs:
     check_floating("pseudo_inverse", descs)
     if descs[0].ndim < 2:
         raise shape_error("pseudo_inverse", descs, "it takes matrices or stacks of them")
@@ -223,7 +225,7 @@ def _pseudo_inverse_rule(applied: Any, dout: Value) -> Value:
     return add(add(inner, left), right)
 
 
-PSEUDO_INVERSE: OpDef = define(
+PSEUDO_INVERSE = define(
     "pseudo_inverse",
     "x",
     "y",

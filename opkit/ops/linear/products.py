@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import DtypeError, ShapeError
 from opkit.ir import TensorDesc
@@ -19,6 +19,7 @@ from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import broadcast_shape, check_same_dtype, is_same_size, operands, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, desc_of, dtype_of, ndim_of
 
 _ATTRS = "transpose_a:bool transpose_b:bool alpha:double"
@@ -26,13 +27,13 @@ _ATTRS = "transpose_a:bool transpose_b:bool alpha:double"
 
 @quiet
 def _matmul(
-    a: np.ndarray,
-    b: np.ndarray,
-    addend: np.ndarray | None = None,
+    a: ndarray,
+    b: ndarray,
+    addend: ndarray | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
     alpha: float = 1.0,
-    out: np.ndarray | None = None,
+    out: ndarray | None = None,
 ) -> Any:
     if transpose_a:
         a = a.swapaxes(-1, -2)
@@ -52,7 +53,7 @@ def _matmul(
     return result
 
 
-def _sides(descs: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[int, int, int, int]:
+def _sides(descs: Values, attrs: Attrs) -> tuple[int, int, int, int]:
     rows, inner = descs[0].shape[-2:]
     depth, columns = descs[1].shape[-2:]
     if attrs["transpose_a"]:
@@ -63,7 +64,7 @@ def _sides(descs: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[int, int, in
 
 
 def _infer(op: str, batch: str) -> Any:
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_same_dtype(op, descs)
         a, b = descs[0], descs[1]
         if a.ndim < 2 or b.ndim < 2 or (batch == "none" and (a.ndim, b.ndim) != (2, 2)):
@@ -93,7 +94,7 @@ def _product(op: OpDef, a: Value, b: Value, transpose_a: bool, transpose_b: bool
     return local.mode.apply(op, (a, b, None), attrs)
 
 
-def _matmul_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _matmul_grad(applied: Any, douts: Values) -> Values:
     op, attrs, dout = applied.opdef, applied.attrs, douts[0]
     a, b, addend = applied.inputs
     need_a, need_b, need_addend = applied.needs
@@ -133,9 +134,9 @@ def _define(name: str, batch: str) -> OpDef:
     )
 
 
-MATMUL: OpDef = _define("matmul", "none")
-BATCH_MATMUL: OpDef = _define("batch_matmul", "same")
-BROADCAST_MATMUL: OpDef = _define("broadcast_matmul", "broadcast")
+MATMUL = _define("matmul", "none")
+BATCH_MATMUL = _define("batch_matmul", "same")
+BROADCAST_MATMUL = _define("broadcast_matmul", "broadcast")
 
 
 def matmul(x: Value, y: Value, transpose_x: bool = False, transpose_y: bool = False) -> Value:

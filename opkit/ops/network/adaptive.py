@@ -5,11 +5,11 @@ Windows of given sizes, and means and maxima without places, are in ``opkit.ops.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.scattering import take_along_axis
@@ -18,11 +18,11 @@ from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value, shape_of
 
 
-def _places(x: np.ndarray, counts: Sequence[int]) -> np.ndarray:
+def _places(x: ndarray, counts: Ints) -> ndarray:
     sizes = x.shape[2:]
     every: tuple[slice | int, ...] = (slice(None), slice(None))
     found = np.empty((*x.shape[:2], *counts), np.int32)
@@ -37,7 +37,7 @@ def _places(x: np.ndarray, counts: Sequence[int]) -> np.ndarray:
     return found
 
 
-def _infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer(descs: Descs, attrs: Attrs) -> Descs:
     x, counts = descs[0], attrs["counts"]
     if x.ndim != len(counts) + 2 or -1 in x.shape[2:] or min((*counts, *x.shape[2:])) < 1:
         raise shape_error(
@@ -46,7 +46,7 @@ def _infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[Te
     return [TensorDesc((*x.shape[:2], *counts), "int32")]
 
 
-PLACES: OpDef = define("adaptive_max_pool_places", "x", "places", _places, infer=_infer, attrs="counts:vector<int32>")
+PLACES = define("adaptive_max_pool_places", "x", "places", _places, infer=_infer, attrs="counts:vector<int32>")
 
 
 def adaptive_max_pool(x: Value, counts: Sequence[int | None]) -> tuple[Value, Value]:

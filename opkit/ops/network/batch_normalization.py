@@ -5,10 +5,10 @@ Normalisation within a sample is in ``opkit.ops.network.layer_normalization``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import Operation, Rewrite, TensorDesc
 from opkit.ops.basis.arithmetic import add, mul, scalar_add, scalar_mul, sub
@@ -22,7 +22,7 @@ from opkit.ops.core.inference import (
     shape_error,
 )
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axis, shape_of
 from opkit.ops.network.statistics import (
     share_of,
@@ -41,12 +41,12 @@ def _others(ndim: int, axis: int) -> tuple[int, ...]:
     return tuple(i for i in range(ndim) if i != axis % ndim)
 
 
-def _column(vector: np.ndarray, ndim: int, axis: int) -> np.ndarray:
+def _column(vector: ndarray, ndim: int, axis: int) -> ndarray:
     return vector.reshape([-1 if i == axis % ndim else 1 for i in range(ndim)])
 
 
 @quiet
-def _affine(x: np.ndarray, mean: np.ndarray, r: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> Any:
+def _affine(x: ndarray, mean: ndarray, r: ndarray, gamma: ndarray, beta: ndarray) -> Any:
     factor = r * gamma
     y = x * factor
     y += beta - mean * factor
@@ -55,8 +55,8 @@ def _affine(x: np.ndarray, mean: np.ndarray, r: np.ndarray, gamma: np.ndarray, b
 
 @quiet
 def _trained(
-    x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, axis: int, epsilon: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    x: ndarray, gamma: ndarray, beta: ndarray, axis: int, epsilon: float
+) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     wide = wide_of(x)
     mean, variance, r = statistics_of(wide, _others(x.ndim, axis), epsilon)
     h = wide - mean
@@ -68,7 +68,7 @@ def _trained(
 def _infer_statistics(op: str, count: int, params: int) -> Any:
     """Return the inference of an op whose inputs are x, ``params`` vectors, and perhaps an addend shaped as x."""
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         x, vectors, addends = descs[0], descs[1 : params + 1], descs[params + 1 :]
         check_floating(op, [x])
         axis = normal_axis(attrs["axis"], x.ndim, op)
@@ -81,7 +81,7 @@ def _infer_statistics(op: str, count: int, params: int) -> Any:
     return infer
 
 
-def _trained_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+def _trained_grad(applied: Any, douts: Values) -> Values:
     x, gamma, _ = applied.inputs
     mean, r = applied.outputs[1:3]
     dy, by_mean, by_r, by_variance = douts
@@ -99,14 +99,14 @@ def _trained_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
 
 @quiet
 def _normalization_slope(
-    x: np.ndarray,
-    dy: np.ndarray,
-    mean: np.ndarray,
-    inv_variance: np.ndarray,
-    gamma: np.ndarray,
+    x: ndarray,
+    dy: ndarray,
+    mean: ndarray,
+    inv_variance: ndarray,
+    gamma: ndarray,
     axis: int,
     epsilon: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[ndarray, ndarray, ndarray]:
     axes = _others(x.ndim, axis)
     r = _column(inv_variance, x.ndim, axis)
     h = wide_of(x) - _column(mean, x.ndim, axis)
@@ -121,7 +121,7 @@ def _normalization_slope(
     )
 
 
-def _normalization_slope_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+def _normalization_slope_grad(applied: Any, douts: Values) -> Values:
     # d_gamma = sum(dy * h), d_beta = sum(dy), dx = gamma * D(dy)
     x, dy, mean, r, gamma = applied.inputs
     g_gamma, g_beta, g = douts
@@ -149,7 +149,7 @@ def _sum(parts: list[Value]) -> Value | None:
     return total
 
 
-def _infer_normalization_slope(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_normalization_slope(descs: Descs, attrs: Attrs) -> Descs:
     x, dy, *vectors = descs
     merge_shapes("normalization_grad", [x, dy])
     axis = normal_axis(attrs["axis"], x.ndim, "normalization_grad")
@@ -158,7 +158,7 @@ def _infer_normalization_slope(descs: Sequence[TensorDesc], attrs: Mapping[str, 
     return [descs[4], descs[4], x]
 
 
-NORMALIZATION_GRAD: OpDef = define(
+NORMALIZATION_GRAD = define(
     "normalization_grad",
     "x dy mean inv_variance gamma",
     "gamma_diff beta_diff dx",
@@ -168,7 +168,7 @@ NORMALIZATION_GRAD: OpDef = define(
     grad=_normalization_slope_grad,
     reads="x dy mean inv_variance gamma",
 )
-BATCH_NORM: OpDef = define(
+BATCH_NORM = define(
     "batch_norm_train",
     "x gamma beta",
     "y mean inv_variance variance",
@@ -183,18 +183,18 @@ BATCH_NORM: OpDef = define(
 
 # ---- moving averages -------------------------------------------------------------------------------------------------
 @quiet
-def _move(moving: np.ndarray, value: np.ndarray, momentum: float) -> tuple[()]:
+def _move(moving: ndarray, value: ndarray, momentum: float) -> tuple[()]:
     moving *= momentum
     moving += value * (1 - momentum)
     return ()
 
 
-def _infer_move(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_move(descs: Descs, attrs: Attrs) -> Descs:
     merge_shapes("moving_average_update", descs)
     return []
 
 
-MOVING_AVERAGE: OpDef = define(
+MOVING_AVERAGE = define(
     "moving_average_update",
     "moving value",
     "",
@@ -228,12 +228,12 @@ def _unbiased(x: Any, axis: int) -> float:
 # ---- normalization: updates its moving averages in training ----------------------------------------------------------
 @quiet
 def _normalization(
-    x: np.ndarray,
-    moving_mean: np.ndarray,
-    moving_variance: np.ndarray,
-    gamma: np.ndarray,
-    beta: np.ndarray,
-    addend: np.ndarray | None,
+    x: ndarray,
+    moving_mean: ndarray,
+    moving_variance: ndarray,
+    gamma: ndarray,
+    beta: ndarray,
+    addend: ndarray | None,
     axis: int,
     epsilon: float,
     training: bool,
@@ -250,7 +250,7 @@ def _normalization(
     return y if addend is None else y + addend
 
 
-def _normalization_rule(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+def _normalization_rule(applied: Any, douts: Values) -> Values:
     x, gamma, addend = (applied.inputs[i] for i in (0, 3, 5))
     by_addend = None if addend is None else douts[0]
     if not applied.attrs["training"]:
@@ -261,7 +261,7 @@ def _normalization_rule(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
     return dx, None, None, d_gamma, d_beta, by_addend
 
 
-def _fixed_grad(applied: Any, dy: Value) -> Sequence[Any]:
+def _fixed_grad(applied: Any, dy: Value) -> Values:
     x, mean, variance, gamma = applied.inputs[:4]
     axes = _others(len(shape_of(x)), applied.attrs["axis"])
     r = broadcast_like(rsqrt(scalar_add(variance, applied.attrs["epsilon"])), x, axes)
@@ -276,7 +276,7 @@ def _stop_training(op: Operation) -> Rewrite | None:
     return Rewrite(opdef=op.opdef, inputs=op.inputs, attrs={**op.attrs, "training": False})
 
 
-NORMALIZATION: OpDef = define(
+NORMALIZATION = define(
     "normalization",
     "x moving_mean moving_variance gamma beta ?_add_to_output",
     "y ?mean ?inv_variance",

@@ -5,10 +5,11 @@ The products themselves are in ``opkit.ops.kernels.columns``, pools in ``opkit.o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import TensorDesc
@@ -23,6 +24,7 @@ from opkit.ops.core.inference import (
 )
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, ndim_of, shape_of
 from opkit.ops.kernels.columns import (
     Window,
@@ -49,21 +51,21 @@ _DEFAULTS = {"data_format": "channels_first", "groups": 1}
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------
-def _weight_first(weight: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+def _weight_first(weight: ndarray, attrs: Attrs) -> ndarray:
     return np.moveaxis(weight, -1, 1) if is_last(attrs) else weight
 
 
-def _wide(x: np.ndarray) -> np.ndarray:
+def _wide(x: ndarray) -> ndarray:
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
 
-def _direct(out: np.ndarray | None, attrs: Mapping[str, Any]) -> np.ndarray | None:
+def _direct(out: ndarray | None, attrs: Attrs) -> ndarray | None:
     """Return the buffer where the products can write into it as they are."""
     is_fit = out is not None and not is_last(attrs) and out.dtype != np.float16 and out.flags.c_contiguous
     return out if is_fit else None
 
 
-def _delivered(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+def _delivered(result: ndarray, out: ndarray | None) -> ndarray:
     if out is None or result is out:
         return result
     np.copyto(out, result)
@@ -72,13 +74,13 @@ def _delivered(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
 
 @quiet
 def _conv(
-    x: np.ndarray,
-    weight: np.ndarray,
-    bias: np.ndarray | None,
+    x: ndarray,
+    weight: ndarray,
+    bias: ndarray | None,
     unused: Any = None,
-    out: np.ndarray | None = None,
+    out: ndarray | None = None,
     **attrs: Any,
-) -> np.ndarray:
+) -> ndarray:
     y = forward(_wide(to_first(x, attrs)), _wide(_weight_first(weight, attrs)), attrs, _direct(out, attrs))
     if bias is not None:
         y += bias.reshape(-1, *(1,) * (y.ndim - 2))
@@ -87,13 +89,13 @@ def _conv(
 
 @quiet
 def _data_grad(
-    dy: np.ndarray,
-    weight: np.ndarray,
+    dy: ndarray,
+    weight: ndarray,
     x_like: Any,
-    addend: np.ndarray | None,
-    out: np.ndarray | None = None,
+    addend: ndarray | None,
+    out: ndarray | None = None,
     **attrs: Any,
-) -> np.ndarray:
+) -> ndarray:
     shape = first_shape(x_like.shape, attrs)
     first, filters = _wide(to_first(dy, attrs)), _wide(_weight_first(weight, attrs))
     dx = by_data(first, filters, shape, attrs, _direct(out, attrs))
@@ -104,13 +106,13 @@ def _data_grad(
 
 
 @quiet
-def _filter_grad(dy: np.ndarray, x: np.ndarray, **attrs: Any) -> np.ndarray:
+def _filter_grad(dy: ndarray, x: ndarray, **attrs: Any) -> ndarray:
     found = by_weight(_wide(to_first(dy, attrs)), _wide(to_first(x, attrs)), attrs)
     return from_first(found, attrs).astype(dy.dtype, copy=False)
 
 
 @quiet
-def _bias_grad(dy: np.ndarray, num_spatial_dims: int, data_format: str) -> Any:
+def _bias_grad(dy: ndarray, num_spatial_dims: int, data_format: str) -> Any:
     last = is_last({"data_format": data_format})
     return np.add.reduce(_wide(dy), tuple(i for i in range(dy.ndim) if i != (dy.ndim - 1 if last else 1))).astype(
         dy.dtype, copy=False
@@ -118,7 +120,7 @@ def _bias_grad(dy: np.ndarray, num_spatial_dims: int, data_format: str) -> Any:
 
 
 # ---- inference -------------------------------------------------------------------------------------------------------
-def _groups(op: str, descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]) -> int:
+def _groups(op: str, descs: Sequence[TensorDesc | None], attrs: Attrs) -> int:
     groups: int = attrs["groups"]
     if min(groups, *attrs["strides"], *attrs["dilation_rate"]) < 1:
         raise shape_error(op, descs, "groups, strides and dilations must be at least 1")
@@ -126,7 +128,7 @@ def _groups(op: str, descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any
 
 
 def _infer_conv(op: str, spatial: int) -> Any:
-    def infer(descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Sequence[TensorDesc | None], attrs: Attrs) -> Descs:
         x, weight, bias = descs[:3]
         if x is None or weight is None or x.ndim != spatial + 2 or weight.ndim != spatial + 2:
             raise shape_error(op, descs, f"input and weight must have {spatial + 2} axes")
@@ -149,43 +151,43 @@ def _infer_conv(op: str, spatial: int) -> Any:
     return infer
 
 
-def _infer_filter(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_filter(descs: Descs, attrs: Attrs) -> Descs:
     dy, x = first_shape(descs[0].shape, attrs), first_shape(descs[1].shape, attrs)
     shape = (dy[1], x[1] // attrs["groups"], *attrs["kernel_size"])
     return [TensorDesc(given_shape(shape, attrs), descs[0].dtype)]
 
 
-def _infer_bias(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_bias(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc((first_shape(descs[0].shape, attrs)[1],), descs[0].dtype)]
 
 
 # ---- gradients: each product is the others' --------------------------------------------------------------------------
-def _grad_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
+def _grad_attrs(attrs: Attrs) -> dict[str, Any]:
     names = ("padding_before", "data_format", "kernel_size", "strides", "dilation_rate", "groups")
     return {"num_spatial_dims": len(attrs["kernel_size"]), **{name: attrs[name] for name in names}}
 
 
-def _conv_like(dy: Value, weight: Value, attrs: Mapping[str, Any]) -> Value:
+def _conv_like(dy: Value, weight: Value, attrs: Attrs) -> Value:
     """Apply the convolution that these attributes belong to."""
     forward = {key: value for key, value in attrs.items() if key != "num_spatial_dims"}
     forward["filters"] = shape_of(weight)[0]
     return local.mode.apply(_CONVS[len(attrs["kernel_size"])], (dy, weight, None, None), forward)
 
 
-def _to_data(dy: Value, weight: Value, x: Value, attrs: Mapping[str, Any]) -> Value:
+def _to_data(dy: Value, weight: Value, x: Value, attrs: Attrs) -> Value:
     return local.mode.apply(CONV_DATA_GRAD, (dy, weight, x, None), _grad_attrs(attrs))
 
 
-def _to_filter(dy: Value, x: Value, attrs: Mapping[str, Any]) -> Value:
+def _to_filter(dy: Value, x: Value, attrs: Attrs) -> Value:
     return local.mode.apply(CONV_FILTER_GRAD, (dy, x), _grad_attrs(attrs))
 
 
-def _to_bias(dy: Value, attrs: Mapping[str, Any]) -> Value:
+def _to_bias(dy: Value, attrs: Attrs) -> Value:
     bias_attrs = {"num_spatial_dims": len(attrs["kernel_size"]), "data_format": attrs["data_format"]}
     return local.mode.apply(CONV_BIAS_GRAD, (dy,), bias_attrs)
 
 
-def _conv_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _conv_rule(applied: Any, douts: Values) -> Values:
     x, weight = applied.inputs[:2]
     need_x, need_weight, need_bias = applied.needs[:3]
     dy, attrs = douts[0], applied.attrs
@@ -197,7 +199,7 @@ def _conv_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     )
 
 
-def _data_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _data_rule(applied: Any, douts: Values) -> Values:
     dy, weight, _, addend = applied.inputs
     need_dy, need_weight = applied.needs[:2]
     g, attrs = douts[0], applied.attrs
@@ -206,14 +208,14 @@ def _data_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return by_dy, by_weight, None, None if addend is None else g
 
 
-def _filter_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _filter_rule(applied: Any, douts: Values) -> Values:
     dy, x = applied.inputs
     need_dy, need_x = applied.needs
     g, attrs = douts[0], applied.attrs
     return _conv_like(x, g, attrs) if need_dy else None, _to_data(dy, g, x, attrs) if need_x else None
 
 
-def _bias_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _bias_rule(applied: Any, douts: Values) -> Values:
     dy = applied.inputs[0]
     axis = len(shape_of(dy)) - 1 if is_last(applied.attrs) else 1
     return (broadcast_like(douts[0], dy, [i for i in range(len(shape_of(dy))) if i != axis]),)
@@ -229,7 +231,7 @@ def _define_conv(spatial: int) -> OpDef:
 
 
 _CONVS = {spatial: _define_conv(spatial) for spatial in (1, 2, 3)}
-CONV_DATA_GRAD: OpDef = define(
+CONV_DATA_GRAD = define(
     "conv_data_grad",
     "dy filter =x_like ?_add_to_output",
     "dx",
@@ -241,7 +243,7 @@ CONV_DATA_GRAD: OpDef = define(
     reads="dy filter",
     out=_data_grad,
 )
-CONV_FILTER_GRAD: OpDef = define(
+CONV_FILTER_GRAD = define(
     "conv_filter_grad",
     "dy x",
     "filter_diff",
@@ -252,7 +254,7 @@ CONV_FILTER_GRAD: OpDef = define(
     grad=_filter_rule,
     reads="dy x",
 )
-CONV_BIAS_GRAD: OpDef = define(
+CONV_BIAS_GRAD = define(
     "conv_bias_grad",
     "dy",
     "bias_diff",
@@ -265,7 +267,7 @@ CONV_BIAS_GRAD: OpDef = define(
 
 
 # ---- transposed convolution ------------------------------------------------------------------------------------------
-def _transposed_sizes(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ...]:
+def _transposed_sizes(shape: Ints, attrs: Attrs) -> tuple[int, ...]:
     return tuple(
         -1 if n == -1 else (n - 1) * s - 2 * p + d * (k - 1) + 1 + extra
         for n, s, p, d, k, extra in zip(
@@ -280,7 +282,7 @@ def _transposed_sizes(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[i
 
 
 @quiet
-def _deconv(x: np.ndarray, weight: np.ndarray, **attrs: Any) -> np.ndarray:
+def _deconv(x: ndarray, weight: ndarray, **attrs: Any) -> ndarray:
     first = _wide(to_first(x, attrs))
     filters = _wide(_weight_first(weight, attrs))
     shape = (first.shape[0], filters.shape[1] * attrs["groups"], *_transposed_sizes(first.shape, attrs))
@@ -288,7 +290,7 @@ def _deconv(x: np.ndarray, weight: np.ndarray, **attrs: Any) -> np.ndarray:
 
 
 def _infer_deconv(op: str, spatial: int) -> Any:
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         x, weight = descs
         if x.ndim != spatial + 2 or weight.ndim != spatial + 2:
             raise shape_error(op, descs, f"input and weight must have {spatial + 2} axes")
@@ -302,7 +304,7 @@ def _infer_deconv(op: str, spatial: int) -> Any:
     return infer
 
 
-def _deconv_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _deconv_rule(applied: Any, douts: Values) -> Values:
     x, weight = applied.inputs
     need_x, need_weight = applied.needs
     attrs = _grad_attrs(applied.attrs)

@@ -5,10 +5,10 @@ Losses per element are in ``opkit.ops.network.loss``; reductions and class weigh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import TensorDesc, is_integer
 from opkit.ops.arrange.indexing import IndexRangeError
@@ -27,6 +27,7 @@ from opkit.ops.core.inference import (
 )
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, Kernel, OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, shape_of
 from opkit.ops.pointwise.compare import not_equal
 from opkit.ops.pointwise.elementwise import square
@@ -35,7 +36,7 @@ from opkit.ops.reduce.log_space import SOFTMAX_GRAD, log_softmax, log_softmax_of
 
 # ---- sparse labels: softmax and cross entropy in one -----------------------------------------------------------------
 def _infer_sparse(op: str, outputs: str) -> Any:
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         prediction, label = descs[0], descs[1]
         check_floating(op, [prediction])
         if not is_integer(label.dtype):
@@ -49,7 +50,7 @@ def _infer_sparse(op: str, outputs: str) -> Any:
     return infer
 
 
-def _rows(label: np.ndarray, classes: int, ignored: int, op: str) -> tuple[np.ndarray, np.ndarray | None]:
+def _rows(label: ndarray, classes: int, ignored: int, op: str) -> tuple[ndarray, ndarray | None]:
     """Return the labels as a vector, and where they are ignored (None: nowhere)."""
     flat = label.reshape(-1)
     if not flat.size or (flat.min() >= 0 and flat.max() < classes):
@@ -62,7 +63,7 @@ def _rows(label: np.ndarray, classes: int, ignored: int, op: str) -> tuple[np.nd
 
 
 @quiet
-def _sparse(prediction: np.ndarray, label: np.ndarray, depth: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray]:
+def _sparse(prediction: ndarray, label: ndarray, depth: int, ignore_index: int) -> tuple[ndarray, ndarray]:
     classes = prediction.shape[-1]
     flat, ignored = _rows(label, classes, ignore_index, "sparse_softmax_cross_entropy")
     shifted = prediction.reshape(-1, classes)
@@ -80,8 +81,8 @@ def _sparse(prediction: np.ndarray, label: np.ndarray, depth: int, ignore_index:
 
 @quiet
 def _sparse_slope(
-    label: np.ndarray, dy: np.ndarray, prob: np.ndarray, depth: int, ignore_index: int, out: np.ndarray | None = None
-) -> np.ndarray:
+    label: ndarray, dy: ndarray, prob: ndarray, depth: int, ignore_index: int, out: ndarray | None = None
+) -> ndarray:
     classes = prob.shape[-1]
     flat, ignored = _rows(label, classes, ignore_index, "sparse_softmax_cross_entropy_grad")
     out = np.multiply(prob, dy[..., None], out=out)
@@ -92,7 +93,7 @@ def _sparse_slope(
     return out
 
 
-def _sparse_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+def _sparse_grad(applied: Any, douts: Values) -> Values:
     by_prob, by_loss = douts
     prob, label = applied.outputs[0], applied.inputs[1]
     total = None
@@ -104,7 +105,7 @@ def _sparse_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
     return total, None
 
 
-def _sparse_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _sparse_slope_grad(applied: Any, douts: Values) -> Values:
     # dx = (prob - one_hot(label)) * dy
     label, dy, prob = applied.inputs
     _, need_dy, need_prob = applied.needs
@@ -116,7 +117,7 @@ def _sparse_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return None, by_dy, mul(_kept(douts[0], label, applied.attrs), wide) if need_prob else None
 
 
-def _kept(cotangent: Value, label: Value, attrs: Mapping[str, Any]) -> Value:
+def _kept(cotangent: Value, label: Value, attrs: Attrs) -> Value:
     if attrs["ignore_index"] == NOTHING_IGNORED:
         return cotangent
     return mul(cotangent, expand_dims(cast_like(not_equal(label, attrs["ignore_index"]), cotangent), -1))
@@ -137,7 +138,7 @@ def _define_slope(name: str, inputs: str, kernel: Kernel, grad: GradRule, **rest
     )
 
 
-SPARSE: OpDef = define(
+SPARSE = define(
     "sparse_softmax_cross_entropy",
     "prediction label",
     "prob out",
@@ -201,7 +202,7 @@ _define_slope(
 _TINY = 1e-20
 
 
-def _picked(prediction: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+def _picked(prediction: ndarray, label: ndarray) -> tuple[ndarray, tuple[ndarray, ndarray]]:
     classes = prediction.shape[-1]
     flat, _ = _rows(label, classes, NOTHING_IGNORED, "sparse_cross_entropy")
     at = (np.arange(flat.size), flat)
@@ -209,25 +210,25 @@ def _picked(prediction: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, tupl
 
 
 @quiet
-def _sparse_plain(prediction: np.ndarray, label: np.ndarray, depth: int) -> Any:
+def _sparse_plain(prediction: ndarray, label: ndarray, depth: int) -> Any:
     chosen, _ = _picked(prediction, label)
     return (-np.log(np.maximum(chosen, prediction.dtype.type(_TINY)))).reshape(label.shape)
 
 
 @quiet
-def _sparse_plain_slope(prediction: np.ndarray, label: np.ndarray, dy: np.ndarray, depth: int) -> np.ndarray:
+def _sparse_plain_slope(prediction: ndarray, label: ndarray, dy: ndarray, depth: int) -> ndarray:
     chosen, at = _picked(prediction, label)
     grad = np.zeros_like(prediction)
     grad.reshape(-1, prediction.shape[-1])[at] = -dy.reshape(-1) / np.maximum(chosen, prediction.dtype.type(_TINY))
     return grad
 
 
-def _plain_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _plain_grad(applied: Any, douts: Values) -> Values:
     prediction, label = applied.inputs
     return local.mode.apply(PLAIN_GRAD, (prediction, label, douts[0]), applied.attrs), None
 
 
-def _plain_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _plain_slope_grad(applied: Any, douts: Values) -> Values:
     # dx[label] = -dy / p, elsewhere 0
     prediction, label, dy = applied.inputs
     need_prediction, _, need_dy = applied.needs
@@ -237,7 +238,7 @@ def _plain_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return by_prediction, None, by_dy
 
 
-PLAIN: OpDef = define(
+PLAIN = define(
     "sparse_cross_entropy",
     "prediction label",
     "out",
@@ -247,7 +248,7 @@ PLAIN: OpDef = define(
     grad=_plain_grad,
     reads="prediction label",
 )
-PLAIN_GRAD: OpDef = define(
+PLAIN_GRAD = define(
     "sparse_cross_entropy_grad",
     "prediction label dy",
     "prediction_diff",
@@ -266,19 +267,19 @@ def sparse_cross_entropy(prediction: Value, label: Value) -> Value:
 
 # ---- soft labels -----------------------------------------------------------------------------------------------------
 @quiet
-def _soft(prediction: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _soft(prediction: ndarray, label: ndarray) -> tuple[ndarray, ndarray]:
     log_prob = log_softmax_of(prediction)
     loss = -np.add.reduce(label * log_prob, -1)
     return np.exp(log_prob, out=log_prob), loss
 
 
 @quiet
-def _soft_slope(dy: np.ndarray, label: np.ndarray, prob: np.ndarray) -> Any:
+def _soft_slope(dy: ndarray, label: ndarray, prob: ndarray) -> Any:
     total = np.add.reduce(label, -1, keepdims=True)
     return (prob * total - label) * dy[..., None]
 
 
-def _soft_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+def _soft_grad(applied: Any, douts: Values) -> Values:
     by_prob, by_loss = douts
     prediction, label = applied.inputs
     prob = applied.outputs[0]
@@ -295,7 +296,7 @@ def _soft_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
     return to_prediction, to_label
 
 
-def _soft_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _soft_slope_grad(applied: Any, douts: Values) -> Values:
     # dx = (prob * sum(label) - label) * dy
     dy, label, prob = applied.inputs
     g, wide = douts[0], expand_dims(dy, -1)
@@ -306,7 +307,7 @@ def _soft_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
 
 
 def _infer_soft(op: str) -> Any:
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_same_dtype(op, descs)
         check_floating(op, descs)
         shape = merge_shapes(op, descs)
@@ -316,7 +317,7 @@ def _infer_soft(op: str) -> Any:
 
 
 SOFT_GRAD = _define_slope("softmax_cross_entropy_grad", "dy label prob", _soft_slope, _soft_slope_grad)
-SOFT: OpDef = define(
+SOFT = define(
     "softmax_cross_entropy",
     "prediction label",
     "prob out",

@@ -7,18 +7,18 @@ Classification", sections 3 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, shape_of
 
 _INPUTS = "log_probs targets input_lengths target_lengths"
@@ -37,15 +37,15 @@ class _Lattice:
         last: ``(N,)``, the last state.
     """
 
-    emitted: np.ndarray
-    labels: np.ndarray
-    may_skip: np.ndarray
-    steps: np.ndarray
-    last: np.ndarray
+    emitted: ndarray
+    labels: ndarray
+    may_skip: ndarray
+    steps: ndarray
+    last: ndarray
 
 
 def _lattice(
-    log_probs: np.ndarray, targets: np.ndarray, steps: np.ndarray, lengths: np.ndarray, width: int, blank: int
+    log_probs: ndarray, targets: ndarray, steps: ndarray, lengths: ndarray, width: int, blank: int
 ) -> _Lattice:
     count, classes = log_probs.shape[1:]
     if steps.max(initial=0) > len(log_probs) or lengths.max(initial=0) > min(width, targets.shape[1]):
@@ -65,7 +65,7 @@ def _lattice(
     return _Lattice(emitted, labels, may_skip, steps.astype(np.int64), 2 * lengths.astype(np.int64))
 
 
-def _moved(logs: np.ndarray, by: int) -> np.ndarray:
+def _moved(logs: ndarray, by: int) -> ndarray:
     """Return the states' logarithms moved by some states to the right, or to the left where negative."""
     moved = np.full_like(logs, -np.inf)
     if by > 0:
@@ -75,7 +75,7 @@ def _moved(logs: np.ndarray, by: int) -> np.ndarray:
     return moved
 
 
-def _forward(lattice: _Lattice) -> np.ndarray:
+def _forward(lattice: _Lattice) -> ndarray:
     """Return ``(T, N, S)``, the logarithm of the likelihood of all beginnings that end in a state."""
     alpha = np.full(lattice.emitted.shape, -np.inf)
     if not len(alpha):
@@ -89,7 +89,7 @@ def _forward(lattice: _Lattice) -> np.ndarray:
     return alpha
 
 
-def _backward(lattice: _Lattice) -> np.ndarray:
+def _backward(lattice: _Lattice) -> ndarray:
     """Return ``(T, N, S)``, the logarithm of the likelihood of all that may follow a state."""
     beta = np.full(lattice.emitted.shape, -np.inf)
     states = np.arange(lattice.labels.shape[1])
@@ -103,7 +103,7 @@ def _backward(lattice: _Lattice) -> np.ndarray:
     return beta
 
 
-def _likelihood(lattice: _Lattice, alpha: np.ndarray) -> np.ndarray:
+def _likelihood(lattice: _Lattice, alpha: ndarray) -> ndarray:
     """Return ``(N,)``, the logarithm of the likelihood of the labels."""
     rows = np.arange(alpha.shape[1])
     if not len(alpha):
@@ -116,8 +116,8 @@ def _likelihood(lattice: _Lattice, alpha: np.ndarray) -> np.ndarray:
 
 @quiet
 def _ctc(
-    log_probs: np.ndarray, targets: np.ndarray, input_lengths: np.ndarray, target_lengths: np.ndarray, **attrs: Any
-) -> tuple[np.ndarray, np.ndarray]:
+    log_probs: ndarray, targets: ndarray, input_lengths: ndarray, target_lengths: ndarray, **attrs: Any
+) -> tuple[ndarray, ndarray]:
     lattice = _lattice(log_probs, targets, input_lengths, target_lengths, attrs["max_target_length"], attrs["blank"])
     alpha = _forward(lattice)
     loss = 0.0 - _likelihood(lattice, alpha)
@@ -129,13 +129,13 @@ def _ctc(
 
 @quiet
 def _ctc_slope(
-    grad_out: np.ndarray,
-    log_probs: np.ndarray,
-    targets: np.ndarray,
-    input_lengths: np.ndarray,
-    target_lengths: np.ndarray,
+    grad_out: ndarray,
+    log_probs: ndarray,
+    targets: ndarray,
+    input_lengths: ndarray,
+    target_lengths: ndarray,
     **attrs: Any,
-) -> np.ndarray:
+) -> ndarray:
     lattice = _lattice(log_probs, targets, input_lengths, target_lengths, attrs["max_target_length"], attrs["blank"])
     alpha = _forward(lattice)
     whole = _likelihood(lattice, alpha)[None, :, None]
@@ -149,7 +149,7 @@ def _ctc_slope(
     return np.asarray(0.0 - slope * scale[None, :, None]).astype(log_probs.dtype)
 
 
-def _infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer(descs: Descs, attrs: Attrs) -> Descs:
     x, targets, *lengths = descs
     check_floating("ctc_loss", descs[:1])
     if x.ndim != 3 or targets.ndim != 2 or any(item.ndim != 1 for item in lengths):
@@ -160,7 +160,7 @@ def _infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[Te
     return [TensorDesc((x.shape[1],), x.dtype), TensorDesc((x.shape[1], x.shape[0], states), x.dtype)]
 
 
-def _rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _rule(applied: Any, douts: Values) -> Values:
     slope = local.mode.apply(CTC_LOSS_GRAD, (douts[0], *applied.inputs), applied.attrs)
     return slope, None, None, None
 
@@ -169,7 +169,7 @@ _COMMON: dict[str, Any] = {
     "attrs": _ATTRS,
     "defaults": {"blank": 0, "zero_infinity": False, "per_step": False},
 }
-CTC_LOSS_GRAD: OpDef = define(
+CTC_LOSS_GRAD = define(
     "ctc_loss_grad",
     f"grad_out {_INPUTS}",
     "grad",
@@ -177,7 +177,7 @@ CTC_LOSS_GRAD: OpDef = define(
     infer=lambda descs, attrs: [descs[1]],
     **_COMMON,
 )
-CTC_LOSS: OpDef = define("ctc_loss", _INPUTS, "loss alpha", _ctc, infer=_infer, grad=_rule, reads=_INPUTS, **_COMMON)
+CTC_LOSS = define("ctc_loss", _INPUTS, "loss alpha", _ctc, infer=_infer, grad=_rule, reads=_INPUTS, **_COMMON)
 
 
 def ctc_loss(

@@ -5,10 +5,11 @@ Normalisation over the batch is in ``opkit.ops.network.batch_normalization``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import TensorDesc
 from opkit.ops.basis.arithmetic import add, mul, scalar_add, sub
@@ -21,7 +22,7 @@ from opkit.ops.core.inference import (
     unchanged,
 )
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 from opkit.ops.kernels.blocks import BLOCK
 from opkit.ops.network.statistics import slope_by_x, wide_of, with_statistics
@@ -35,15 +36,15 @@ def _tail(ndim: int, begin: int) -> tuple[int, ...]:
 
 @quiet
 def _layer_norm(
-    x: np.ndarray,
-    beta: np.ndarray | None,
-    gamma: np.ndarray | None,
+    x: ndarray,
+    beta: ndarray | None,
+    gamma: ndarray | None,
     center: bool,
     scale: bool,
     begin_norm_axis: int,
     begin_params_axis: int,
     epsilon: float,
-) -> tuple[np.ndarray, ...]:
+) -> tuple[ndarray, ...]:
     begin = begin_norm_axis % x.ndim
     lead, width = x.shape[:begin], int(np.prod(x.shape[begin:]))
     rows = wide_of(x).reshape(-1, width)
@@ -70,7 +71,7 @@ def _row_parts(count: int, width: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, count, step))
 
 
-def _infer_layer_norm(descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_layer_norm(descs: Sequence[TensorDesc | None], attrs: Attrs) -> Descs:
     x = descs[0]
     if x is None or not x.ndim:
         raise shape_error("layer_norm", descs, "it takes a tensor with axes")
@@ -84,7 +85,7 @@ def _infer_layer_norm(descs: Sequence[TensorDesc | None], attrs: Mapping[str, An
     return [x, statistic, statistic, x] if attrs["scale"] else [x, statistic, statistic]
 
 
-def _layer_norm_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+def _layer_norm_grad(applied: Any, douts: Values) -> Values:
     x, beta, gamma = applied.inputs
     mean, r = applied.outputs[1:3]
     dy, by_mean, by_r = douts[:3]
@@ -106,11 +107,11 @@ def _layer_norm_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
 
 @quiet
 def _layer_norm_slope(
-    dy: np.ndarray,
-    x: np.ndarray,
-    mean: np.ndarray,
-    inv_variance: np.ndarray,
-    addend: np.ndarray | None,
+    dy: ndarray,
+    x: ndarray,
+    mean: ndarray,
+    inv_variance: ndarray,
+    addend: ndarray | None,
     begin_norm_axis: int,
     epsilon: float,
 ) -> Any:
@@ -130,7 +131,7 @@ def _layer_norm_slope(
     return total if addend is None else total + addend
 
 
-def _layer_norm_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _layer_norm_slope_grad(applied: Any, douts: Values) -> Values:
     # mean and inv_variance are functions of x: their share is in the derivative by x
     dy, x, mean, r, addend = applied.inputs
     g, axes = douts[0], _tail(len(shape_of(x)), applied.attrs["begin_norm_axis"])
@@ -143,7 +144,7 @@ def _layer_norm_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any
     return by_dy, by_x, None, None, None if addend is None else g
 
 
-LAYER_NORM_GRAD: OpDef = define(
+LAYER_NORM_GRAD = define(
     "layer_norm_grad",
     "dy x mean inv_variance ?_add_to_output",
     "dx",
@@ -153,7 +154,7 @@ LAYER_NORM_GRAD: OpDef = define(
     grad=_layer_norm_slope_grad,
     reads="dy x mean inv_variance",
 )
-LAYER_NORM: OpDef = define(
+LAYER_NORM = define(
     "layer_norm",
     "x ?beta ?gamma",
     "y mean inv_variance ?normalized",

@@ -6,10 +6,10 @@ Normalisation is in ``batch_normalization`` and ``layer_normalization``, windows
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.ir import Operation, Rewrite, TensorDesc
@@ -21,22 +21,23 @@ from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, check_same_dtype, is_same_size, shape_error, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 from opkit.ops.pointwise.compare import greater, maximum
 from opkit.ops.pointwise.elementwise import rsqrt
 
 
 # ---- bias_add --------------------------------------------------------------------------------------------------------
-def _along(vector: np.ndarray, ndim: int, axis: int) -> np.ndarray:
+def _along(vector: ndarray, ndim: int, axis: int) -> ndarray:
     return vector.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
 @quiet
-def _bias_add(a: np.ndarray, b: np.ndarray, axis: int, out: np.ndarray | None = None) -> Any:
+def _bias_add(a: ndarray, b: ndarray, axis: int, out: ndarray | None = None) -> Any:
     return np.add(a, b if axis % a.ndim == a.ndim - 1 else _along(b, a.ndim, axis % a.ndim), out=out)
 
 
-def _infer_bias(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_bias(descs: Descs, attrs: Attrs) -> Descs:
     a, b = descs
     check_same_dtype("bias_add", descs)
     axis = normal_axis(attrs["axis"], a.ndim, "bias_add")
@@ -45,7 +46,7 @@ def _infer_bias(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequen
     return [a]
 
 
-def _bias_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _bias_grad(applied: Any, douts: Values) -> Values:
     ndim = len(shape_of(applied.inputs[0]))
     axis = applied.attrs["axis"] % ndim
     others = [i for i in range(ndim) if i != axis]
@@ -53,7 +54,7 @@ def _bias_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return douts[0], (reduce_sum(douts[0], others) if others else douts[0]) if need_b else None
 
 
-BIAS_ADD: OpDef = define(
+BIAS_ADD = define(
     "bias_add", "a b", "out", _bias_add, infer=_infer_bias, attrs="axis:int32", grad=_bias_grad, out=_bias_add
 )
 
@@ -66,14 +67,14 @@ def bias_add(x: Value, bias: Value, axis: int = -1) -> Value:
 # ---- dropout ---------------------------------------------------------------------------------------------------------
 @quiet
 def _dropout(
-    x: np.ndarray, mask: np.ndarray, addend: np.ndarray | None = None, scale: float = 1.0, out: np.ndarray | None = None
+    x: ndarray, mask: ndarray, addend: ndarray | None = None, scale: float = 1.0, out: ndarray | None = None
 ) -> Any:
     out = np.multiply(x, mask, out=np.empty_like(x) if out is None else out, casting="unsafe")
     np.multiply(out, scale, out=out)
     return out if addend is None else np.add(out, addend, out=out)
 
 
-def _dropout_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _dropout_grad(applied: Any, douts: Values) -> Values:
     mask, addend = applied.inputs[1], applied.inputs[2]
     dx = local.mode.apply(DROPOUT_GRAD, (douts[0], mask), applied.attrs)
     return dx, None, None if addend is None else douts[0]
@@ -111,7 +112,7 @@ def _keep_all(op: Operation) -> Rewrite:
     return Rewrite(opdef=SCALAR_MUL, inputs=(x,), attrs=attrs)
 
 
-DROPOUT: OpDef = define(
+DROPOUT = define(
     "dropout",
     "in mask ?_add_to_output",
     "out",
@@ -150,19 +151,19 @@ def dropout(x: Value, rate: float, seed: int = 0, *, upscale: bool = True) -> Va
 
 # ---- l2_normalize ----------------------------------------------------------------------------------------------------
 @quiet
-def _l2_normalize(x: np.ndarray, axis: int, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+def _l2_normalize(x: ndarray, axis: int, epsilon: float) -> tuple[ndarray, ndarray]:
     total = np.add.reduce(x * x, axis, x.dtype, keepdims=True)
     return x / np.sqrt(np.maximum(total, epsilon)), total
 
 
 @quiet
-def _l2_slope(dy: np.ndarray, y: np.ndarray, total: np.ndarray, axis: int, epsilon: float) -> Any:
+def _l2_slope(dy: ndarray, y: ndarray, total: ndarray, axis: int, epsilon: float) -> Any:
     size = np.sqrt(np.maximum(total, epsilon))
     inner = np.where(total > epsilon, np.add.reduce(y * dy, axis, keepdims=True), y.dtype.type(0))
     return (dy - y * inner) / size
 
 
-def _l2_normalize_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+def _l2_normalize_grad(applied: Any, douts: Values) -> Values:
     by_y, by_total = douts
     y, total = applied.outputs
     grad = None
@@ -174,14 +175,14 @@ def _l2_normalize_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
     return (grad,)
 
 
-def _infer_l2(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_l2(descs: Descs, attrs: Attrs) -> Descs:
     x = descs[0]
     check_floating("l2_normalize", descs)
     axis = normal_axis(attrs["axis"], x.ndim, "l2_normalize")
     return [x, TensorDesc((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype)]
 
 
-def _l2_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _l2_slope_grad(applied: Any, douts: Values) -> Values:
     # dx = (dy - y * s) * r, with s = sum(y * dy) and r = 1 / sqrt(total); s counts only above epsilon
     dy, y, total = applied.inputs
     g, axis, epsilon = douts[0], applied.attrs["axis"], applied.attrs["epsilon"]
@@ -196,7 +197,7 @@ def _l2_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return local.mode.apply(L2_NORMALIZE_GRAD, (g, y, total), applied.attrs), by_y, by_total
 
 
-L2_NORMALIZE_GRAD: OpDef = define(
+L2_NORMALIZE_GRAD = define(
     "l2_normalize_grad",
     "dy y square_x_sum",
     "dx",
@@ -206,7 +207,7 @@ L2_NORMALIZE_GRAD: OpDef = define(
     grad=_l2_slope_grad,
     reads="dy y square_x_sum",
 )
-L2_NORMALIZE: OpDef = define(
+L2_NORMALIZE = define(
     "l2_normalize",
     "x",
     "y square_x_sum",

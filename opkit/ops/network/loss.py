@@ -5,10 +5,10 @@ Cross entropies over classes are in ``opkit.ops.network.cross_entropy``; reducti
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import TensorDesc
 from opkit.ops.basis.arithmetic import div, mul, neg, scalar_div, scalar_mul, sub
@@ -19,7 +19,7 @@ from opkit.ops.core.inference import (
     merge_shapes,
 )
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value
 from opkit.ops.pointwise.compare import greater, less, maximum
 from opkit.ops.pointwise.elementwise import abs as absolute
@@ -28,20 +28,20 @@ from opkit.ops.pointwise.elementwise import log, sigmoid, sigmoid_of
 
 # ---- sigmoid cross entropy -------------------------------------------------------------------------------------------
 @quiet
-def _sigmoid_ce(prediction: np.ndarray, label: np.ndarray) -> Any:
+def _sigmoid_ce(prediction: ndarray, label: ndarray) -> Any:
     z = label.astype(prediction.dtype, copy=False)
     return np.maximum(prediction, 0) - prediction * z + np.log1p(np.exp(-np.abs(prediction)))
 
 
 @quiet
-def _sigmoid_ce_slope(prediction: np.ndarray, loss_diff: np.ndarray, label: np.ndarray) -> Any:
+def _sigmoid_ce_slope(prediction: ndarray, loss_diff: ndarray, label: ndarray) -> Any:
     slope = sigmoid_of(prediction)
     slope -= label.astype(prediction.dtype, copy=False)
     slope *= loss_diff
     return slope
 
 
-def _sigmoid_ce_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _sigmoid_ce_grad(applied: Any, douts: Values) -> Values:
     prediction, label = applied.inputs
     need_prediction, need_label = applied.needs
     return (
@@ -50,7 +50,7 @@ def _sigmoid_ce_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     )
 
 
-def _sigmoid_ce_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _sigmoid_ce_slope_grad(applied: Any, douts: Values) -> Values:
     prediction, dy, label = applied.inputs
     need_prediction, need_dy, need_label = applied.needs
     both, s = mul(douts[0], dy), sigmoid(prediction)
@@ -62,14 +62,14 @@ def _sigmoid_ce_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any
 
 
 def _infer_with_label(op: str) -> Any:
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_floating(op, [descs[0]])
         return [TensorDesc(merge_shapes(op, descs), descs[0].dtype)]
 
     return infer
 
 
-SIGMOID_CE_GRAD: OpDef = define(
+SIGMOID_CE_GRAD = define(
     "sigmoid_cross_entropy_grad",
     "prediction loss_diff label",
     "prediction_diff",
@@ -79,7 +79,7 @@ SIGMOID_CE_GRAD: OpDef = define(
     reads="prediction loss_diff label",
     elementwise=True,
 )
-SIGMOID_CE: OpDef = define(
+SIGMOID_CE = define(
     "sigmoid_cross_entropy",
     "prediction label",
     "loss",
@@ -98,7 +98,7 @@ def sigmoid_cross_entropy(prediction: Value, label: Value) -> Value:
 
 # ---- cross entropy of probabilities ----------------------------------------------------------------------------------
 @quiet
-def _binary_ce(prediction: np.ndarray, label: np.ndarray, limit: float, floor: float) -> Any:
+def _binary_ce(prediction: ndarray, label: ndarray, limit: float, floor: float) -> Any:
     least = prediction.dtype.type(-limit)
     first = np.maximum(np.log(prediction), least)
     second = np.maximum(np.log1p(-prediction), least)
@@ -106,9 +106,7 @@ def _binary_ce(prediction: np.ndarray, label: np.ndarray, limit: float, floor: f
 
 
 @quiet
-def _binary_ce_slope(
-    prediction: np.ndarray, loss_diff: np.ndarray, label: np.ndarray, limit: float, floor: float
-) -> Any:
+def _binary_ce_slope(prediction: ndarray, loss_diff: ndarray, label: ndarray, limit: float, floor: float) -> Any:
     spread = np.maximum((1 - prediction) * prediction, prediction.dtype.type(floor))
     return loss_diff * (prediction - label) / spread
 
@@ -119,7 +117,7 @@ def _logarithms(prediction: Value, limit: float) -> Value:
     return sub(maximum(log(sub(1.0, prediction)), least), maximum(log(prediction), least))
 
 
-def _binary_ce_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _binary_ce_grad(applied: Any, douts: Values) -> Values:
     prediction, label = applied.inputs
     need_prediction, need_label = applied.needs
     slope = local.mode.apply(BINARY_CE_GRAD, (prediction, douts[0], label), applied.attrs) if need_prediction else None
@@ -127,7 +125,7 @@ def _binary_ce_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return slope, by_label
 
 
-def _binary_ce_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _binary_ce_slope_grad(applied: Any, douts: Values) -> Values:
     prediction, dy, label = applied.inputs
     floor = float(applied.attrs["floor"])
     area = mul(sub(1.0, prediction), prediction)
@@ -143,7 +141,7 @@ def _binary_ce_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]
     )
 
 
-BINARY_CE_GRAD: OpDef = define(
+BINARY_CE_GRAD = define(
     "binary_cross_entropy_grad",
     "prediction loss_diff label",
     "prediction_diff",
@@ -154,7 +152,7 @@ BINARY_CE_GRAD: OpDef = define(
     reads="prediction loss_diff label",
     elementwise=True,
 )
-BINARY_CE: OpDef = define(
+BINARY_CE = define(
     "binary_cross_entropy",
     "prediction label",
     "loss",
@@ -183,7 +181,7 @@ def binary_cross_entropy(prediction: Value, label: Value, limit: float = 100.0, 
 # ---- smooth l1 -------------------------------------------------------------------------------------------------------
 # Within beta of the label: d*d / (2*beta); beyond it: |d| - beta/2.
 @quiet
-def _smooth_l1(prediction: np.ndarray, label: np.ndarray, beta: float) -> Any:
+def _smooth_l1(prediction: ndarray, label: ndarray, beta: float) -> Any:
     size = np.abs(prediction - label)
     if beta == 0:
         return size
@@ -191,20 +189,20 @@ def _smooth_l1(prediction: np.ndarray, label: np.ndarray, beta: float) -> Any:
 
 
 @quiet
-def _smooth_l1_slope(dy: np.ndarray, prediction: np.ndarray, label: np.ndarray, beta: float) -> np.ndarray:
+def _smooth_l1_slope(dy: ndarray, prediction: ndarray, label: ndarray, beta: float) -> ndarray:
     d = prediction - label
     slope = np.sign(d) if beta == 0 else np.clip(d * (1 / beta), -1, 1)
     return np.asarray(dy * slope)
 
 
-def _smooth_l1_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _smooth_l1_grad(applied: Any, douts: Values) -> Values:
     prediction, label = applied.inputs
     need_prediction, need_label = applied.needs
     slope = local.mode.apply(SMOOTH_L1_GRAD, (douts[0], prediction, label), applied.attrs)
     return slope if need_prediction else None, neg(slope) if need_label else None
 
 
-def _smooth_l1_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _smooth_l1_slope_grad(applied: Any, douts: Values) -> Values:
     dy, prediction, label = applied.inputs
     beta = applied.attrs["beta"]
     by_dy = local.mode.apply(SMOOTH_L1_GRAD, (douts[0], prediction, label), applied.attrs)
@@ -215,7 +213,7 @@ def _smooth_l1_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]
     return by_dy, through, neg(through)
 
 
-SMOOTH_L1_GRAD: OpDef = define(
+SMOOTH_L1_GRAD = define(
     "smooth_l1_loss_grad",
     "loss_grad prediction label",
     "prediction_grad",
@@ -226,7 +224,7 @@ SMOOTH_L1_GRAD: OpDef = define(
     reads="loss_grad prediction label",
     elementwise=True,
 )
-SMOOTH_L1: OpDef = define(
+SMOOTH_L1 = define(
     "smooth_l1_loss",
     "prediction label",
     "loss",

@@ -6,24 +6,24 @@ One pass per place in the window, each a whole strided slice, instead of one per
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.joining import concat
 from opkit.ops.arrange.slicing import slice as slice_of
-from opkit.ops.basis.broadcasting import reduce_mean
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, like, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, known_size, ndim_of
 from opkit.ops.network.conv import window_list
-from opkit.ops.reduce.extremes import reduce_max
 
 _ATTRS = (
     "padding:string padding_before:vector<int32> padding_after:vector<int32> data_format:string"
@@ -41,7 +41,7 @@ class Pooling:
 
     __slots__ = ("after", "axes", "before", "outputs", "shape", "size", "strides")
 
-    def __init__(self, shape: Sequence[int], attrs: Mapping[str, Any]) -> None:
+    def __init__(self, shape: Ints, attrs: Attrs) -> None:
         is_last = attrs["data_format"] in ("channels_last", "NWC", "NHWC", "NDHWC")
         self.shape = tuple(shape)
         self.axes = tuple(range(1, len(shape) - 1)) if is_last else tuple(range(2, len(shape)))
@@ -63,7 +63,7 @@ class Pooling:
             raise ShapeError(f"the window {self.size} is larger than the padded input of shape {self.shape}")
         return self
 
-    def whole(self, sizes: Sequence[int]) -> tuple[int, ...]:
+    def whole(self, sizes: Ints) -> tuple[int, ...]:
         """Return the shape with these spatial sizes."""
         shape = list(self.shape)
         for axis, size in zip(self.axes, sizes):
@@ -78,7 +78,7 @@ class Pooling:
                 index[axis] = slice(o, o + s * (n - 1) + 1, s)
             yield tuple(index)
 
-    def pad(self, x: np.ndarray, fill: float) -> np.ndarray:
+    def pad(self, x: ndarray, fill: float) -> ndarray:
         """Return the input with padding, wide enough for the last window."""
         sizes = [
             max(x.shape[axis] + b, s * (n - 1) + k)
@@ -97,7 +97,7 @@ class Pooling:
             index[axis] = slice(first, first + self.shape[axis])
         return tuple(index)
 
-    def counts(self, attrs: Mapping[str, Any]) -> np.ndarray:
+    def counts(self, attrs: Attrs) -> ndarray:
         """Return by what each window is divided, broadcastable to the output: padding counts unless exclusive."""
         total = np.ones((), np.int64)
         for k, axis in enumerate(self.axes):
@@ -115,9 +115,7 @@ def _steps(room: int, stride: int, *, ceil: bool) -> int:
     return -(-room // stride) if ceil else room // stride
 
 
-def _paddings(
-    attrs: Mapping[str, Any], inputs: Sequence[int], size: Sequence[int], strides: Sequence[int]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _paddings(attrs: Attrs, inputs: Ints, size: Ints, strides: Ints) -> tuple[tuple[int, ...], tuple[int, ...]]:
     kind = attrs["padding"]
     if kind == "valid":
         return (0,) * len(size), (0,) * len(size)
@@ -130,7 +128,7 @@ def _paddings(
 
 # ---- maximum ---------------------------------------------------------------------------------------------------------
 @quiet
-def _max_pool(x: np.ndarray, out: np.ndarray | None = None, **attrs: Any) -> Any:
+def _max_pool(x: ndarray, out: ndarray | None = None, **attrs: Any) -> Any:
     pooling = Pooling(x.shape, attrs).checked()
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = pooling.pad(x, lowest)
@@ -142,7 +140,7 @@ def _max_pool(x: np.ndarray, out: np.ndarray | None = None, **attrs: Any) -> Any
     return y
 
 
-def _winners(x: np.ndarray, y: np.ndarray, pooling: Pooling) -> Any:
+def _winners(x: ndarray, y: ndarray, pooling: Pooling) -> Any:
     """Yield each place with where it is the first of its window that holds the maximum."""
     wide = pooling.pad(x, -np.inf)
     open_windows = np.ones(y.shape, bool)
@@ -153,7 +151,7 @@ def _winners(x: np.ndarray, y: np.ndarray, pooling: Pooling) -> Any:
 
 
 @quiet
-def _max_pool_slope(x: np.ndarray, y: np.ndarray, dy: np.ndarray, **attrs: Any) -> np.ndarray:
+def _max_pool_slope(x: ndarray, y: ndarray, dy: ndarray, **attrs: Any) -> ndarray:
     pooling = Pooling(x.shape, attrs)
     wide = pooling.pad(np.zeros(x.shape, dy.dtype), 0)
     for place, chosen in _winners(x, y, pooling):
@@ -162,7 +160,7 @@ def _max_pool_slope(x: np.ndarray, y: np.ndarray, dy: np.ndarray, **attrs: Any) 
 
 
 @quiet
-def _max_pool_pick(x: np.ndarray, y: np.ndarray, g: np.ndarray, **attrs: Any) -> np.ndarray:
+def _max_pool_pick(x: ndarray, y: ndarray, g: ndarray, **attrs: Any) -> ndarray:
     pooling = Pooling(x.shape, attrs)
     wide = pooling.pad(g, 0)
     picked = np.zeros(y.shape, g.dtype)
@@ -172,7 +170,7 @@ def _max_pool_pick(x: np.ndarray, y: np.ndarray, g: np.ndarray, **attrs: Any) ->
 
 
 @quiet
-def _max_pool_places(x: np.ndarray, y: np.ndarray, **attrs: Any) -> np.ndarray:
+def _max_pool_places(x: ndarray, y: ndarray, **attrs: Any) -> ndarray:
     pooling = Pooling(x.shape, attrs)
     sizes = [x.shape[axis] for axis in pooling.axes]
     numbers = np.arange(np.prod(sizes, dtype=np.int64)).reshape(sizes)
@@ -186,7 +184,7 @@ def _max_pool_places(x: np.ndarray, y: np.ndarray, **attrs: Any) -> np.ndarray:
 
 # ---- average ---------------------------------------------------------------------------------------------------------
 @quiet
-def _avg_pool(x: np.ndarray, **attrs: Any) -> Any:
+def _avg_pool(x: ndarray, **attrs: Any) -> Any:
     pooling = Pooling(x.shape, attrs).checked()
     wide = pooling.pad(x.astype(np.float32) if x.dtype == np.float16 else x, 0)
     places = pooling.places()
@@ -198,7 +196,7 @@ def _avg_pool(x: np.ndarray, **attrs: Any) -> Any:
 
 
 @quiet
-def _avg_pool_slope(x: Any, y: Any, dy: np.ndarray, **attrs: Any) -> np.ndarray:
+def _avg_pool_slope(x: Any, y: Any, dy: ndarray, **attrs: Any) -> ndarray:
     pooling = Pooling(x.shape, attrs)
     wide = pooling.pad(np.zeros(x.shape, dy.dtype), 0)
     share = dy / pooling.counts(attrs).astype(dy.dtype)
@@ -209,7 +207,7 @@ def _avg_pool_slope(x: Any, y: Any, dy: np.ndarray, **attrs: Any) -> np.ndarray:
 
 # ---- definitions -----------------------------------------------------------------------------------------------------
 def _infer_pool(op: str, spatial: int) -> Any:
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         x = descs[0]
         if x.ndim != spatial + 2:
             raise shape_error(op, descs, f"it takes a tensor of {spatial + 2} axes")
@@ -227,15 +225,15 @@ def _infer_pool(op: str, spatial: int) -> Any:
 def _define_max(spatial: int) -> OpDef:
     name = f"max_pool_{spatial}d"
 
-    def rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def rule(applied: Any, douts: Values) -> Values:
         x, y = applied.inputs[0], applied.outputs[0]
         return (local.mode.apply(slope, (x, y, douts[0]), applied.attrs),)
 
-    def slope_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def slope_rule(applied: Any, douts: Values) -> Values:
         x, y, _ = applied.inputs
         return None, None, local.mode.apply(pick, (x, y, douts[0]), applied.attrs)
 
-    def pick_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def pick_rule(applied: Any, douts: Values) -> Values:
         x, y, _ = applied.inputs
         return None, None, local.mode.apply(slope, (x, y, douts[0]), applied.attrs)
 
@@ -250,10 +248,10 @@ def _define_max(spatial: int) -> OpDef:
 def _define_avg(spatial: int) -> OpDef:
     name = f"avg_pool_{spatial}d"
 
-    def rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def rule(applied: Any, douts: Values) -> Values:
         return (local.mode.apply(slope, (applied.inputs[0], applied.outputs[0], douts[0]), applied.attrs),)
 
-    def slope_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def slope_rule(applied: Any, douts: Values) -> Values:
         return None, None, local.mode.apply(opdef, (douts[0],), applied.attrs)
 
     common: dict[str, Any] = {
@@ -271,7 +269,7 @@ def _define_avg(spatial: int) -> OpDef:
 def _define_places(spatial: int) -> OpDef:
     name = f"max_pool_{spatial}d_places"
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         return [TensorDesc(descs[1].shape, "int32")]
 
     return define(name, "x y", "places", _max_pool_places, infer=infer, attrs=_ATTRS, defaults=_DEFAULTS)
@@ -355,7 +353,7 @@ def avg_pool(
 
 
 def adaptive_pool(
-    x: Value, counts: Sequence[int | None], axes: Sequence[int], reduce: Callable[[Value, int, bool], Value]
+    x: Value, counts: Sequence[int | None], axes: Ints, reduce: Callable[[Value, int, bool], Value]
 ) -> Value:
     """Return x with each axis reduced to a number of windows that divide it.
 
@@ -379,13 +377,3 @@ def adaptive_pool(
 
 def _spatial(x: Value, data_format: str) -> tuple[int, ...]:
     return tuple(range(1, ndim_of(x) - 1)) if data_format == "channels_last" else tuple(range(2, ndim_of(x)))
-
-
-def global_avg_pool(x: Value, data_format: str = "channels_first") -> Value:
-    """Return the mean over all spatial axes, which stay with size 1."""
-    return reduce_mean(x, _spatial(x, data_format), keepdims=True)
-
-
-def global_max_pool(x: Value, data_format: str = "channels_first") -> Value:
-    """Return the largest over all spatial axes, which stay with size 1."""
-    return reduce_max(x, _spatial(x, data_format), keepdims=True)

@@ -5,25 +5,26 @@ The gradient is the product with the transposed matrices.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import define, define_linear, first_only, quiet
 from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value, ndim_of, shape_of
 
 _ATTRS = "sizes:vector<int32> scales:vector<float> align_corners:bool interpolation:string data_format:string"
 
 
 @lru_cache(maxsize=64)
-def _weights(size: int, target: int, scale: float, align_corners: bool, interpolation: str) -> np.ndarray:
+def _weights(size: int, target: int, scale: float, align_corners: bool, interpolation: str) -> ndarray:
     """Return the ``(target, size)`` matrix of one axis; ``scale`` is input sizes per output size."""
     places = np.arange(target, dtype=np.float64)
     matrix = np.zeros((target, size))
@@ -52,7 +53,7 @@ def _scaled(size: int, target: int, given: Sequence[float], k: int) -> float:
 
 
 @quiet
-def _resize(x: np.ndarray, **attrs: Any) -> Any:
+def _resize(x: ndarray, **attrs: Any) -> Any:
     for k, axis in enumerate(_axes(x.ndim, attrs["data_format"])):
         size, target = x.shape[axis], _target(x.shape[axis], attrs, k)
         scale = _scaled(size, target, attrs["scales"], k)
@@ -62,7 +63,7 @@ def _resize(x: np.ndarray, **attrs: Any) -> Any:
 
 
 @quiet
-def _resize_back(dy: np.ndarray, like: Any, **attrs: Any) -> Any:
+def _resize_back(dy: ndarray, like: Any, **attrs: Any) -> Any:
     for k, axis in enumerate(_axes(dy.ndim, attrs["data_format"])):
         size, target = like.shape[axis], dy.shape[axis]
         scale = _scaled(size, target, attrs["scales"], k)
@@ -71,11 +72,11 @@ def _resize_back(dy: np.ndarray, like: Any, **attrs: Any) -> Any:
     return np.ascontiguousarray(dy)
 
 
-def _target(size: int, attrs: Mapping[str, Any], k: int) -> int:
+def _target(size: int, attrs: Attrs, k: int) -> int:
     return int(attrs["sizes"][k]) if attrs["sizes"] else int(np.floor(size * attrs["scales"][k]))
 
 
-def _infer_resize(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_resize(descs: Descs, attrs: Attrs) -> Descs:
     shape = list(descs[0].shape)
     axes = _axes(len(shape), attrs["data_format"])
     if len(attrs["sizes"] or attrs["scales"]) != len(axes):
@@ -93,16 +94,16 @@ RESIZE, RESIZE_GRAD = define_linear("resize", _resize, _resize_back, infer=_infe
 _UPSAMPLE = "height_scale:float width_scale:float align_corners:bool data_format:string interpolation:string"
 
 
-def _of_upsample(attrs: Mapping[str, Any]) -> dict[str, Any]:
+def _of_upsample(attrs: Attrs) -> dict[str, Any]:
     names = ("align_corners", "data_format", "interpolation")
     return {"sizes": (), "scales": (attrs["height_scale"], attrs["width_scale"]), **{n: attrs[n] for n in names}}
 
 
-def _infer_upsample(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_upsample(descs: Descs, attrs: Attrs) -> Descs:
     return _infer_resize(descs, _of_upsample(attrs))
 
 
-def _infer_upsample_grad(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_upsample_grad(descs: Descs, attrs: Attrs) -> Descs:
     shape = list(descs[0].shape)
     scales = (attrs["height_scale"], attrs["width_scale"])
     for scale, axis in zip(scales, _axes(len(shape), attrs["data_format"])):
@@ -110,12 +111,12 @@ def _infer_upsample_grad(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) 
     return [TensorDesc(tuple(shape), descs[0].dtype)]
 
 
-def _upsample_back(dy: np.ndarray, **attrs: Any) -> Any:
+def _upsample_back(dy: ndarray, **attrs: Any) -> Any:
     (desc,) = _infer_upsample_grad([TensorDesc(dy.shape, dy.dtype.name)], attrs)
     return _resize_back(dy, desc, **_of_upsample(attrs))
 
 
-UPSAMPLE: OpDef = define(
+UPSAMPLE = define(
     "upsample",
     "x",
     "y",
@@ -127,7 +128,7 @@ UPSAMPLE: OpDef = define(
         lambda applied, dout: local.mode.apply(RESIZE_GRAD, (dout, applied.inputs[0]), _of_upsample(applied.attrs))
     ),
 )
-UPSAMPLE_GRAD: OpDef = define(
+UPSAMPLE_GRAD = define(
     "upsample_grad",
     "dy",
     "dx",
@@ -141,7 +142,7 @@ UPSAMPLE_GRAD: OpDef = define(
 
 def resize(
     x: Value,
-    sizes: Sequence[int] = (),
+    sizes: Ints = (),
     scales: Sequence[float] = (),
     interpolation: str = "nearest",
     align_corners: bool = False,

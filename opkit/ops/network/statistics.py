@@ -6,27 +6,28 @@ It is the gradient of ``x -> h = (x - mean) * r`` with ``r = 1 / sqrt(variance +
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ops.basis.arithmetic import add, mul, neg, scalar_mul, sub
 from opkit.ops.basis.broadcasting import REDUCE_MEAN_GRAD, broadcast_like, reduce_mean
 from opkit.ops.core.define import quiet
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value
 from opkit.ops.pointwise.elementwise import square
 
 
 # ---- the operator, on arrays and on values ---------------------------------------------------------------------------
-def wide_of(x: np.ndarray) -> np.ndarray:
+def wide_of(x: ndarray) -> ndarray:
     """Return halves as singles, in which statistics are computed; other dtypes as they are."""
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
 
 @quiet
-def statistics_of(x: np.ndarray, axes: tuple[int, ...], epsilon: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def statistics_of(x: ndarray, axes: tuple[int, ...], epsilon: float) -> tuple[ndarray, ndarray, ndarray]:
     """Return mean, variance and ``1 / sqrt(variance + epsilon)``, axes kept."""
     mean = x.mean(axis=axes, keepdims=True)
     centred = x - mean
@@ -35,7 +36,7 @@ def statistics_of(x: np.ndarray, axes: tuple[int, ...], epsilon: float) -> tuple
 
 
 @quiet
-def slope_of(dy: np.ndarray, h: np.ndarray, r: np.ndarray, axes: tuple[int, ...]) -> Any:
+def slope_of(dy: ndarray, h: ndarray, r: ndarray, axes: tuple[int, ...]) -> Any:
     """Return D(dy), on arrays."""
     inner = np.mean(dy * h, axis=axes, keepdims=True)
     dx = dy - dy.mean(axis=axes, keepdims=True)
@@ -44,13 +45,13 @@ def slope_of(dy: np.ndarray, h: np.ndarray, r: np.ndarray, axes: tuple[int, ...]
     return dx
 
 
-def slope_by(dy: Value, h: Value, r: Value, axes: Sequence[int]) -> Value:
+def slope_by(dy: Value, h: Value, r: Value, axes: Ints) -> Value:
     """Return D(dy), built of ops."""
     inner = reduce_mean(mul(dy, h), axes, keepdims=True)
     return mul(sub(sub(dy, reduce_mean(dy, axes, keepdims=True)), mul(h, inner)), r)
 
 
-def slope_by_x(dy: Value, g: Value, h: Value, r: Value, axes: Sequence[int]) -> Value:
+def slope_by_x(dy: Value, g: Value, h: Value, r: Value, axes: Ints) -> Value:
     """Return the derivative of ``sum(g * D(dy))`` by x.
 
     With u = dy - mean(dy), v = g - mean(g), a = mean(dy * h), b = mean(g * h):
@@ -64,12 +65,12 @@ def slope_by_x(dy: Value, g: Value, h: Value, r: Value, axes: Sequence[int]) -> 
     return neg(mul(add(along_h, add(mul(b, u), mul(a, v))), square(r)))
 
 
-def share_of(cotangent: Value, x: Value, axes: Sequence[int]) -> Value:
+def share_of(cotangent: Value, x: Value, axes: Ints) -> Value:
     """Return the cotangent of a mean over the axes, spread: each element's share of it."""
     return local.mode.apply(REDUCE_MEAN_GRAD, (cotangent, x), {"axis": tuple(axes), "keepdims": False})
 
 
-def _by_statistics(x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axes: Sequence[int]) -> Value:
+def _by_statistics(x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axes: Ints) -> Value:
     """Return the cotangent of x through its mean and through ``r``, whose slope is ``-h * r * r / n``."""
     total = None if by_mean is None else share_of(by_mean, x, axes)
     if by_r is not None:
@@ -81,7 +82,7 @@ def _by_statistics(x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axe
 
 
 def with_statistics(
-    dx: Value | None, x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axes: Sequence[int]
+    dx: Value | None, x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axes: Ints
 ) -> Value | None:
     """Return dx with what comes through the outputs mean and r added; their cotangents may be None."""
     if by_mean is None and by_r is None:

@@ -6,15 +6,15 @@ Where it found them is ``opkit.ops.network.pool``'s to say.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from opkit.ops.arrange.scattering import put_along_axis
 from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.creation import constant
+from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value, shape_of
 
 
-def max_unpool(x: Value, places: Value, sizes: Sequence[int]) -> Value:
+def max_unpool(x: Value, places: Value, sizes: Ints) -> Value:
     """Return zeros with the elements of ``x`` put where ``max_pool_places`` found them.
 
     Args:

@@ -6,10 +6,11 @@ sigmoid, tanh and softplus are in ``opkit.ops.pointwise.elementwise``, softmax i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ops.basis.arithmetic import add, div, mul, scalar_add, scalar_mul, sub
 from opkit.ops.basis.broadcasting import reduce_sum_like
@@ -19,6 +20,7 @@ from opkit.ops.core.inference import broadcasted, same_shape, unchanged
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
 from opkit.ops.kernels.special import erf_of
@@ -27,7 +29,7 @@ from opkit.ops.pointwise.elementwise import abs as absolute
 from opkit.ops.pointwise.elementwise import entered, exp, sigmoid, sigmoid_of, softplus, square, tanh
 
 #: ``second(x, attrs)``: the second derivative as a value, built of ops; None: zero almost everywhere.
-Second = Callable[[Value, Mapping[str, Any]], Value]
+Second = Callable[[Value, Attrs], Value]
 
 
 def _activation(
@@ -38,14 +40,14 @@ def _activation(
     *,
     attrs: str = "",
     args: tuple[str, str] = ("in", "out"),
-    defaults: Mapping[str, Any] = NO_ATTRS,
+    defaults: Attrs = NO_ATTRS,
     from_output: bool = False,
 ) -> OpDef:
     """Define ``name`` and ``name_grad``, whose first input is x, or y where the slope is read off the output."""
     kernel, slope = quiet(elementwise_blocks(kernel)), quiet(elementwise_blocks(slope))
     source = "y" if from_output else "x"
 
-    def grad_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def grad_rule(applied: Any, douts: Values) -> Values:
         value, dy = applied.inputs
         need_value, need_dy = applied.needs
         by_value = None
@@ -87,40 +89,40 @@ def _activation(
 
 
 # ---- relu ------------------------------------------------------------------------------------------------------------
-def _relu(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _relu(x: ndarray, out: ndarray | None = None) -> Any:
     return np.maximum(x, 0, out=out)
 
 
-def _relu_slope(y: np.ndarray, dy: np.ndarray) -> Any:
+def _relu_slope(y: ndarray, dy: ndarray) -> Any:
     return np.multiply(dy, y > 0)
 
 
-RELU: OpDef = _activation("relu", _relu, _relu_slope, from_output=True)
+RELU = _activation("relu", _relu, _relu_slope, from_output=True)
 
 
 relu = entered("relu", RELU, "max(x, 0), whose gradient at 0 is 0")
 
 
 # ---- leaky_relu, prelu, elu, selu ------------------------------------------------------------------------------------
-def _leaky(x: np.ndarray, alpha: float, out: np.ndarray | None = None) -> Any:
+def _leaky(x: ndarray, alpha: float, out: ndarray | None = None) -> Any:
     if 0 <= alpha <= 1:
         return np.maximum(x, x * alpha, out=out)
     return _into(out, np.where(x >= 0, x, x * alpha))
 
 
-def _leaky_slope(x: np.ndarray, dy: np.ndarray, alpha: float) -> np.ndarray:
+def _leaky_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
     return np.where(x >= 0, dy, dy * alpha)
 
 
-def _elu(x: np.ndarray, alpha: float, out: np.ndarray | None = None) -> Any:
+def _elu(x: ndarray, alpha: float, out: ndarray | None = None) -> Any:
     return _into(out, np.where(x >= 0, x, np.expm1(np.minimum(x, 0)) * alpha))
 
 
-def _elu_slope(x: np.ndarray, dy: np.ndarray, alpha: float) -> np.ndarray:
+def _elu_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
     return np.where(x >= 0, dy, dy * np.exp(np.minimum(x, 0)) * alpha)
 
 
-def _into(out: np.ndarray | None, result: np.ndarray) -> np.ndarray:
+def _into(out: ndarray | None, result: ndarray) -> ndarray:
     if out is None:
         return result
     np.copyto(out, result)
@@ -131,8 +133,8 @@ def _where_negative(x: Value, value: Value) -> Value:
     return where(less(x, 0), value, 0)
 
 
-LEAKY_RELU: OpDef = _activation("leaky_relu", _leaky, _leaky_slope, attrs="alpha:float", args=("x", "y"))
-ELU: OpDef = _activation(
+LEAKY_RELU = _activation("leaky_relu", _leaky, _leaky_slope, attrs="alpha:float", args=("x", "y"))
+ELU = _activation(
     "elu",
     _elu,
     _elu_slope,
@@ -147,12 +149,12 @@ def selu(x: Value, scale: float = 1.0507009873554805, alpha: float = 1.673263242
 
 
 @quiet
-def _prelu(x: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+def _prelu(x: ndarray, alpha: ndarray) -> ndarray:
     return np.where(x > 0, x, x * alpha)
 
 
 @quiet
-def _prelu_slopes(dy: np.ndarray, x: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _prelu_slopes(dy: ndarray, x: ndarray, alpha: ndarray) -> tuple[ndarray, ndarray]:
     negative = x <= 0
     by_alpha = np.where(negative, dy * x, dy.dtype.type(0))
     wide = np.broadcast_to(alpha, x.shape)
@@ -161,12 +163,12 @@ def _prelu_slopes(dy: np.ndarray, x: np.ndarray, alpha: np.ndarray) -> tuple[np.
     return np.where(negative, dy * wide, dy), np.add.reduce(by_alpha, axes, keepdims=True).reshape(alpha.shape)
 
 
-def _prelu_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _prelu_grad(applied: Any, douts: Values) -> Values:
     x, alpha = applied.inputs
     return local.mode.apply(PRELU_GRAD, (douts[0], x, alpha), NO_ATTRS)  # type: ignore[no-any-return]
 
 
-def _prelu_slopes_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+def _prelu_slopes_grad(applied: Any, douts: Values) -> Values:
     # dx = dy * (1 or alpha), dalpha = sum(dy * x where negative)
     dy, x, alpha = applied.inputs
     negative = cast_like(less_equal(x, 0), dy)
@@ -182,7 +184,7 @@ def _prelu_slopes_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
     return by_dy, by_x, by_alpha
 
 
-PRELU_GRAD: OpDef = define(
+PRELU_GRAD = define(
     "prelu_grad",
     "dy x alpha",
     "dx alpha_diff",
@@ -191,7 +193,7 @@ PRELU_GRAD: OpDef = define(
     grad=_prelu_slopes_grad,
     reads="dy x alpha",
 )
-PRELU: OpDef = define("prelu", "x alpha", "y", _prelu, infer=broadcasted("prelu"), grad=_prelu_grad, reads="x alpha")
+PRELU = define("prelu", "x alpha", "y", _prelu, infer=broadcasted("prelu"), grad=_prelu_grad, reads="x alpha")
 
 
 def prelu(x: Value, alpha: Value) -> Value:
@@ -204,40 +206,40 @@ _ROOT2 = math.sqrt(2.0)
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 
 
-def _gelu(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _gelu(x: ndarray, out: ndarray | None = None) -> Any:
     cdf = erf_of(x * x.dtype.type(1 / _ROOT2))
     cdf += 1
     cdf *= x
     return np.multiply(cdf, 0.5, out=out)
 
 
-def _gelu_slope(x: np.ndarray, dy: np.ndarray) -> Any:
+def _gelu_slope(x: ndarray, dy: ndarray) -> Any:
     cdf = 0.5 * (1 + erf_of(x * x.dtype.type(1 / _ROOT2)))
     return dy * (cdf + x * np.exp(-0.5 * x * x) * _DENSITY)
 
 
-def gelu_second(x: Value, attrs: Mapping[str, Any]) -> Value:
+def gelu_second(x: Value, attrs: Attrs) -> Value:
     """Return (2 - x*x) * density(x), the second derivative."""
     return mul(sub(2.0, square(x)), scalar_mul(exp(scalar_mul(square(x), -0.5)), _DENSITY))
 
 
-def _silu(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _silu(x: ndarray, out: ndarray | None = None) -> Any:
     return np.multiply(x, sigmoid_of(x), out=out)
 
 
-def _silu_slope(x: np.ndarray, dy: np.ndarray) -> Any:
+def _silu_slope(x: ndarray, dy: ndarray) -> Any:
     s = sigmoid_of(x)
     return dy * (s * (1 + x * (1 - s)))
 
 
-def _silu_second(x: Value, attrs: Mapping[str, Any]) -> Value:
+def _silu_second(x: Value, attrs: Attrs) -> Value:
     s = sigmoid(x)
     slope = mul(s, sub(1.0, s))
     return mul(slope, add(mul(x, sub(1.0, scalar_mul(s, 2.0))), 2.0))
 
 
-GELU: OpDef = _activation("gelu", _gelu, _gelu_slope, gelu_second)
-SILU: OpDef = _activation("silu", _silu, _silu_slope, _silu_second)
+GELU = _activation("gelu", _gelu, _gelu_slope, gelu_second)
+SILU = _activation("silu", _silu, _silu_slope, _silu_second)
 
 
 def _gelu_by_tanh(x: Value) -> Value:
@@ -255,40 +257,38 @@ def mish(x: Value) -> Value:
 
 # ---- the hard ones ---------------------------------------------------------------------------------------------------
 # Source: OneFlow v0.4; the defaults of Paddle 2.6 are the same.
-def _hardsigmoid(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _hardsigmoid(x: ndarray, out: ndarray | None = None) -> Any:
     return np.clip(x * (1 / 6) + 0.5, 0, 1, out=out)
 
 
-def _hardsigmoid_slope(x: np.ndarray, dy: np.ndarray) -> Any:
+def _hardsigmoid_slope(x: ndarray, dy: ndarray) -> Any:
     return np.where((x > -3) & (x < 3), dy * (1 / 6), dy.dtype.type(0))
 
 
-def _hardswish(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _hardswish(x: ndarray, out: ndarray | None = None) -> Any:
     return np.multiply(x, _hardsigmoid(x), out=out)
 
 
-def _hardswish_slope(x: np.ndarray, dy: np.ndarray) -> Any:
+def _hardswish_slope(x: ndarray, dy: ndarray) -> Any:
     return np.where(x < -3, dy.dtype.type(0), np.where(x < 3, dy * (x * (1 / 3) + 0.5), dy))
 
 
-def _hardswish_second(x: Value, attrs: Mapping[str, Any]) -> Value:
+def _hardswish_second(x: Value, attrs: Attrs) -> Value:
     inside = logical_and(greater(x, -3.0), less(x, 3.0))
     return scalar_mul(cast_like(inside, x), 1 / 3)
 
 
-def _hardtanh(x: np.ndarray, min_val: float, max_val: float, out: np.ndarray | None = None) -> Any:
+def _hardtanh(x: ndarray, min_val: float, max_val: float, out: ndarray | None = None) -> Any:
     return np.clip(x, min_val, max_val, out=out)
 
 
-def _hardtanh_slope(y: np.ndarray, dy: np.ndarray, min_val: float, max_val: float) -> Any:
+def _hardtanh_slope(y: ndarray, dy: ndarray, min_val: float, max_val: float) -> Any:
     return np.where((y > min_val) & (y < max_val), dy, dy.dtype.type(0))
 
 
-HARDSIGMOID: OpDef = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)
-HARDSWISH: OpDef = _activation("hardswish", _hardswish, _hardswish_slope, _hardswish_second)
-HARDTANH: OpDef = _activation(
-    "hardtanh", _hardtanh, _hardtanh_slope, attrs="min_val:double max_val:double", from_output=True
-)
+HARDSIGMOID = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)
+HARDSWISH = _activation("hardswish", _hardswish, _hardswish_slope, _hardswish_second)
+HARDTANH = _activation("hardtanh", _hardtanh, _hardtanh_slope, attrs="min_val:double max_val:double", from_output=True)
 
 
 hardsigmoid = entered("hardsigmoid", HARDSIGMOID, "clip(x / 6 + 1/2, 0, 1), whose gradient at the corners is 0")

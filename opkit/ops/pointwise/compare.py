@@ -6,10 +6,11 @@ Arithmetic is in ``opkit.ops.basis.arithmetic``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import TensorDesc
 from opkit.ops.basis.arithmetic import met, mul
@@ -20,6 +21,7 @@ from opkit.ops.core.inference import broadcast_shape, broadcasted, check_same_dt
 from opkit.ops.core.meeting import Choose, is_number, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value
 
 
@@ -67,7 +69,7 @@ equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical
 
 
 def _test(name: str, kernel: Callable[..., Any], text: str) -> Callable[[Any], Any]:
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         return [TensorDesc(descs[0].shape, "bool")]
 
     opdef = define(name, "x", "y", kernel, infer=infer, out=kernel, elementwise=True)
@@ -88,7 +90,7 @@ isfinite = _test("isfinite", np.isfinite, "x is neither NaN nor infinite")
 
 # ---- maximum, minimum: where both are equal, the gradient goes to y ------------------------------------------------
 def _choice(name: str, kernel: Callable[..., Any], is_first: Callable[[Any, Any], Any], *, strict: bool) -> OpDef:
-    def rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def rule(applied: Any, douts: Values) -> Values:
         x, y = applied.inputs
         need_x, need_y = applied.needs
         first = is_first(x, y)
@@ -100,14 +102,14 @@ def _choice(name: str, kernel: Callable[..., Any], is_first: Callable[[Any, Any]
     return define(name, "x y", "z", kernel, infer=infer, grad=rule, reads="x y", out=kernel, elementwise=True)
 
 
-BROADCAST_MAXIMUM: OpDef = _choice("broadcast_maximum", np.maximum, greater, strict=False)
-BROADCAST_MINIMUM: OpDef = _choice("broadcast_minimum", np.minimum, less, strict=False)
-ELEMENTWISE_MAXIMUM: OpDef = _choice("elementwise_maximum", np.maximum, greater, strict=True)
-ELEMENTWISE_MINIMUM: OpDef = _choice("elementwise_minimum", np.minimum, less, strict=True)
+BROADCAST_MAXIMUM = _choice("broadcast_maximum", np.maximum, greater, strict=False)
+BROADCAST_MINIMUM = _choice("broadcast_minimum", np.minimum, less, strict=False)
+ELEMENTWISE_MAXIMUM = _choice("elementwise_maximum", np.maximum, greater, strict=True)
+ELEMENTWISE_MINIMUM = _choice("elementwise_minimum", np.minimum, less, strict=True)
 
 
 # ---- where -----------------------------------------------------------------------------------------------------------
-def _where(condition: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def _where(condition: ndarray, x: ndarray, y: ndarray, out: ndarray | None = None) -> ndarray:
     if out is None:
         return np.where(condition, x, y)
     np.copyto(out, y)
@@ -115,7 +117,7 @@ def _where(condition: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray 
     return out
 
 
-def _infer_where(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_where(descs: Descs, attrs: Attrs) -> Descs:
     condition, x, y = descs
     check_same_dtype("where", [x, y])
     if condition.dtype not in ("bool", "int8", "uint8", "int32", "int64"):
@@ -123,14 +125,14 @@ def _infer_where(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Seque
     return [TensorDesc(broadcast_shape("where", descs), x.dtype)]
 
 
-def _where_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _where_grad(applied: Any, douts: Values) -> Values:
     condition, x, y = applied.inputs
     _, need_x, need_y = applied.needs
     dx = sum_to(where(condition, douts[0], 0), x) if need_x else None
     return None, dx, sum_to(where(condition, 0, douts[0]), y) if need_y else None
 
 
-WHERE: OpDef = define(
+WHERE = define(
     "where",
     "condition x y",
     "out",
@@ -170,7 +172,7 @@ maximum, minimum, where = choices(strictly).values()
 
 
 # ---- clip ------------------------------------------------------------------------------------------------------------
-def _clipped(x: np.ndarray, low: Any, high: Any, out: np.ndarray | None) -> Any:
+def _clipped(x: ndarray, low: Any, high: Any, out: ndarray | None) -> Any:
     if low is None:
         return np.minimum(x, high, out=out)
     if high is None:
@@ -186,7 +188,7 @@ def _whole_bounds(dtype: np.dtype, low: float, high: float) -> tuple[int, int]:
     return least, largest
 
 
-def _clip_inside(x: np.ndarray, min: float, max: float, out: np.ndarray | None = None) -> Any:
+def _clip_inside(x: ndarray, min: float, max: float, out: ndarray | None = None) -> Any:
     low, high = (min, max) if x.dtype.kind in "fc" else _whole_bounds(x.dtype, min, max)
     return np.clip(x, low, high, out=out)
 
@@ -198,7 +200,7 @@ def _clip_inside_grad(applied: Any, dout: Value) -> Value:
 
 
 #: The gradient passes strictly between the bounds only.
-CLIP_INSIDE: OpDef = define(
+CLIP_INSIDE = define(
     "clip",
     "x",
     "y",
@@ -230,17 +232,17 @@ def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
 
 
 # ---- the clip_by_scalar family: at the bounds the gradient passes ----------------------------------------------------
-def _bounds(x: np.ndarray, attrs: Mapping[str, Any]) -> tuple[Any, Any]:
+def _bounds(x: ndarray, attrs: Attrs) -> tuple[Any, Any]:
     kind = "floating" if x.dtype.kind in "fc" else "integral"
     return attrs.get(f"{kind}_min"), attrs.get(f"{kind}_max")
 
 
-def _clip_by_scalar(x: np.ndarray, out: np.ndarray | None = None, **attrs: Any) -> Any:
+def _clip_by_scalar(x: ndarray, out: ndarray | None = None, **attrs: Any) -> Any:
     low, high = _bounds(x, attrs)
     return _clipped(x, low, high, out)
 
 
-def _clip_by_scalar_slope(dy: np.ndarray, x: np.ndarray, **attrs: Any) -> np.ndarray:
+def _clip_by_scalar_slope(dy: ndarray, x: ndarray, **attrs: Any) -> ndarray:
     low, high = _bounds(x, attrs)
     keep = np.ones(x.shape, bool) if low is None else x >= low
     return np.where(keep if high is None else keep & (x <= high), dy, dy.dtype.type(0))
@@ -249,7 +251,7 @@ def _clip_by_scalar_slope(dy: np.ndarray, x: np.ndarray, **attrs: Any) -> np.nda
 def _define_clip_by(suffix: str, attrs: str) -> OpDef:
     name = "clip_by_scalar" + suffix
 
-    def slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def slope_grad(applied: Any, douts: Values) -> Values:
         return local.mode.apply(slope, (douts[0], applied.inputs[1]), applied.attrs), None
 
     slope = define(
@@ -281,8 +283,6 @@ def _define_clip_by(suffix: str, attrs: str) -> OpDef:
     )
 
 
-CLIP_BY_SCALAR: OpDef = _define_clip_by(
-    "", "floating_min:double integral_min:int64 floating_max:double integral_max:int64"
-)
+CLIP_BY_SCALAR = _define_clip_by("", "floating_min:double integral_min:int64 floating_max:double integral_max:int64")
 _define_clip_by("_min", "floating_min:double integral_min:int64")
 _define_clip_by("_max", "floating_max:double integral_max:int64")

@@ -7,11 +7,12 @@ in ``activation``; the numerics of special functions in ``opkit.ops.kernels.spec
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_add, scalar_mul, sub
 from opkit.ops.basis.creation import as_value, cast, full_like
@@ -20,6 +21,7 @@ from opkit.ops.core.inference import same_shape, unchanged
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
 from opkit.ops.kernels.special import digamma_of, erf_of, erfc_of, lgamma_of, polygamma_of
@@ -75,7 +77,7 @@ def _unary(
     name: str,
     text: str,
     kernel: Callable[..., Any],
-    slope: Callable[[np.ndarray, np.ndarray], Any] | None = None,
+    slope: Callable[[ndarray, ndarray], Any] | None = None,
     second: Second | None = None,
     rule: Callable[[Any, Value], Value] | None = None,
     reads: str = "x",
@@ -98,7 +100,7 @@ def _unary(
     kernel = quiet(kernel)
     slope = quiet(elementwise_blocks(slope or _flat))
 
-    def grad_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def grad_rule(applied: Any, douts: Values) -> Values:
         x, dy = applied.inputs
         need_x, need_dy = applied.needs
         dx = mul(mul(douts[0], dy), second(x)) if need_x and second is not None else None
@@ -133,7 +135,7 @@ def _unary(
     return entered(builder or name, opdef, text, is_closed)
 
 
-def _flat(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
+def _flat(x: ndarray, dy: ndarray) -> ndarray:
     return np.zeros_like(x)
 
 
@@ -141,7 +143,7 @@ def _flat(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
 def _from_output(name: str, slope: Callable[..., Any], slope_by_y: Second) -> Callable[[Any, Value], Value]:
     """Return a rule whose op computes the gradient from the output; ``slope_by_y`` is the slope's derivative by y."""
 
-    def grad_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def grad_rule(applied: Any, douts: Values) -> Values:
         y, dy = applied.inputs
         need_y, need_dy = applied.needs
         by_y = mul(mul(douts[0], dy), slope_by_y(y)) if need_y else None
@@ -162,21 +164,21 @@ def _from_output(name: str, slope: Callable[..., Any], slope_by_y: Second) -> Ca
     return lambda applied, dout: local.mode.apply(grad_op, (applied.outputs[0], dout), NO_ATTRS)
 
 
-def _tanh_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _tanh_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
     out = np.empty_like(y) if out is None else out
     np.multiply(y, y, out=out)
     np.subtract(1, out, out=out)
     return np.multiply(out, dy, out=out)
 
 
-def _sigmoid_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _sigmoid_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
     out = np.empty_like(y) if out is None else out
     np.subtract(1, y, out=out)
     np.multiply(out, y, out=out)
     return np.multiply(out, dy, out=out)
 
 
-def _sqrt_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _sqrt_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
     out = np.empty_like(y) if out is None else out
     np.true_divide(dy, y, out=out)
     return np.multiply(out, 0.5, out=out)
@@ -189,7 +191,7 @@ sqrt_from_y = _from_output("sqrt_grad_from_y", _sqrt_slope, lambda y: scalar_mul
 
 # ---- kernels that numpy lacks ----------------------------------------------------------------------------------------
 @elementwise_blocks
-def sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def sigmoid_of(x: ndarray, out: ndarray | None = None) -> Any:
     """Return the logistic function; exp may overflow to infinity, whose reciprocal is the right 0."""
     out = np.empty_like(x) if out is None else out
     np.negative(x, out=out)
@@ -198,13 +200,13 @@ def sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     return np.reciprocal(out, out=out)
 
 
-def softplus_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def softplus_of(x: ndarray, out: ndarray | None = None) -> Any:
     """Return log(1 + exp(x)) without overflow."""
     return np.logaddexp(x, x.dtype.type(0), out=out)
 
 
 @elementwise_blocks
-def _log_sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _log_sigmoid_of(x: ndarray, out: ndarray | None = None) -> Any:
     out = np.empty_like(x) if out is None else out
     np.negative(x, out=out)
     softplus_of(out, out=out)
@@ -212,18 +214,18 @@ def _log_sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
 
 
 @elementwise_blocks
-def _rsqrt_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _rsqrt_of(x: ndarray, out: ndarray | None = None) -> Any:
     out = np.sqrt(x, out=np.empty_like(x) if out is None else out)
     return np.reciprocal(out, out=out)
 
 
-def _reciprocal_no_nan_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _reciprocal_no_nan_of(x: ndarray, out: ndarray | None = None) -> Any:
     out = np.empty_like(x) if out is None else out
     out.fill(0)
     return np.reciprocal(x, out=out, where=x != 0)
 
 
-def _round_away(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _round_away(x: ndarray, out: ndarray | None = None) -> Any:
     # floor(|x| + 0.5) would round 0.49999999999999994 up
     whole = np.trunc(x)
     return np.add(whole, np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x), out=out)
@@ -232,7 +234,7 @@ def _round_away(x: np.ndarray, out: np.ndarray | None = None) -> Any:
 def _whole(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return a rounding kernel that leaves integers as they are."""
 
-    def rounded(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    def rounded(x: ndarray, out: ndarray | None = None) -> Any:
         return kernel(x, out=out) if x.dtype.kind in "fc" else np.positive(x, out=out)
 
     return rounded
@@ -327,7 +329,7 @@ def _sigmoid_second(x: Value) -> Value:
 
 
 # ---- sigmoid (an op of its own, whose argument is "in") --------------------------------------------------------------
-SIGMOID: OpDef = define(
+SIGMOID = define(
     "sigmoid",
     "in",
     "out",
@@ -346,7 +348,7 @@ def _polygamma_grad(applied: Any, dout: Value) -> Value:
     return mul(dout, polygamma(applied.inputs[0], applied.attrs["n"] + 1))
 
 
-POLYGAMMA: OpDef = define(
+POLYGAMMA = define(
     "polygamma",
     "x",
     "y",

@@ -9,12 +9,12 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ops.basis.arithmetic import mul, scalar_mul
 from opkit.ops.core.define import NO_ATTRS, define, first_only
 from opkit.ops.core.inference import unchanged
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.special import erf_of, erfc_of
 from opkit.ops.pointwise.elementwise import exp, square
@@ -22,7 +22,7 @@ from opkit.ops.pointwise.elementwise import exp, square
 _ROOT_PI = math.sqrt(math.pi)
 
 
-def _first_guess(x: np.ndarray, rest: np.ndarray) -> Any:
+def _first_guess(x: ndarray, rest: ndarray) -> Any:
     """Return the inverse to two digits (S. Winitzki 2008: erf as a root of 1 - exp of a rational of x*x)."""
     a = 0.147
     log = np.log(rest * (2 - rest))
@@ -30,7 +30,7 @@ def _first_guess(x: np.ndarray, rest: np.ndarray) -> Any:
     return np.copysign(np.sqrt(np.maximum(np.sqrt(half * half - log / a) - half, 0)), x)
 
 
-def _erfinv(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _erfinv(x: ndarray, out: ndarray | None = None) -> Any:
     """Return y with erf(y) = x; in double precision, refined by Halley's steps on erf, near the ends on erfc."""
     wide = x.astype(np.float64)
     with np.errstate(all="ignore"):
@@ -53,7 +53,7 @@ def _rule(applied: Any, dout: Value) -> Value:
     return mul(dout, scalar_mul(exp(square(applied.outputs[0])), _ROOT_PI / 2))
 
 
-ERFINV: OpDef = define(
+ERFINV = define(
     "erfinv",
     "x",
     "y",

@@ -5,10 +5,11 @@ atan2, xlogy, xdivy and floordiv are ops on operands of one shape; ``pow`` broad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import DtypeError
 from opkit.ops.basis.arithmetic import add, div, met, mul, neg, scalar_add, scalar_mul, sub
@@ -19,6 +20,7 @@ from opkit.ops.core.inference import broadcast_shape, broadcasted, same_shape
 from opkit.ops.core.meeting import Choose, is_number, number_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Values
 from opkit.ops.core.value import Value, desc_of, dtype_of, shape_of
 from opkit.ops.pointwise.compare import equal, where
 from opkit.ops.pointwise.elementwise import log, reciprocal, square
@@ -26,7 +28,7 @@ from opkit.ops.pointwise.elementwise import log, reciprocal, square
 
 # ---- to a number -----------------------------------------------------------------------------------------------------
 @quiet
-def _scalar_pow(x: np.ndarray, exponent: float, out: np.ndarray | None = None) -> Any:
+def _scalar_pow(x: ndarray, exponent: float, out: ndarray | None = None) -> Any:
     if exponent == 2:
         return np.square(x, out=out)
     if exponent == 0.5 and x.dtype.kind in "fc":
@@ -37,13 +39,13 @@ def _scalar_pow(x: np.ndarray, exponent: float, out: np.ndarray | None = None) -
 
 
 @quiet
-def _scalar_pow_slope(x: np.ndarray, dy: np.ndarray, exponent: float) -> Any:
+def _scalar_pow_slope(x: ndarray, dy: ndarray, exponent: float) -> Any:
     if exponent == 0:
         return np.zeros_like(x)
     return dy * exponent * _scalar_pow(x, exponent - 1)
 
 
-def _scalar_pow_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _scalar_pow_slope_grad(applied: Any, douts: Values) -> Values:
     x, dy = applied.inputs
     n = applied.attrs["exponent"]
     need_x, need_dy = applied.needs
@@ -60,7 +62,7 @@ def _scalar_pow_rule(applied: Any, dout: Value) -> Value:
 
 
 _POW: dict[str, Any] = {"attrs": "exponent:double", "elementwise": True}
-SCALAR_POW_GRAD: OpDef = define(
+SCALAR_POW_GRAD = define(
     "scalar_pow_grad",
     "x dy",
     "dx",
@@ -70,7 +72,7 @@ SCALAR_POW_GRAD: OpDef = define(
     reads="x dy",
     **_POW,
 )
-SCALAR_POW: OpDef = define_map(
+SCALAR_POW = define_map(
     "scalar_pow", _scalar_pow, _scalar_pow_rule, names=("in", "out"), reads="in", out=_scalar_pow, **_POW
 )
 
@@ -87,7 +89,7 @@ def _by_exponent(x: Value, y: Value, z: Value) -> Value:
     return mul(z, where(equal(x, 0), where(equal(z, 0), 0, log(x)), log(safe)))
 
 
-def _pow_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _pow_grad(applied: Any, douts: Values) -> Values:
     x, y = applied.inputs
     need_x, need_y = applied.needs
     dx = sum_to(mul(douts[0], _by_base(x, y)), x, y) if need_x else None
@@ -95,7 +97,7 @@ def _pow_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return dx, dy
 
 
-BROADCAST_POW: OpDef = define(
+BROADCAST_POW = define(
     "broadcast_pow",
     "x y",
     "z",
@@ -137,10 +139,10 @@ def _partial(name: str, output: str, slope: Function | None, by_x: Function | No
     """Define ``<op>_x_grad`` or ``<op>_y_grad``: ``dz * slope(x, y)``, whose own derivatives are built of ops."""
 
     @quiet
-    def kernel(x: np.ndarray, y: np.ndarray, dz: np.ndarray) -> Any:
+    def kernel(x: ndarray, y: ndarray, dz: ndarray) -> Any:
         return np.zeros_like(x) if slope is None else np.asarray(dz * slope(x, y)).astype(x.dtype, copy=False)
 
-    def rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def rule(applied: Any, douts: Values) -> Values:
         x, y, dz = applied.inputs
         need_x, need_y, need_dz = applied.needs
         both = mul(douts[0], dz) if slope is not None else None
@@ -173,7 +175,7 @@ def _pairwise(
     by_x = _partial(f"{name}_x_grad", "dx", slopes[0], seconds[0], seconds[1])
     by_y = _partial(f"{name}_y_grad", "dy", slopes[1], seconds[1], seconds[2])
 
-    def rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    def rule(applied: Any, douts: Values) -> Values:
         x, y = applied.inputs
         need_x, need_y = applied.needs
         return (
@@ -185,15 +187,15 @@ def _pairwise(
     return define(name, "x y", "z", kernel, infer=same_shape(name), grad=grad, reads="x y", elementwise=True)
 
 
-def _floordiv(x: np.ndarray, y: np.ndarray) -> Any:
+def _floordiv(x: ndarray, y: ndarray) -> Any:
     return np.floor_divide(x, y)
 
 
-def _xlogy(x: np.ndarray, y: np.ndarray) -> Any:
+def _xlogy(x: ndarray, y: ndarray) -> Any:
     return np.where(x == 0, x.dtype.type(0), x * np.log(y))
 
 
-def _xdivy(x: np.ndarray, y: np.ndarray) -> Any:
+def _xdivy(x: ndarray, y: ndarray) -> Any:
     return np.where(x == 0, x.dtype.type(0), x / y)
 
 
@@ -201,7 +203,7 @@ def _radius4(x: Value, y: Value) -> Value:
     return square(add(square(x), square(y)))
 
 
-POW: OpDef = _pairwise(
+POW = _pairwise(
     "pow",
     np.power,
     (lambda x, y: np.where(y == 0, 0, y * np.power(x, y - 1)), lambda x, y: np.power(x, y) * np.log(x)),
@@ -211,7 +213,7 @@ POW: OpDef = _pairwise(
         lambda x, y: mul(_power(x, y), square(log(x))),
     ),
 )
-ATAN2: OpDef = _pairwise(
+ATAN2 = _pairwise(
     "atan2",
     np.arctan2,
     (lambda x, y: y / (x * x + y * y), lambda x, y: -x / (x * x + y * y)),
@@ -221,19 +223,19 @@ ATAN2: OpDef = _pairwise(
         lambda x, y: scalar_mul(div(mul(x, y), _radius4(x, y)), 2.0),
     ),
 )
-XLOGY: OpDef = _pairwise(
+XLOGY = _pairwise(
     "xlogy",
     _xlogy,
     (lambda x, y: np.where(x == 0, 0, np.log(y)), lambda x, y: _xdivy(x, y)),
     (None, lambda x, y: reciprocal(y), lambda x, y: neg(div(x, square(y)))),
 )
-XDIVY: OpDef = _pairwise(
+XDIVY = _pairwise(
     "xdivy",
     _xdivy,
     (lambda x, y: np.where(x == 0, 0, 1 / y), lambda x, y: -_xdivy(x, y * y)),
     (None, lambda x, y: neg(reciprocal(square(y))), lambda x, y: scalar_mul(div(x, mul(square(y), y)), 2.0)),
 )
-FLOORDIV: OpDef = _pairwise("floordiv", _floordiv)
+FLOORDIV = _pairwise("floordiv", _floordiv)
 
 
 def _of_one_shape(opdef: OpDef, choose: Choose, text: str) -> Callable[[Any, Any], Any]:

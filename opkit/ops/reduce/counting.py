@@ -5,22 +5,23 @@ Sorting and positions are in ``opkit.ops.arrange.sort``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, is_floating
-from opkit.ops.core.define import NO_ATTRS, define
-from opkit.ops.core.inference import broadcasted, dtype_error, shape_error
+from opkit.ops.core.define import define
+from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 
 
 # ---- histogram -------------------------------------------------------------------------------------------------------
-def _histogram(x: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
+def _histogram(x: ndarray, bins: int, low: float, high: float) -> ndarray:
     flat = x.reshape(-1).astype(np.float64)
     if low == high == 0 and flat.size:
         low, high = float(flat.min()), float(flat.max())
@@ -29,7 +30,7 @@ def _histogram(x: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
     return np.histogram(flat, bins, (low, high))[0].astype(np.int64)
 
 
-HISTOGRAM: OpDef = define(
+HISTOGRAM = define(
     "histogram",
     "x",
     "counts",
@@ -49,7 +50,7 @@ def histogram(x: Value, bins: int = 100, low: float = 0, high: float = 0) -> Val
 
 
 # ---- bincount --------------------------------------------------------------------------------------------------------
-def _bincount(x: np.ndarray, weights: np.ndarray | None, minlength: int) -> Any:
+def _bincount(x: ndarray, weights: ndarray | None, minlength: int) -> Any:
     if x.size and x.min() < 0:
         raise UsageError(f"op 'bincount': the integers must not be negative, got {x.min()}")
     counts = np.bincount(x, weights, minlength)
@@ -58,7 +59,7 @@ def _bincount(x: np.ndarray, weights: np.ndarray | None, minlength: int) -> Any:
     return counts.astype(weights.dtype if weights.dtype.kind == "f" else np.float64, copy=False)
 
 
-def _infer_bincount(descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_bincount(descs: Sequence[TensorDesc | None], attrs: Attrs) -> Descs:
     x, weights = descs
     if x is None or x.ndim != 1 or x.dtype not in ("int32", "int64", "int16", "int8", "uint8"):
         raise shape_error("bincount", descs, "it takes a vector of integers")
@@ -67,7 +68,7 @@ def _infer_bincount(descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]
     return [TensorDesc((-1,), weights.dtype if is_floating(weights.dtype) else "float64")]
 
 
-BINCOUNT: OpDef = define("bincount", "x ?weights", "counts", _bincount, infer=_infer_bincount, attrs="minlength:int64")
+BINCOUNT = define("bincount", "x ?weights", "counts", _bincount, infer=_infer_bincount, attrs="minlength:int64")
 
 
 def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Value:
@@ -76,25 +77,25 @@ def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Valu
 
 
 # ---- mode ------------------------------------------------------------------------------------------------------------
-def _mode_place(row: np.ndarray) -> int:
+def _mode_place(row: ndarray) -> int:
     """Return the last position of the most frequent value; of equally frequent ones, the least."""
     values, counts = np.unique(row, return_counts=True)
     return int(np.flatnonzero(row == values[counts.argmax()])[-1])
 
 
-def _mode_places(x: np.ndarray, axis: int) -> np.ndarray:
+def _mode_places(x: ndarray, axis: int) -> ndarray:
     along = np.moveaxis(x, axis, -1)
     places = np.array([_mode_place(row) for row in along.reshape(-1, along.shape[-1])], np.int64)
     return np.moveaxis(places.reshape(*along.shape[:-1], 1), -1, axis)
 
 
-def _infer_mode_places(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_mode_places(descs: Descs, attrs: Attrs) -> Descs:
     shape = list(descs[0].shape)
     shape[attrs["axis"]] = 1
     return [TensorDesc(tuple(shape), "int64")]
 
 
-MODE_PLACES: OpDef = define("mode_places", "x", "places", _mode_places, infer=_infer_mode_places, attrs="axis:int32")
+MODE_PLACES = define("mode_places", "x", "places", _mode_places, infer=_infer_mode_places, attrs="axis:int32")
 
 
 def mode_places(x: Value, axis: int = -1) -> Value:
@@ -103,38 +104,3 @@ def mode_places(x: Value, axis: int = -1) -> Value:
 
 
 # ---- integers, and the grid of floats --------------------------------------------------------------------------------
-def _of_integers(name: str, kernel: Any) -> OpDef:
-    meet = broadcasted(name)
-
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-        if any(desc.dtype.startswith(("float", "complex", "bool")) for desc in descs):
-            raise dtype_error(name, descs, "it takes integers")
-        return meet(descs, attrs)
-
-    return define(name, "x y", "z", lambda x, y: np.asarray(kernel(x, y)), infer=infer)
-
-
-GCD: OpDef = _of_integers("gcd", np.gcd)
-LCM: OpDef = _of_integers("lcm", np.lcm)
-NEXTAFTER: OpDef = define(
-    "nextafter",
-    "x y",
-    "z",
-    lambda x, y: np.asarray(np.nextafter(x, y)),
-    infer=broadcasted("nextafter", floating=True),
-)
-
-
-def gcd(x: Value, y: Value) -> Value:
-    """Return the greatest common divisors of integers of one dtype."""
-    return local.mode.apply(GCD, (x, y), NO_ATTRS)
-
-
-def lcm(x: Value, y: Value) -> Value:
-    """Return the least common multiples of integers of one dtype."""
-    return local.mode.apply(LCM, (x, y), NO_ATTRS)
-
-
-def nextafter(x: Value, y: Value) -> Value:
-    """Return the float next to x in the direction of y."""
-    return local.mode.apply(NEXTAFTER, (x, y), NO_ATTRS)

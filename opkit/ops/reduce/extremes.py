@@ -5,10 +5,11 @@ Sums and means are in ``opkit.ops.basis.broadcasting``, logsumexp in ``opkit.ops
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import DtypeError, ShapeError
 from opkit.ir import TensorDesc, canonical_dtype
@@ -26,6 +27,7 @@ from opkit.ops.core.define import define, define_map, first_only, quiet
 from opkit.ops.core.inference import numel
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value, desc_of, dtype_of, ndim_of, normal_axes, normal_axis, shape_of
 from opkit.ops.pointwise.compare import equal
 from opkit.ops.pointwise.elementwise import abs as absolute
@@ -40,7 +42,7 @@ def _extreme(name: str, ufunc: Any, *, shares: bool) -> OpDef:
     """Define a reduction to an extreme; among equal ones each gets the whole cotangent, or a share of it."""
 
     @quiet
-    def kernel(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.ndarray | None = None) -> Any:
+    def kernel(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None = None) -> Any:
         axes = tuple(axis) or None
         if not input_tensor.size and ufunc.reduce(np.ones(input_tensor.shape), axes, initial=0).size:
             raise ShapeError(
@@ -62,15 +64,15 @@ def _extreme(name: str, ufunc: Any, *, shares: bool) -> OpDef:
     )
 
 
-def _count(x: np.ndarray, axis: Sequence[int], keepdims: bool) -> Any:
+def _count(x: ndarray, axis: Ints, keepdims: bool) -> Any:
     return add_reduce(x, tuple(axis) or None, x.dtype, None, keepdims)
 
 
-REDUCE_COUNT: OpDef = define("reduce_count", "x", "y", _count, infer=infer_reduce("reduce_count"), attrs=_ATTRS)
-REDUCE_MAX: OpDef = _extreme("reduce_max", np.maximum, shares=True)
-REDUCE_MIN: OpDef = _extreme("reduce_min", np.minimum, shares=True)
-REDUCE_MAX_ALL: OpDef = _extreme("reduce_max_each", np.maximum, shares=False)
-REDUCE_MIN_ALL: OpDef = _extreme("reduce_min_each", np.minimum, shares=False)
+REDUCE_COUNT = define("reduce_count", "x", "y", _count, infer=infer_reduce("reduce_count"), attrs=_ATTRS)
+REDUCE_MAX = _extreme("reduce_max", np.maximum, shares=True)
+REDUCE_MIN = _extreme("reduce_min", np.minimum, shares=True)
+REDUCE_MAX_ALL = _extreme("reduce_max_each", np.maximum, shares=False)
+REDUCE_MIN_ALL = _extreme("reduce_min_each", np.minimum, shares=False)
 
 
 def _reduce(opdef: OpDef, x: Value, axis: Any, keepdims: bool) -> Value:
@@ -115,12 +117,12 @@ _multiply_reduce: Callable[..., Any] = np.multiply.reduce
 
 
 @quiet
-def _prod(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.ndarray | None = None) -> Any:
+def _prod(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None = None) -> Any:
     return _multiply_reduce(input_tensor, tuple(axis) or None, input_tensor.dtype, out, keepdims)
 
 
 @quiet
-def _prod_others(x: np.ndarray, axis: Sequence[int]) -> Any:
+def _prod_others(x: ndarray, axis: Ints) -> Any:
     """Return, for each element, the product of all others along the axes: exact where elements are 0."""
     axes = tuple(axis) or tuple(range(x.ndim))
     kept = [i for i in range(x.ndim) if i not in axes]
@@ -147,10 +149,8 @@ def _prod_grad(applied: Any, dout: Value) -> Value:
     return mul(broadcast_like(dout, x, axis), local.mode.apply(PROD_OTHERS, (x,), {"axis": axis}))
 
 
-PROD_OTHERS: OpDef = define_map(
-    "prod_of_others", _prod_others, _prod_others_grad, attrs="axis:vector<int32>", reads="x y"
-)
-REDUCE_PROD: OpDef = define(
+PROD_OTHERS = define_map("prod_of_others", _prod_others, _prod_others_grad, attrs="axis:vector<int32>", reads="x y")
+REDUCE_PROD = define(
     "reduce_prod",
     "input_tensor",
     "output_tensor",
@@ -170,7 +170,7 @@ def reduce_prod(x: Value, axis: Any = None, keepdims: bool = False, dtype: Any =
 
 # ---- any, all --------------------------------------------------------------------------------------------------------
 def _logic(name: str, ufunc: Any) -> OpDef:
-    def kernel(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.ndarray | None = None) -> Any:
+    def kernel(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None = None) -> Any:
         # Source: OneFlow v0.4, whose operands are int8, and so are its results; a bool stays a bool
         result = ufunc.reduce(input_tensor.astype(bool, copy=False), tuple(axis) or None, None, None, keepdims)
         result = np.asarray(result).astype(input_tensor.dtype, copy=False)
@@ -182,8 +182,8 @@ def _logic(name: str, ufunc: Any) -> OpDef:
     return define(name, "input_tensor", "output_tensor", kernel, infer=infer_reduce(name), attrs=_ATTRS, out=kernel)
 
 
-REDUCE_ANY: OpDef = _logic("reduce_any", np.logical_or)
-REDUCE_ALL: OpDef = _logic("reduce_all", np.logical_and)
+REDUCE_ANY = _logic("reduce_any", np.logical_or)
+REDUCE_ALL = _logic("reduce_all", np.logical_and)
 
 
 def reduce_any(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
@@ -198,11 +198,11 @@ def reduce_all(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
 
 # ---- argmax, argmin --------------------------------------------------------------------------------------------------
 def _position(name: str, find: Callable[..., Any]) -> OpDef:
-    def kernel(x: np.ndarray, axis: int, keepdims: bool, flatten: bool, dtype: str) -> Any:
+    def kernel(x: ndarray, axis: int, keepdims: bool, flatten: bool, dtype: str) -> Any:
         found = find(x, axis=None if flatten else axis, keepdims=keepdims)
         return np.asarray(found).astype(dtype)
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         x = descs[0]
         axes = tuple(range(x.ndim)) if attrs["flatten"] else (normal_axis(attrs["axis"], x.ndim, name),)
         return [TensorDesc(reduced_shape(x.shape, axes, attrs["keepdims"]), attrs["dtype"])]
@@ -219,8 +219,8 @@ def _position(name: str, find: Callable[..., Any]) -> OpDef:
 
 
 # Source: OneFlow v0.4, whose argmax is over the last axis and gives int32: the defaults.
-ARGMAX: OpDef = _position("argmax", np.argmax)
-ARGMIN: OpDef = _position("argmin", np.argmin)
+ARGMAX = _position("argmax", np.argmax)
+ARGMIN = _position("argmin", np.argmin)
 
 
 def _arg(opdef: OpDef, x: Value, axis: int | None, keepdims: bool, dtype: Any) -> Value:
@@ -288,7 +288,7 @@ def norm(x: Value, p: float = 2.0, axis: Any = None, keepdims: bool = False) -> 
 
 
 @quiet
-def _norm2(x: np.ndarray, axis: Sequence[int], keepdims: bool) -> Any:
+def _norm2(x: ndarray, axis: Ints, keepdims: bool) -> Any:
     return np.sqrt(add_reduce(x * x, tuple(axis) or None, x.dtype, None, keepdims))
 
 
@@ -299,4 +299,4 @@ def _norm2_grad(applied: Any, dout: Value) -> Value:
     return mul(x, broadcast_like(mul(dout, reciprocal_no_nan(size)), x, axis))
 
 
-NORM2: OpDef = define_map("norm2", _norm2, _norm2_grad, infer=infer_reduce("norm2"), attrs=_ATTRS, reads="x y")
+NORM2 = define_map("norm2", _norm2, _norm2_grad, infer=infer_reduce("norm2"), attrs=_ATTRS, reads="x y")

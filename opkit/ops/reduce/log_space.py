@@ -5,10 +5,10 @@ The cross entropies that use them are in ``opkit.ops.network.loss``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ops.arrange.shape import reshape, swapaxes
 from opkit.ops.basis.arithmetic import mul, sub
@@ -17,6 +17,7 @@ from opkit.ops.core.define import NO_ATTRS, define, define_map, quiet
 from opkit.ops.core.inference import same_shape, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, Kernel, OpDef
+from opkit.ops.core.types import Ints, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape_of
 from opkit.ops.kernels.blocks import row_blocks
 from opkit.ops.pointwise.elementwise import exp
@@ -37,7 +38,7 @@ def _define_rows(name: str, kernel: Kernel, slope: Kernel, slope_grad: GradRule)
 # ---- softmax over the last axis --------------------------------------------------------------------------------------
 @quiet
 @row_blocks
-def softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def softmax_of(x: ndarray, out: ndarray | None = None) -> ndarray:
     """Return softmax over the last axis."""
     out = np.empty_like(x) if out is None else out
     if not x.size:
@@ -50,7 +51,7 @@ def softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
 
 @quiet
 @row_blocks
-def _softmax_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _softmax_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
     out = np.empty_like(y) if out is None else out
     np.multiply(y, dy, out=out)
     inner = np.add.reduce(out, -1, keepdims=True)
@@ -58,7 +59,7 @@ def _softmax_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None)
     return np.multiply(out, y, out=out)
 
 
-def _softmax_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _softmax_slope_grad(applied: Any, douts: Values) -> Values:
     # dx = y * (dy - s), s = sum(y * dy)
     y, dy = applied.inputs
     need_y, need_dy = applied.needs
@@ -77,7 +78,7 @@ SOFTMAX, SOFTMAX_GRAD = _define_rows("softmax", softmax_of, _softmax_slope, _sof
 # ---- log_softmax over the last axis ----------------------------------------------------------------------------------
 @quiet
 @row_blocks
-def log_softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def log_softmax_of(x: ndarray, out: ndarray | None = None) -> ndarray:
     """Return log(softmax) over the last axis."""
     out = np.empty_like(x) if out is None else out
     if not x.size:
@@ -89,13 +90,13 @@ def log_softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
 
 @quiet
 @row_blocks
-def _log_softmax_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
+def _log_softmax_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
     out = np.exp(y, out=out)
     out *= np.add.reduce(dy, -1, keepdims=True)
     return np.subtract(dy, out, out=out)
 
 
-def _log_softmax_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _log_softmax_slope_grad(applied: Any, douts: Values) -> Values:
     # dx = dy - exp(y) * sum(dy)
     y, dy = applied.inputs
     need_y, need_dy = applied.needs
@@ -130,7 +131,7 @@ def log_softmax(x: Value, axis: int = -1) -> Value:
 
 # ---- logsumexp -------------------------------------------------------------------------------------------------------
 @quiet
-def _logsumexp(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool) -> Any:
+def _logsumexp(input_tensor: ndarray, axis: Ints, keepdims: bool) -> Any:
     axes = tuple(axis) or None
     top = np.max(input_tensor, axis=axes, keepdims=True)
     top = np.where(np.isfinite(top), top, 0).astype(input_tensor.dtype)
@@ -144,7 +145,7 @@ def _logsumexp_grad(applied: Any, dout: Value) -> Value:
     return mul(broadcast_like(dout, x, axis), exp(sub(x, wide)))
 
 
-LOGSUMEXP: OpDef = define_map(
+LOGSUMEXP = define_map(
     "logsumexp",
     _logsumexp,
     _logsumexp_grad,

@@ -5,76 +5,33 @@ Running sums and products are in ``opkit.ops.reduce.scan``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
-from opkit.errors import UsageError
-from opkit.ir import canonical_dtype
 from opkit.ops.arrange.matrix import tril
-from opkit.ops.arrange.scattering import take_along_axis
 from opkit.ops.arrange.shape import expand_dims, reshape, squeeze, swapaxes
 from opkit.ops.basis.arithmetic import mul, neg, sub
 from opkit.ops.core.define import define, first_only, quiet
-from opkit.ops.core.inference import in_dtype, unchanged
+from opkit.ops.core.inference import unchanged
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 from opkit.ops.linear.products import matmul
 from opkit.ops.pointwise.elementwise import exp
 
-
 # ---- cummax, cummin --------------------------------------------------------------------------------------------------
-def _running_places(x: np.ndarray, axis: int, largest: bool, dtype: str) -> np.ndarray:
-    """Return, at each place, the position of the extreme so far: the last of equal ones, NaN before all numbers."""
-    along = np.moveaxis(x, axis, -1)
-    best = (np.maximum if largest else np.minimum).accumulate(along, -1)
-    is_new = (along == best) | np.isnan(along)
-    places = np.where(is_new, np.arange(along.shape[-1]), 0)
-    return np.ascontiguousarray(np.moveaxis(np.maximum.accumulate(places, -1), -1, axis).astype(dtype))
-
-
-RUNNING_PLACES: OpDef = define(
-    "running_extreme_places",
-    "x",
-    "places",
-    _running_places,
-    infer=in_dtype,
-    attrs="axis:int32 largest:bool dtype:data_type",
-    defaults={"dtype": "int64"},
-)
-
-
-def _running(x: Value, axis: int | None, largest: bool, dtype: Any) -> tuple[Value, Value]:
-    kind = canonical_dtype(dtype)
-    if kind not in ("int32", "int64"):
-        raise UsageError(f"positions must be int32 or int64, got {kind}")
-    if axis is None:
-        x, axis = reshape(x, (-1,)), 0
-    at = normal_axis(axis, ndim_of(x), "cummax" if largest else "cummin")
-    places = local.mode.apply(RUNNING_PLACES, (x,), {"axis": at, "largest": largest, "dtype": kind})
-    return take_along_axis(x, places, at), places
-
-
-def cummax(x: Value, axis: int | None = None, dtype: Any = "int64") -> tuple[Value, Value]:
-    """Return the largest so far along an axis (left out: flattened), and its position: the last of equal ones."""
-    return _running(x, axis, True, dtype)
-
-
-def cummin(x: Value, axis: int | None = None, dtype: Any = "int64") -> tuple[Value, Value]:
-    """Return the smallest so far along an axis (left out: flattened), and its position: the last of equal ones."""
-    return _running(x, axis, False, dtype)
 
 
 # ---- logcumsumexp ----------------------------------------------------------------------------------------------------
 @quiet
-def _logcumsumexp(x: np.ndarray, axis: int) -> np.ndarray:
+def _logcumsumexp(x: ndarray, axis: int) -> ndarray:
     return np.logaddexp.accumulate(x, axis, x.dtype)
 
 
 @quiet
-def _logcumsumexp_slope(x: np.ndarray, y: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
+def _logcumsumexp_slope(x: ndarray, y: ndarray, dy: ndarray, axis: int) -> ndarray:
     """Return ``sum over i from j on of dy[i] * exp(x[j] - y[i])``; y never falls, so that no factor exceeds 1."""
     x, y, dy = (np.moveaxis(item, axis, 0) for item in (x, y, dy))
     total = np.zeros(x.shape[1:], x.dtype)
@@ -87,7 +44,7 @@ def _logcumsumexp_slope(x: np.ndarray, y: np.ndarray, dy: np.ndarray, axis: int)
     return np.ascontiguousarray(np.moveaxis(slope, 0, axis))
 
 
-def _slope_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _slope_rule(applied: Any, douts: Values) -> Values:
     axis = applied.attrs["axis"]
     x, y, dy, g = (swapaxes(item, axis, -1) for item in (*applied.inputs, douts[0]))
     shares = exp(tril(sub(expand_dims(x, -2), expand_dims(y, -1)), 0, float("-inf")))
@@ -96,7 +53,7 @@ def _slope_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return tuple(swapaxes(item, axis, -1) for item in (mul(g, across), neg(mul(dy, along)), along))
 
 
-LOGCUMSUMEXP_GRAD: OpDef = define(
+LOGCUMSUMEXP_GRAD = define(
     "logcumsumexp_grad",
     "x y dy",
     "dx",
@@ -106,7 +63,7 @@ LOGCUMSUMEXP_GRAD: OpDef = define(
     grad=_slope_rule,
     reads="x y dy",
 )
-LOGCUMSUMEXP: OpDef = define(
+LOGCUMSUMEXP = define(
     "logcumsumexp",
     "x",
     "y",

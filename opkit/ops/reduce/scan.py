@@ -5,25 +5,25 @@ Plain sums and products are in ``opkit.ops.basis.broadcasting`` and ``opkit.ops.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
-from opkit.ir import TensorDesc
 from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.arithmetic import div, mul
 from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import define_map, quiet
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import Infer, OpDef
+from opkit.ops.core.opdef import Infer
+from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 from opkit.ops.pointwise.compare import equal, logical_and, where
 
 
 # ---- cumsum ----------------------------------------------------------------------------------------------------------
 @quiet
-def _cumsum(x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
+def _cumsum(x: ndarray, axis: int, reverse: bool) -> ndarray:
     if reverse:
         return np.flip(np.add.accumulate(np.flip(x, axis), axis, x.dtype), axis)
     return np.add.accumulate(x, axis, x.dtype)
@@ -36,14 +36,14 @@ def _cumsum_rule(applied: Any, dout: Value) -> Value:
 def _infer(op: str) -> Infer:
     """Return the inference of an op that keeps shape and dtype and has an axis."""
 
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
         normal_axis(attrs["axis"], descs[0].ndim, op)
         return [descs[0]]
 
     return infer
 
 
-CUMSUM: OpDef = define_map("cumsum", _cumsum, _cumsum_rule, attrs="axis:int32 reverse:bool", infer=_infer("cumsum"))
+CUMSUM = define_map("cumsum", _cumsum, _cumsum_rule, attrs="axis:int32 reverse:bool", infer=_infer("cumsum"))
 
 
 def cumsum(x: Value, axis: int | None = None) -> Value:
@@ -55,7 +55,7 @@ def cumsum(x: Value, axis: int | None = None) -> Value:
 
 # ---- cumprod ---------------------------------------------------------------------------------------------------------
 @quiet
-def _cumprod(x: np.ndarray, axis: int) -> np.ndarray:
+def _cumprod(x: ndarray, axis: int) -> ndarray:
     return np.multiply.accumulate(x, axis, x.dtype)
 
 
@@ -73,9 +73,7 @@ def _cumprod_rule(applied: Any, dout: Value) -> Value:
     return where(first, _behind(mul(dout, without), axis), where(is_zero, 0, elsewhere))
 
 
-CUMPROD: OpDef = define_map(
-    "cumprod", _cumprod, _cumprod_rule, attrs="axis:int32", reads="x y", infer=_infer("cumprod")
-)
+CUMPROD = define_map("cumprod", _cumprod, _cumprod_rule, attrs="axis:int32", reads="x y", infer=_infer("cumprod"))
 
 
 def cumprod(x: Value, axis: int) -> Value:

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError
-from opkit.ir import TensorDesc
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs
 
 #: Elements per block: its arrays and the scratch stay in a core's cache.
 _BLOCK = 65536
@@ -25,7 +26,7 @@ _COMMON = "scale:double l1:float l2:float weight_decay:float"
 _DEFAULTS: dict[str, Any] = {"scale": 1.0, "l1": 0.0, "l2": 0.0, "weight_decay": 0.0}
 
 
-def blocks_of(*arrays: np.ndarray) -> Iterable[tuple[np.ndarray, ...]]:
+def blocks_of(*arrays: ndarray) -> Iterable[tuple[ndarray, ...]]:
     """Return matching flat pieces of arrays of one shape; writing to a piece writes to its array.
 
     Raises:
@@ -43,12 +44,12 @@ def blocks_of(*arrays: np.ndarray) -> Iterable[tuple[np.ndarray, ...]]:
     return (tuple(flat),) if flat[0].size <= _BLOCK else _cut(flat)
 
 
-def _cut(flat: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, ...]]:
+def _cut(flat: Sequence[ndarray]) -> Iterator[tuple[ndarray, ...]]:
     for start in range(0, flat[0].size, _BLOCK):
         yield tuple([array[start : start + _BLOCK] for array in flat])
 
 
-def _gradient(model: np.ndarray, diff: np.ndarray, terms: Mapping[str, float]) -> np.ndarray:
+def _gradient(model: ndarray, diff: ndarray, terms: Mapping[str, float]) -> ndarray:
     """Return the gradient of one block as a new array; the terms are the attributes that all updates have."""
     scale, l1, l2 = terms["scale"], terms["l1"], terms["l2"]
     result = diff.astype(model.dtype) if diff.dtype != model.dtype else diff * _like(scale, model)
@@ -61,15 +62,15 @@ def _gradient(model: np.ndarray, diff: np.ndarray, terms: Mapping[str, float]) -
     return result
 
 
-def _like(number: Any, model: np.ndarray) -> Any:
+def _like(number: Any, model: ndarray) -> Any:
     return model.dtype.type(number)
 
 
-def _rate(learning_rate: np.ndarray, model: np.ndarray) -> Any:
+def _rate(learning_rate: ndarray, model: ndarray) -> Any:
     return model.dtype.type(learning_rate.reshape(-1)[0])
 
 
-def _descend(w: np.ndarray, step: np.ndarray, rate: Any, weight_decay: float) -> None:
+def _descend(w: ndarray, step: ndarray, rate: Any, weight_decay: float) -> None:
     """Move one block by ``rate * (step + weight_decay * w)`` downhill; the step is used as scratch."""
     if weight_decay:
         step += _like(weight_decay, w) * w
@@ -78,7 +79,7 @@ def _descend(w: np.ndarray, step: np.ndarray, rate: Any, weight_decay: float) ->
 
 
 @quiet
-def _sgd(model: np.ndarray, diff: np.ndarray, learning_rate: np.ndarray, **terms: float) -> tuple[()]:
+def _sgd(model: ndarray, diff: ndarray, learning_rate: ndarray, **terms: float) -> tuple[()]:
     """``model -= lr * (d + weight_decay * model)``."""
     weight_decay = terms["weight_decay"]
     rate = _rate(learning_rate, model)
@@ -95,7 +96,7 @@ def _sgd(model: np.ndarray, diff: np.ndarray, learning_rate: np.ndarray, **terms
 
 @quiet
 def _momentum(
-    model: np.ndarray, diff: np.ndarray, learning_rate: np.ndarray, momentum: np.ndarray, *, beta: float, **terms: float
+    model: ndarray, diff: ndarray, learning_rate: ndarray, momentum: ndarray, *, beta: float, **terms: float
 ) -> tuple[()]:
     """``momentum = beta * momentum - lr * d; model += momentum - lr * weight_decay * model``."""
     weight_decay = terms["weight_decay"]
@@ -114,11 +115,11 @@ def _momentum(
 
 @quiet
 def _adam(
-    model: np.ndarray,
-    diff: np.ndarray,
-    learning_rate: np.ndarray,
-    m: np.ndarray,
-    v: np.ndarray,
+    model: ndarray,
+    diff: ndarray,
+    learning_rate: ndarray,
+    m: ndarray,
+    v: ndarray,
     *,
     beta1: float,
     beta2: float,
@@ -148,11 +149,11 @@ def _adam(
 
 @quiet
 def _rmsprop(
-    model: np.ndarray,
-    diff: np.ndarray,
-    learning_rate: np.ndarray,
-    mean_square: np.ndarray,
-    mean_gradient: np.ndarray | None = None,
+    model: ndarray,
+    diff: ndarray,
+    learning_rate: ndarray,
+    mean_square: ndarray,
+    mean_gradient: ndarray | None = None,
     *,
     decay_rate: float,
     epsilon: float,
@@ -180,23 +181,23 @@ def _rmsprop(
     return ()
 
 
-def _infer_nothing(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_nothing(descs: Descs, attrs: Attrs) -> Descs:
     model, diff = descs[0], descs[1]
     if model.shape != diff.shape:
         raise ShapeError(f"a model update takes a gradient of the model's shape, got {diff} for {model}")
     return []
 
 
-def _assign(ref: np.ndarray, value: np.ndarray) -> tuple[()]:
+def _assign(ref: ndarray, value: ndarray) -> tuple[()]:
     """Write the value into the array."""
     np.copyto(ref, value)
     return ()
 
 
 def _scale_schedule(
-    count_not_finite: np.ndarray,
-    loss_scale: np.ndarray,
-    good_step_counter: np.ndarray,
+    count_not_finite: ndarray,
+    loss_scale: ndarray,
+    good_step_counter: ndarray,
     increment_period: int,
     multiplier: float,
 ) -> tuple[()]:
@@ -211,7 +212,7 @@ def _scale_schedule(
     return ()
 
 
-def _update(name: str, state: str, attrs: str, defaults: Mapping[str, Any], kernel: Callable[..., Any]) -> OpDef:
+def _update(name: str, state: str, attrs: str, defaults: Attrs, kernel: Callable[..., Any]) -> OpDef:
     """Define an update, which writes the model and its state."""
     return define(
         name,

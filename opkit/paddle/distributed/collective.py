@@ -16,6 +16,7 @@ from opkit.paddle.distributed.environment import end_parallel_env, one_process
 from opkit.shim.missing import guard
 
 __all__ = [
+    "destroy_process_group",
     "Group",
     "ReduceOp",
     "all_gather",
@@ -26,7 +27,6 @@ __all__ = [
     "barrier",
     "broadcast",
     "broadcast_object_list",
-    "destroy_process_group",
     "gather",
     "get_backend",
     "get_group",
@@ -34,7 +34,6 @@ __all__ = [
     "reduce",
     "reduce_scatter",
     "scatter",
-    "scatter_object_list",
     "wait",
 ]
 
@@ -161,14 +160,6 @@ def get_backend(group: Group | None = None) -> str:
     return "GLOO"
 
 
-def destroy_process_group(group: Group | None = None) -> None:
-    """Forget a group; without one all of them, and that the environment was initialised."""
-    for id in [id for id in _groups if id and (group is None or group.id == id)]:
-        del _groups[id]
-    if group is None:
-        end_parallel_env()
-
-
 # ---- Tensors ---------------------------------------------------------------------------------------------------------
 def all_reduce(tensor: Any, op: int = ReduceOp.SUM, group: Any = None, sync_op: bool = True) -> _Done:
     """Join the Tensors of all ranks in place: it stays as it is."""
@@ -257,14 +248,6 @@ def broadcast_object_list(object_list: list[Any], src: int, group: Any = None) -
     _rank("broadcast_object_list", "src", src)
 
 
-def scatter_object_list(
-    out_object_list: list[Any], in_object_list: Any = None, src: int = 0, group: Any = None
-) -> None:
-    """Put this rank's of the objects that rank ``src`` gives into a list: its only one."""
-    _rank("scatter_object_list", "src", src)
-    out_object_list[:] = [copy.deepcopy(_only("scatter_object_list", in_object_list))]
-
-
 # ---- arguments -------------------------------------------------------------------------------------------------------
 def _rank(what: str, name: str, rank: int) -> None:
     if rank != 0:
@@ -307,6 +290,14 @@ def _fill(what: str, tensor: Any, items: Any) -> _Done:
         )
     tensor.set_value(source)
     return _Done()
+
+
+def destroy_process_group(group: Group | None = None) -> None:
+    """Forget a group; without one all of them, and that the environment was initialised."""
+    for id in [id for id in _groups if id and (group is None or group.id == id)]:
+        del _groups[id]
+    if group is None:
+        end_parallel_env()
 
 
 __getattr__ = guard(__name__, globals())

@@ -8,6 +8,7 @@ from typing import Any
 import opkit.paddle.nn.functional as F
 from opkit.errors import UsageError
 from opkit.ir import Variable
+from opkit.ops.core.types import Ints
 from opkit.paddle import tensor as functions
 from opkit.paddle.framework.parameter import create_parameter
 from opkit.paddle.static import nn
@@ -84,7 +85,7 @@ def fc(
 
 def embedding(
     input: Any,
-    size: Sequence[int],
+    size: Ints,
     is_sparse: bool = False,
     is_distributed: bool = False,
     padding_idx: int | None = None,

@@ -19,7 +19,6 @@ __all__ = [
     "Assign",
     "Bilinear",
     "Constant",
-    "Dirac",
     "Initializer",
     "KaimingNormal",
     "KaimingUniform",
@@ -216,24 +215,6 @@ class Orthogonal(Initializer):
             return gain * (q.T if rows < columns else q).reshape(shape)
 
         self.recipe = recipes.Initializer(f"orthogonal({gain})", draw)
-
-
-class Dirac(Initializer):
-    """Filters that hand their channel on: a 1 at the centre of filter i's channel i, per group."""
-
-    def __init__(self, groups: int = 1, name: str | None = None) -> None:
-        def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
-            if len(shape) not in (3, 4, 5) or shape[0] % groups:
-                raise UsageError(f"Dirac: the shape {list(shape)} does not fit a filter of {groups} groups")
-            value = np.zeros(shape)
-            size = shape[0] // groups
-            centre = tuple(length // 2 for length in shape[2:])
-            for group in range(groups):
-                for k in range(min(size, shape[1])):
-                    value[(group * size + k, k) + centre] = 1.0  # noqa: RUF005
-            return value
-
-        self.recipe = recipes.Initializer(f"dirac({groups})", draw)
 
 
 class Bilinear(Initializer):

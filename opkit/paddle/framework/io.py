@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.atomic import write_file
 from opkit.eager import Tensor, wrap
@@ -90,9 +91,9 @@ def _plain(item: Any, where: str, depth: int) -> Any:
         return {key: _plain(value, f"{where}[{key!r}]", depth + 1) for key, value in item.items()}
     if isinstance(item, (list, tuple)):
         return type(item)([_plain(value, f"{where}[{i}]", depth + 1) for i, value in enumerate(item)])
-    if isinstance(item, (np.ndarray, np.generic)) and item.dtype.kind not in "biufcSU":
+    if isinstance(item, (ndarray, np.generic)) and item.dtype.kind not in "biufcSU":
         raise UsageError(f"save: {where} is an array of {item.dtype}, which cannot be saved")
-    if item is None or isinstance(item, (bool, int, float, complex, str, bytes, np.ndarray, np.generic)):
+    if item is None or isinstance(item, (bool, int, float, complex, str, bytes, ndarray, np.generic)):
         return item
     raise UsageError(f"save: {where} is a {type(item).__name__}, which cannot be saved")
 
@@ -139,12 +140,12 @@ def _restored(found: Any, configs: Mapping[str, Any]) -> Any:
     if not configs.get("keep_name_table", False):
         found = {key: value for key, value in found.items() if key != _NAMES}
     return {
-        key: _tensor(value, names.get(key)) if as_tensor and isinstance(value, np.ndarray) else value
+        key: _tensor(value, names.get(key)) if as_tensor and isinstance(value, ndarray) else value
         for key, value in found.items()
     }
 
 
-def _tensor(array: np.ndarray, name: str | None) -> Any:
+def _tensor(array: ndarray, name: str | None) -> Any:
     if array.dtype.name not in DTYPES:  # text stays an array
         return array
     tensor = wrap(array.copy())
@@ -153,13 +154,13 @@ def _tensor(array: np.ndarray, name: str | None) -> Any:
     return tensor
 
 
-def _mapped(item: Any, made: dict[int, Any], of_pair: Callable[[np.ndarray, str], Any]) -> Any:
+def _mapped(item: Any, made: dict[int, Any], of_pair: Callable[[ndarray, str], Any]) -> Any:
     """Return an object with something else for its pairs of an array and a name; what it holds twice is made once."""
     if not isinstance(item, (dict, list, tuple)) or not item:
         return item
     found = made.get(id(item))
     if found is None:
-        if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], np.ndarray):
+        if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], ndarray):
             found = of_pair(item[1], item[0])
         elif isinstance(item, (dict, OrderedDict)):
             found = type(item)((key, _mapped(value, made, of_pair)) for key, value in item.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager import Tensor, wrap
 from opkit.errors import DtypeError, ShapeError, UsageError
@@ -93,7 +94,7 @@ def parameter_shape(function: str, shape: Any, least: int = 1) -> tuple[int, ...
     Raises:
         ParameterShapeError: it is something else; Paddle refuses fractions, Tensors, a bare int and sizes below 1 too.
     """
-    items = shape.tolist() if isinstance(shape, np.ndarray) and shape.ndim == 1 else shape
+    items = shape.tolist() if isinstance(shape, ndarray) and shape.ndim == 1 else shape
     if not isinstance(items, (list, tuple)):
         raise ParameterShapeError(
             f"{function}: a parameter's shape is a list of ints, got {type(shape).__name__} {shape!r}",

@@ -1,8 +1,6 @@
 """``paddle.io``: datasets, samplers, and the DataLoader."""
 
 from opkit.paddle.io.dataset import (
-    ChainDataset,
-    ComposeDataset,
     ConcatDataset,
     Dataset,
     IterableDataset,
@@ -24,8 +22,6 @@ from opkit.shim.missing import guard
 
 __all__ = [
     "BatchSampler",
-    "ChainDataset",
-    "ComposeDataset",
     "ConcatDataset",
     "DataLoader",
     "Dataset",

@@ -8,11 +8,10 @@ from itertools import accumulate
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Ints
 from opkit.paddle.semantics import builders as ops
 
 __all__ = [
-    "ChainDataset",
-    "ComposeDataset",
     "ConcatDataset",
     "Dataset",
     "IterableDataset",
@@ -79,23 +78,6 @@ def _listed(item: Any) -> list[Any]:
     return list(item) if isinstance(item, (list, tuple)) else [item]
 
 
-class ComposeDataset(Dataset):
-    """Several datasets of one length, the fields of their samples joined."""
-
-    def __init__(self, datasets: Iterable[Any]) -> None:
-        self.datasets = list(datasets)
-        if not self.datasets:
-            raise DatasetError("ComposeDataset: the list of datasets is empty")
-        if any(len(item) != len(self.datasets[0]) for item in self.datasets):
-            raise UsageError(f"ComposeDataset: the lengths differ: {[len(item) for item in self.datasets]}")
-
-    def __getitem__(self, idx: Any) -> Any:
-        return tuple(field for dataset in self.datasets for field in _listed(dataset[idx]))
-
-    def __len__(self) -> int:
-        return len(self.datasets[0])
-
-
 class ConcatDataset(Dataset):
     """Several datasets, one after the other."""
 
@@ -117,23 +99,10 @@ class ConcatDataset(Dataset):
         return self.cumulative_sizes[-1]
 
 
-class ChainDataset(IterableDataset):
-    """Several iterable datasets, one after the other."""
-
-    def __init__(self, datasets: Iterable[Any]) -> None:
-        self.datasets = list(datasets)
-        if not self.datasets:
-            raise DatasetError("ChainDataset: the list of datasets is empty")
-
-    def __iter__(self) -> Iterator[Any]:
-        for dataset in self.datasets:
-            yield from dataset
-
-
 class Subset(Dataset):
     """The samples of a dataset that indices name."""
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Any, indices: Ints) -> None:
         self.dataset, self.indices = dataset, indices
 
     def __getitem__(self, idx: int) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
@@ -134,6 +135,6 @@ def with_batches(program: Any, feed: Any) -> Any:
     return read
 
 
-def _joined(samples: Any) -> list[np.ndarray]:
+def _joined(samples: Any) -> list[ndarray]:
     """Return samples, which are tuples of arrays, numbers and lists of numbers, as one array per field."""
     return [np.stack([np.asarray(part) for part in column]) for column in zip(*samples, strict=True)]

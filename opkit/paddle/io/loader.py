@@ -7,6 +7,7 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager import Tensor, wrap
 from opkit.errors import UsageError
@@ -34,7 +35,7 @@ def default_collate_fn(batch: Sequence[Any]) -> Any:
         TypeError: a field is of a type that cannot be joined.
     """
     first = batch[0]
-    if isinstance(first, np.ndarray):
+    if isinstance(first, ndarray):
         return np.stack(batch)
     if isinstance(first, Tensor):
         return wrap(np.stack([item._data for item in batch]))
@@ -59,7 +60,7 @@ def fed_by_name(feed_list: Sequence[Any], batch: Any) -> list[dict[str, Any]]:
 
 def with_tensors(item: Any) -> Any:
     """Return a batch with its arrays as Tensors and its tuples as lists."""
-    if isinstance(item, np.ndarray):
+    if isinstance(item, ndarray):
         return wrap(np.ascontiguousarray(item))
     if isinstance(item, np.generic):
         return wrap(np.asarray(item))

@@ -5,12 +5,14 @@ Random ones draw from numpy's global generator, as Paddle's do: ``numpy.random.s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import DtypeError, UsageError
+from opkit.ops.core.types import Ints
 
 __all__ = [
     "BatchSampler",
@@ -90,7 +92,7 @@ class RandomSampler(Sampler):
 class SubsetRandomSampler(Sampler):
     """Given indices in random order."""
 
-    def __init__(self, indices: Sequence[int]) -> None:
+    def __init__(self, indices: Ints) -> None:
         super().__init__()
         if len(indices) == 0:
             raise UsageError("SubsetRandomSampler: the list of indices is empty")
@@ -122,7 +124,7 @@ class WeightedRandomSampler(Sampler):
         _refuse_unless(isinstance(replacement, bool), "replacement must be a bool")
         self.weights, self.num_samples, self.replacement = weights, num_samples, replacement
 
-    def _rows(self) -> np.ndarray:
+    def _rows(self) -> ndarray:
         held = np.asarray(self.weights.numpy() if hasattr(self.weights, "numpy") else self.weights)
         _refuse_unless(held.ndim in (1, 2) and held.size > 0, f"weights have 1 or 2 axes, got shape {held.shape}")
         if held.dtype.kind not in "biuf":

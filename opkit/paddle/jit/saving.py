@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit import static
 from opkit.eager import Tensor, wrap
@@ -175,10 +176,10 @@ class TranslatedLayer(Layer):
 
 def _runner(
     program: Program, feeds: Sequence[str], fetches: Sequence[Variable], scope: Scope
-) -> Callable[[Sequence[Any]], list[np.ndarray]]:
+) -> Callable[[Sequence[Any]], list[ndarray]]:
     executor = static.Executor()
 
-    def run(inputs: Sequence[Any]) -> list[np.ndarray]:
+    def run(inputs: Sequence[Any]) -> list[ndarray]:
         arrays = [item._data if isinstance(item, Tensor) else np.asarray(item) for item in inputs]
         with _static_mode():
             return executor.run(program, dict(zip(feeds, arrays, strict=True)), list(fetches), scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.paddle.nn.initializer import Normal
@@ -32,7 +33,7 @@ class _SpectralNorm:
         order = [self.dim, *(axis for axis in range(weight.ndim) if axis != self.dim)]
         return ops.reshape(ops.transpose(weight, order), [weight.shape[self.dim], -1])
 
-    def normal(self, vector: np.ndarray) -> np.ndarray:
+    def normal(self, vector: ndarray) -> ndarray:
         return vector / max(float(np.linalg.norm(vector)), self.eps)
 
     def weight(self, layer: Any, advance: bool) -> Any:

@@ -15,12 +15,12 @@ from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard
 
 __all__ = [
+    "parameters_to_vector",
+    "vector_to_parameters",
     "clip_grad_norm_",
     "clip_grad_value_",
-    "parameters_to_vector",
     "remove_weight_norm",
     "spectral_norm",  # noqa: F822 - imported when it is asked for
-    "vector_to_parameters",
     "weight_norm",
 ]
 
@@ -75,25 +75,6 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
 
 
 # ---- vectors ---------------------------------------------------------------------------------------------------------
-def parameters_to_vector(parameters: Iterable[Any], name: str | None = None) -> Any:
-    """Return all elements of parameters as one vector."""
-    return ops.concat([ops.reshape(item, [-1]) for item in parameters], 0)
-
-
-def vector_to_parameters(vec: Any, parameters: Iterable[Any], name: str | None = None) -> None:
-    """Write the elements of a vector into parameters, in place.
-
-    Raises:
-        UsageError: it has not as many elements as they.
-    """
-    items = list(parameters)
-    data = np.asarray(vec)
-    if data.size != sum(item.size for item in items):
-        raise UsageError(f"vector_to_parameters: {data.size} elements for {sum(item.size for item in items)}")
-    start = 0
-    for item in items:
-        item.set_value(data[start : start + item.size].reshape(item.shape).astype(item._data.dtype))
-        start += item.size
 
 
 # ---- weight norm -----------------------------------------------------------------------------------------------------
@@ -160,3 +141,24 @@ def remove_weight_norm(layer: Any, name: str = "weight") -> Any:
 
 # The hook needs layers, which import this module's package.
 __getattr__ = guard(__name__, globals(), later={"spectral_norm": "opkit.paddle.nn.spectral"})
+
+
+def parameters_to_vector(parameters: Iterable[Any], name: str | None = None) -> Any:
+    """Return all elements of parameters as one vector."""
+    return ops.concat([ops.reshape(item, [-1]) for item in parameters], 0)
+
+
+def vector_to_parameters(vec: Any, parameters: Iterable[Any], name: str | None = None) -> None:
+    """Write the elements of a vector into parameters, in place.
+
+    Raises:
+        UsageError: it has not as many elements as they.
+    """
+    items = list(parameters)
+    data = np.asarray(vec)
+    if data.size != sum(item.size for item in items):
+        raise UsageError(f"vector_to_parameters: {data.size} elements for {sum(item.size for item in items)}")
+    start = 0
+    for item in items:
+        item.set_value(data[start : start + item.size].reshape(item.shape).astype(item._data.dtype))
+        start += item.size

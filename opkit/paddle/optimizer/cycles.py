@@ -14,7 +14,7 @@ import numpy as np
 from opkit.errors import UsageError
 from opkit.paddle.optimizer.scheduler import LRScheduler, ScheduleError, positive
 
-__all__ = ["CosineAnnealingDecay", "CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR", "ReduceOnPlateau"]
+__all__ = ["CosineAnnealingDecay", "CyclicLR", "OneCycleLR", "ReduceOnPlateau"]
 
 
 class CosineAnnealingDecay(LRScheduler):
@@ -41,51 +41,6 @@ class CosineAnnealingDecay(LRScheduler):
     def _get_closed_form_lr(self) -> float:
         turn = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
         return self.eta_min + (self.base_lr - self.eta_min) * turn / 2
-
-
-class CosineAnnealingWarmRestarts(LRScheduler):
-    """A cosine from ``lr`` to ``eta_min`` in ``T_0`` epochs, then again in ``T_mult`` times as many, and so on."""
-
-    def __init__(
-        self,
-        learning_rate: float,
-        T_0: int,
-        T_mult: int = 1,
-        eta_min: float = 0,
-        last_epoch: int = -1,
-        verbose: bool = False,
-    ) -> None:
-        if T_0 <= 0 or not isinstance(T_0, int) or T_mult < 1 or not isinstance(T_mult, int):
-            raise UsageError(f"CosineAnnealingWarmRestarts: T_0 and T_mult are positive ints, got {T_0!r}, {T_mult!r}")
-        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
-        self.T_i: int = T_0
-        self.T_cur: float = last_epoch
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self) -> float:
-        """Return the rate at ``T_cur`` of the cosine's ``T_i`` epochs; as in Paddle neither is part of the state."""
-        return self.eta_min + (self.base_lr - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
-
-    def step(self, epoch: float | None = None) -> None:
-        """Move on to the next epoch, or to a given one, which may lie between two."""
-        if epoch is None and self.last_epoch < 0:
-            epoch = 0
-        if epoch is None:
-            epoch = self.last_epoch + 1
-            self.T_cur += 1
-            if self.T_cur >= self.T_i:
-                self.T_cur -= self.T_i
-                self.T_i *= self.T_mult
-        else:
-            if epoch < 0:
-                raise UsageError(f"CosineAnnealingWarmRestarts: epoch must not be negative, got {epoch}")
-            self.T_i, self.T_cur = self.T_0, epoch
-            while self.T_cur >= self.T_i:
-                self.T_cur -= self.T_i
-                self.T_i *= self.T_mult
-        self.last_epoch = math.floor(epoch)
-        self.last_lr = self.get_lr()
-        self.report()
 
 
 class OneCycleLR(LRScheduler):

@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Ints
 from opkit.paddle.optimizer.scheduler import LRScheduler, ScheduleError, positive
 
 __all__ = [
+    "MultiplicativeDecay",
+    "NaturalExpDecay",
     "ExponentialDecay",
     "InverseTimeDecay",
     "LambdaDecay",
-    "LinearLR",
     "LinearWarmup",
     "MultiStepDecay",
-    "MultiplicativeDecay",
-    "NaturalExpDecay",
     "NoamDecay",
     "PiecewiseDecay",
     "PolynomialDecay",
@@ -48,9 +48,7 @@ class NoamDecay(LRScheduler):
 class PiecewiseDecay(LRScheduler):
     """``values[i]`` before ``boundaries[i]``, the last value after them all."""
 
-    def __init__(
-        self, boundaries: Sequence[int], values: Sequence[float], last_epoch: int = -1, verbose: bool = False
-    ) -> None:
+    def __init__(self, boundaries: Ints, values: Sequence[float], last_epoch: int = -1, verbose: bool = False) -> None:
         if not boundaries:
             raise ScheduleError("PiecewiseDecay: boundaries must not be empty")
         if len(values) <= len(boundaries):
@@ -64,19 +62,6 @@ class PiecewiseDecay(LRScheduler):
             if self.last_epoch < bound:
                 return float(value)
         return float(self.values[len(self.boundaries)])
-
-
-class NaturalExpDecay(LRScheduler):
-    """``lr * exp(-gamma * epoch)``."""
-
-    def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
-        positive(self, gamma=gamma)
-        self.gamma = gamma
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self) -> float:
-        """Return the rate at ``last_epoch``."""
-        return self.base_lr * math.exp(-self.gamma * self.last_epoch)
 
 
 class InverseTimeDecay(LRScheduler):
@@ -184,7 +169,7 @@ class MultiStepDecay(LRScheduler):
     def __init__(
         self,
         learning_rate: float,
-        milestones: Sequence[int],
+        milestones: Ints,
         gamma: float = 0.1,
         last_epoch: int = -1,
         verbose: bool = False,
@@ -238,6 +223,19 @@ class LambdaDecay(LRScheduler):
         return self.base_lr * self.lr_lambda(self.last_epoch)
 
 
+class NaturalExpDecay(LRScheduler):
+    """``lr * exp(-gamma * epoch)``."""
+
+    def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
+        positive(self, gamma=gamma)
+        self.gamma = gamma
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        """Return the rate at ``last_epoch``."""
+        return self.base_lr * math.exp(-self.gamma * self.last_epoch)
+
+
 class MultiplicativeDecay(LambdaDecay):
     """The last rate times ``lr_lambda(epoch)``."""
 
@@ -247,35 +245,3 @@ class MultiplicativeDecay(LambdaDecay):
         for epoch in range(1, self.last_epoch + 1):
             rate *= self.lr_lambda(epoch)
         return rate
-
-
-class LinearLR(LRScheduler):
-    """From ``lr * start_factor`` to ``lr * end_factor`` in ``total_steps`` epochs."""
-
-    def __init__(
-        self,
-        learning_rate: float,
-        total_steps: int,
-        start_factor: float = 1.0 / 3,
-        end_factor: float = 1.0,
-        last_epoch: int = -1,
-        verbose: bool = False,
-    ) -> None:
-        if not 0 < start_factor <= 1:
-            raise UsageError(f"LinearLR: start_factor must be above 0 and at most 1, got {start_factor}")
-        if not 0 <= end_factor <= 1:
-            raise UsageError(f"LinearLR: end_factor must be between 0 and 1, got {end_factor}")
-        if total_steps <= 0:
-            raise UsageError(f"LinearLR: total_steps must be positive, got {total_steps}")
-        self.start_factor, self.end_factor, self.total_steps = start_factor, end_factor, total_steps
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self) -> float:
-        """Return the next rate, made from the last one as in Paddle; a jump to another epoch does not change that."""
-        if self.last_epoch == 0:
-            return self.base_lr * self.start_factor
-        if self.last_epoch > self.total_steps:
-            return self.last_lr
-        slope = self.end_factor - self.start_factor
-        before = self.total_steps * self.start_factor + (self.last_epoch - 1) * slope
-        return self.last_lr * (1.0 + slope / before)

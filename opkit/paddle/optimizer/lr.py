@@ -2,7 +2,6 @@
 
 from opkit.paddle.optimizer.cycles import (
     CosineAnnealingDecay,
-    CosineAnnealingWarmRestarts,
     CyclicLR,
     OneCycleLR,
     ReduceOnPlateau,
@@ -11,7 +10,6 @@ from opkit.paddle.optimizer.decays import (
     ExponentialDecay,
     InverseTimeDecay,
     LambdaDecay,
-    LinearLR,
     LinearWarmup,
     MultiplicativeDecay,
     MultiStepDecay,
@@ -26,13 +24,11 @@ from opkit.shim.missing import guard
 
 __all__ = [
     "CosineAnnealingDecay",
-    "CosineAnnealingWarmRestarts",
     "CyclicLR",
     "ExponentialDecay",
     "InverseTimeDecay",
     "LRScheduler",
     "LambdaDecay",
-    "LinearLR",
     "LinearWarmup",
     "MultiStepDecay",
     "MultiplicativeDecay",

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager import Tensor, no_grad, wrap
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
 from opkit.ops.core.observers import run_kernel
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Ints
 from opkit.paddle.framework.static_mode import static_hooks
 from opkit.paddle.optimizer.scheduler import LRScheduler
 from opkit.paddle.regularizer import L1Decay, L2Decay
@@ -76,7 +78,7 @@ class Optimizer:
         self.regularization = _decay(weight_decay)
         self._groups = self._grouped(parameters)
         self._parameter_list = None if parameters is None else [p for group in self._groups for p in group["params"]]
-        self._accumulators: dict[int, tuple[Any, OrderedDict[str, np.ndarray]]] = {}
+        self._accumulators: dict[int, tuple[Any, OrderedDict[str, ndarray]]] = {}
         self._waiting: dict[str, Any] = {}
 
     def _grouped(self, parameters: Any) -> list[dict[str, Any]]:
@@ -193,7 +195,7 @@ class Optimizer:
         if parameter._version is not None:
             parameter._version[0] += 1
 
-    def _decayed(self, parameter: Tensor, data: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    def _decayed(self, parameter: Tensor, data: ndarray, slope: ndarray) -> ndarray:
         """Return a gradient with the terms of the parameter's regularizer."""
         for name, term in (("l1", np.sign(data)), ("l2", data)):
             weight = self.decay_of(parameter)[name]
@@ -221,10 +223,10 @@ class Optimizer:
         }
 
     def first_state(
-        self, shape: Sequence[int], dtype: np.dtype, group: Mapping[str, Any] = NO_GROUP
-    ) -> OrderedDict[str, np.ndarray]:
+        self, shape: Ints, dtype: np.dtype, group: Mapping[str, Any] = NO_GROUP
+    ) -> OrderedDict[str, ndarray]:
         """Return the first value of each state array of a parameter, by accumulator name."""
-        found: OrderedDict[str, np.ndarray] = OrderedDict()
+        found: OrderedDict[str, ndarray] = OrderedDict()
         for name, value in self.state_spec(group).items():
             if value is None:
                 found[name] = np.zeros(shape, dtype)
@@ -238,7 +240,7 @@ class Optimizer:
         """Return the state of the update op, for the parameters of a group."""
         return self.state
 
-    def _states_of(self, parameter: Tensor, group: Mapping[str, Any]) -> OrderedDict[str, np.ndarray]:
+    def _states_of(self, parameter: Tensor, group: Mapping[str, Any]) -> OrderedDict[str, ndarray]:
         held = self._accumulators.get(id(parameter))
         if held is None:
             states = self.first_state(parameter._data.shape, parameter._data.dtype, group)
@@ -294,7 +296,7 @@ def _state_name(parameter: Any, name: str) -> str:
     return f"{parameter.name}_{name}_0"
 
 
-def _array(value: Any, like: np.ndarray, parameter: str) -> np.ndarray:
+def _array(value: Any, like: ndarray, parameter: str) -> ndarray:
     array = np.array(value._data if isinstance(value, Tensor) else value, like.dtype)
     if array.shape != like.shape:
         raise UsageError(

@@ -11,12 +11,9 @@ from opkit.errors import UsageError
 from opkit.shim.missing import guard
 
 __all__ = [
-    "ComposeNotAligned",
     "buffered",
     "cache",
     "chain",
-    "compose",
-    "firstn",
     "map_readers",
     "multiprocess_reader",
     "shuffle",
@@ -24,10 +21,6 @@ __all__ = [
 ]
 
 Reader = Callable[[], Iterable[Any]]
-
-
-class ComposeNotAligned(ValueError):
-    """Readers that are joined side by side end at different samples."""
 
 
 def cache(reader: Reader) -> Reader:
@@ -58,33 +51,9 @@ def chain(*readers: Reader) -> Reader:
     return lambda: itertools.chain.from_iterable(reader() for reader in readers)
 
 
-def compose(*readers: Reader, check_alignment: bool = True) -> Reader:
-    """Return a reader of tuples that join the samples of readers, side by side; a sample's tuple is spread.
-
-    Raises:
-        ComposeNotAligned: (the reader) they end at different samples, and ``check_alignment``.
-    """
-
-    def read() -> Iterator[tuple[Any, ...]]:
-        missing = object()
-        for row in itertools.zip_longest(*(reader() for reader in readers), fillvalue=missing):
-            if missing in row:
-                if check_alignment:
-                    raise ComposeNotAligned("compose: the readers end at different samples")
-                return
-            yield tuple(itertools.chain.from_iterable(item if isinstance(item, tuple) else (item,) for item in row))
-
-    return read
-
-
 def buffered(reader: Reader, size: int) -> Reader:
     """Return a reader of the same samples; they are read when they are asked for."""
     return lambda: iter(reader())
-
-
-def firstn(reader: Reader, n: int) -> Reader:
-    """Return a reader of the first n samples."""
-    return lambda: itertools.islice(reader(), n)
 
 
 def xmap_readers(

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc
@@ -26,7 +27,7 @@ def count_shape(thresholds: int, slide_steps: int) -> tuple[int, ...]:
     return ((1 + slide_steps) * (thresholds + 1) + 1,)
 
 
-def _binned(scores: np.ndarray, label: np.ndarray, thresholds: int) -> tuple[np.ndarray, np.ndarray]:
+def _binned(scores: ndarray, label: ndarray, thresholds: int) -> tuple[ndarray, ndarray]:
     last = scores[:, -1].astype(np.float64)
     if not ((last >= 0) & (last <= 1)).all():
         raise UsageError("static.auc: a score lies outside of [0, 1]", help="apply a softmax or a sigmoid first")
@@ -35,7 +36,7 @@ def _binned(scores: np.ndarray, label: np.ndarray, thresholds: int) -> tuple[np.
     return tuple(np.bincount(bins[mask], minlength=thresholds + 1) for mask in (is_hit, ~is_hit))  # type: ignore[return-value]
 
 
-def _slid(held: np.ndarray, counts: np.ndarray, slide_steps: int) -> np.ndarray:
+def _slid(held: ndarray, counts: ndarray, slide_steps: int) -> ndarray:
     """Put a batch's counts in place of the oldest ones, and return the sum over the window."""
     width = len(counts)
     flat = held.reshape(-1)
@@ -50,7 +51,7 @@ def _slid(held: np.ndarray, counts: np.ndarray, slide_steps: int) -> np.ndarray:
     return total
 
 
-def _area(hits: np.ndarray, misses: np.ndarray) -> float:
+def _area(hits: ndarray, misses: ndarray) -> float:
     """Return the area by trapezoids, from the highest score down; 0 until both kinds of label were seen."""
     up = np.cumsum(hits[::-1].astype(np.float64))
     right = np.cumsum(misses[::-1].astype(np.float64))
@@ -60,9 +61,7 @@ def _area(hits: np.ndarray, misses: np.ndarray) -> float:
     return float((np.diff(right, prepend=0.0) * (up + before) / 2).sum() / up[-1] / right[-1])
 
 
-def _kernel(
-    predict: np.ndarray, label: np.ndarray, stat_pos: np.ndarray, stat_neg: np.ndarray, **attrs: Any
-) -> np.ndarray:
+def _kernel(predict: ndarray, label: ndarray, stat_pos: ndarray, stat_neg: ndarray, **attrs: Any) -> ndarray:
     hits, misses = _binned(predict, label, attrs["num_thresholds"])
     counted = [_slid(held, counts, attrs["slide_steps"]) for held, counts in ((stat_pos, hits), (stat_neg, misses))]
     return np.asarray(_area(counted[0], counted[1]))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 
 __all__ = ["followed"]
 
 
-def followed(words: np.ndarray, parents: np.ndarray) -> np.ndarray:
+def followed(words: ndarray, parents: ndarray) -> ndarray:
     """Return the words of each beam of the last step, followed back to the first.
 
     Args:
@@ -17,7 +18,7 @@ def followed(words: np.ndarray, parents: np.ndarray) -> np.ndarray:
     Source: Paddle 2.6, paddle.nn.functional.gather_tree.
     """
     found = np.array(words)
-    beam: np.ndarray = np.broadcast_to(np.arange(words.shape[2]), words.shape[1:])
+    beam: ndarray = np.broadcast_to(np.arange(words.shape[2]), words.shape[1:])
     for step in range(len(words) - 1, -1, -1):
         found[step] = np.take_along_axis(words[step], beam, 1)
         beam = np.take_along_axis(parents[step], beam, 1)

@@ -12,6 +12,7 @@ from typing import Any
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import TensorDesc, Variable
+from opkit.ops.core.types import Ints
 from opkit.ops.kernels.initializer import Initializer, constant, normal
 from opkit.paddle.semantics import builders as ops
 from opkit.static.builder import name_outputs
@@ -47,9 +48,7 @@ class Spec:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
-def parameter_of(
-    layer: str, suffix: str, spec: Spec, shape: Sequence[int], dtype: str, default: Initializer
-) -> Variable:
+def parameter_of(layer: str, suffix: str, spec: Spec, shape: Ints, dtype: str, default: Initializer) -> Variable:
     """Return a layer's parameter, named ``LAYER.SUFFIX_0`` unless the user named it."""
     name = spec.name or unique_name(f"{layer}.{suffix}")
     initializer = spec.initializer or default
@@ -120,7 +119,7 @@ def _flattened(x: Variable, keep: int, width: int) -> Variable:
 
 
 def embedding(
-    x: Variable, size: Sequence[int], *, spec: Spec, initializer: Initializer, dtype: str, padding_idx: int | None
+    x: Variable, size: Ints, *, spec: Spec, initializer: Initializer, dtype: str, padding_idx: int | None
 ) -> Variable:
     """Return the rows of a table that integer indices name.
 
@@ -208,7 +207,7 @@ def layer_norm(
 
 
 def filter_of(
-    layer: str, spec: Spec, x: Variable, count: int, size: int | Sequence[int], groups: int, *, channels_last: bool
+    layer: str, spec: Spec, x: Variable, count: int, size: int | Ints, groups: int, *, channels_last: bool
 ) -> Variable:
     """Return a convolution's filter, ``(count, channels / groups, height, width)``."""
     channels = x.shape[-1 if channels_last else 1]

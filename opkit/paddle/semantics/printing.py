@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 
@@ -64,7 +65,7 @@ def set_printoptions(
         setattr(PRINT_OPTIONS, name, value)
 
 
-def text_of(array: np.ndarray, dtype: str, stop_gradient: bool, prefix: str = "Tensor") -> str:
+def text_of(array: ndarray, dtype: str, stop_gradient: bool, prefix: str = "Tensor") -> str:
     """Return the text of a Tensor.
 
     Args:
@@ -87,7 +88,7 @@ def text_of(array: np.ndarray, dtype: str, stop_gradient: bool, prefix: str = "T
     )
 
 
-def _edges(array: np.ndarray) -> np.ndarray:
+def _edges(array: ndarray) -> ndarray:
     """Return what an abbreviated array shows, without the dots."""
     edge = PRINT_OPTIONS.edgeitems
     for axis, size in enumerate(array.shape):
@@ -116,7 +117,7 @@ def _padded(item: Any, width: int, signed: bool) -> str:
     return text.ljust(width)
 
 
-def _block(array: np.ndarray, is_short: bool, indent: int, width: int, signed: bool) -> str:
+def _block(array: ndarray, is_short: bool, indent: int, width: int, signed: bool) -> str:
     if array.ndim == 0:
         return _padded(array[()], width, signed)
     edge = PRINT_OPTIONS.edgeitems

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 __all__ = ["resampling_matrix"]
 
@@ -18,13 +19,13 @@ __all__ = ["resampling_matrix"]
 _CUBIC = -0.75
 
 
-def _cubic(t: np.ndarray) -> list[Any]:
+def _cubic(t: ndarray) -> list[Any]:
     """Return the weights of the four pixels around a place a share t behind the second."""
 
-    def inner(d: np.ndarray) -> Any:
+    def inner(d: ndarray) -> Any:
         return ((_CUBIC + 2) * d - (_CUBIC + 3)) * d * d + 1
 
-    def outer(d: np.ndarray) -> Any:
+    def outer(d: ndarray) -> Any:
         return ((_CUBIC * d - 5 * _CUBIC) * d + 8 * _CUBIC) * d - 4 * _CUBIC
 
     return [outer(t + 1), inner(t), inner(1 - t), outer(2 - t)]
@@ -33,7 +34,7 @@ def _cubic(t: np.ndarray) -> list[Any]:
 @lru_cache(maxsize=64)
 def resampling_matrix(
     size: int, target: int, scale: float, rule: str, align_corners: bool, at_zero: bool = False
-) -> np.ndarray:
+) -> ndarray:
     """Return the ``(target, size)`` matrix whose rows hold the weights of the axis' pixels.
 
     Args:

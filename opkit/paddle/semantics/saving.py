@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
+from numpy import ndarray
 
 from opkit.atomic import placed, write_together
 from opkit.errors import UsageError
@@ -75,7 +75,7 @@ def load_program(program: Program, path: str | os.PathLike[str], scope: Scope) -
     set_program_state(program, read_program_state(path), scope)
 
 
-def read_program_state(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+def read_program_state(path: str | os.PathLike[str]) -> dict[str, ndarray]:
     """Return the arrays of ``PATH.pdparams`` and, where there is one, ``PATH.pdopt`` by name.
 
     Raises:
@@ -162,7 +162,7 @@ def load_inference_program(
     return program, facts["feeds"], [program.blocks[0].var(name) for name in facts["fetches"]]
 
 
-def _check_arrays(program: Program, arrays: Mapping[str, np.ndarray], path: str) -> None:
+def _check_arrays(program: Program, arrays: Mapping[str, ndarray], path: str) -> None:
     """Refuse arrays that are not of the program's own Variables, and a program that reads others."""
     kept = {item.name: item for item in program.list_vars() if item.persistable}
     for name, array in arrays.items():

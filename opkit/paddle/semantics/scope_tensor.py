@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager import Tensor
 from opkit.eager.tensor import version_cell
@@ -24,9 +25,9 @@ class _Place(Protocol):
     def name(self) -> str: ...
 
     @property
-    def array(self) -> np.ndarray | None: ...
+    def array(self) -> ndarray | None: ...
 
-    def put(self, array: np.ndarray) -> None: ...
+    def put(self, array: ndarray) -> None: ...
 
 
 class _InTensor:
@@ -42,10 +43,10 @@ class _InTensor:
         return self._tensor.name
 
     @property
-    def array(self) -> np.ndarray:
+    def array(self) -> ndarray:
         return self._tensor._data
 
-    def put(self, array: np.ndarray) -> None:
+    def put(self, array: ndarray) -> None:
         self._tensor._data = array
         version_cell(self._tensor)[0] += 1
 
@@ -61,15 +62,15 @@ class ScopeTensor:
     def __init__(self, holder: _Place) -> None:
         self._holder = holder
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> ndarray:
         array = self._array()
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         return array if copy is False else array.copy()
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> ndarray:
         """Return a copy of the data."""
-        copied: np.ndarray = self._array().copy()
+        copied: ndarray = self._array().copy()
         return copied
 
     def set(self, array: Any, place: Any = None) -> None:
@@ -96,7 +97,7 @@ class ScopeTensor:
     def __getitem__(self, index: Any) -> Any:
         return self._array()[index]
 
-    def _array(self) -> np.ndarray:
+    def _array(self) -> ndarray:
         if self._holder.array is None:
             return np.empty((0,), np.float32)
         return self._holder.array

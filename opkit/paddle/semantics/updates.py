@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import quiet
@@ -20,11 +21,11 @@ from opkit.ops.update.named import blocks_of
 __all__ = ["ADADELTA", "ADAGRAD", "ADAM", "ADAMAX", "ADAMW", "LAMB", "MOMENTUM", "RMSPROP", "SGD"]
 
 
-def _scalar(array: np.ndarray, like: np.ndarray) -> Any:
+def _scalar(array: ndarray, like: ndarray) -> Any:
     return like.dtype.type(array.reshape(-1)[0])
 
 
-def _decayed(param: np.ndarray, grad: np.ndarray, l1: float, l2: float) -> np.ndarray:
+def _decayed(param: ndarray, grad: ndarray, l1: float, l2: float) -> ndarray:
     """Return the gradient with the regularisation terms added."""
     if grad.dtype != param.dtype:
         grad = grad.astype(param.dtype)
@@ -36,7 +37,7 @@ def _decayed(param: np.ndarray, grad: np.ndarray, l1: float, l2: float) -> np.nd
 
 
 @quiet
-def _sgd(param: np.ndarray, grad: np.ndarray, rate: np.ndarray, *, l1: float, l2: float) -> tuple[()]:
+def _sgd(param: ndarray, grad: ndarray, rate: ndarray, *, l1: float, l2: float) -> tuple[()]:
     """``param -= lr * grad``."""
     step = _scalar(rate, param)
     for p, g in blocks_of(param, grad):
@@ -46,10 +47,10 @@ def _sgd(param: np.ndarray, grad: np.ndarray, rate: np.ndarray, *, l1: float, l2
 
 @quiet
 def _momentum(
-    param: np.ndarray,
-    grad: np.ndarray,
-    rate: np.ndarray,
-    velocity: np.ndarray,
+    param: ndarray,
+    grad: ndarray,
+    rate: ndarray,
+    velocity: ndarray,
     *,
     mu: float,
     use_nesterov: bool,
@@ -70,13 +71,13 @@ def _momentum(
 
 
 def _adam_step(
-    param: np.ndarray,
-    grad: np.ndarray,
-    rate: np.ndarray,
-    moment1: np.ndarray,
-    moment2: np.ndarray,
-    beta1_pow: np.ndarray,
-    beta2_pow: np.ndarray,
+    param: ndarray,
+    grad: ndarray,
+    rate: ndarray,
+    moment1: ndarray,
+    moment2: ndarray,
+    beta1_pow: ndarray,
+    beta2_pow: ndarray,
     *,
     beta1: float,
     beta2: float,
@@ -107,10 +108,10 @@ _adam = quiet(_adam_step)
 
 @quiet
 def _adamw(
-    param: np.ndarray,
-    grad: np.ndarray,
-    rate: np.ndarray,
-    *state: np.ndarray,
+    param: ndarray,
+    grad: ndarray,
+    rate: ndarray,
+    *state: ndarray,
     beta1: float,
     beta2: float,
     epsilon: float,
@@ -124,12 +125,12 @@ def _adamw(
 
 @quiet
 def _rmsprop(
-    param: np.ndarray,
-    grad: np.ndarray,
-    rate: np.ndarray,
-    momentum_acc: np.ndarray,
-    mean_square: np.ndarray,
-    mean_grad: np.ndarray,
+    param: ndarray,
+    grad: ndarray,
+    rate: ndarray,
+    momentum_acc: ndarray,
+    mean_square: ndarray,
+    mean_grad: ndarray,
     *,
     rho: float,
     epsilon: float,
@@ -155,7 +156,7 @@ def _rmsprop(
 
 @quiet
 def _adagrad(
-    param: np.ndarray, grad: np.ndarray, rate: np.ndarray, moment: np.ndarray, *, epsilon: float, l1: float, l2: float
+    param: ndarray, grad: ndarray, rate: ndarray, moment: ndarray, *, epsilon: float, l1: float, l2: float
 ) -> tuple[()]:
     """Adagrad (Duchi et al. 2011)."""
     step, small = _scalar(rate, param), param.dtype.type(epsilon)
@@ -168,10 +169,10 @@ def _adagrad(
 
 @quiet
 def _adamax(
-    param: np.ndarray,
-    grad: np.ndarray,
-    rate: np.ndarray,
-    *state: np.ndarray,
+    param: ndarray,
+    grad: ndarray,
+    rate: ndarray,
+    *state: ndarray,
     beta1: float,
     beta2: float,
     epsilon: float,
@@ -193,11 +194,11 @@ def _adamax(
 
 @quiet
 def _adadelta(
-    param: np.ndarray,
-    grad: np.ndarray,
-    rate: np.ndarray,
-    squared_grad: np.ndarray,
-    squared_update: np.ndarray,
+    param: ndarray,
+    grad: ndarray,
+    rate: ndarray,
+    squared_grad: ndarray,
+    squared_update: ndarray,
     *,
     rho: float,
     epsilon: float,
@@ -218,10 +219,10 @@ def _adadelta(
 
 @quiet
 def _lamb(
-    param: np.ndarray,
-    grad: np.ndarray,
-    rate: np.ndarray,
-    *state: np.ndarray,
+    param: ndarray,
+    grad: ndarray,
+    rate: ndarray,
+    *state: ndarray,
     beta1: float,
     beta2: float,
     epsilon: float,

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit import static
 from opkit.errors import ShapeError, UsageError
@@ -116,7 +117,7 @@ def _only_feed(feeds: Sequence[Any]) -> Any:
     return feeds[0]
 
 
-def _tensor(array: np.ndarray) -> ScopeTensor:
+def _tensor(array: ndarray) -> ScopeTensor:
     holder = Holder(Scope(), "fetch")
     holder.array = array
     return ScopeTensor(holder)
@@ -138,7 +139,7 @@ class DataFeeder:
             if not isinstance(item, Variable):
                 raise TypeError(f"feed_list holds Variables or names, got {type(item).__name__}")
 
-    def feed(self, iterable: Sequence[Sequence[Any]]) -> Mapping[str, np.ndarray]:
+    def feed(self, iterable: Sequence[Sequence[Any]]) -> Mapping[str, ndarray]:
         """Return {name: array} for a batch.
 
         Args:
@@ -156,7 +157,7 @@ class DataFeeder:
         return {variable.name: _batch(variable, column) for variable, column in zip(self.variables, columns)}
 
 
-def _batch(variable: Variable, column: list[Any]) -> np.ndarray:
+def _batch(variable: Variable, column: list[Any]) -> ndarray:
     array = np.array(column, dtype=to_numpy(variable.desc.dtype))
     declared = variable.shape
     if array.ndim == len(declared):

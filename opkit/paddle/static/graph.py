@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from opkit import static
 from opkit.errors import UsageError
@@ -83,7 +83,7 @@ def _create_parameter(
 
 
 # ---- Program ---------------------------------------------------------------------------------------------------------
-def _state_dict(self: Program, mode: str = "all", scope: Any = None) -> dict[str, np.ndarray]:
+def _state_dict(self: Program, mode: str = "all", scope: Any = None) -> dict[str, ndarray]:
     """Return the persistable arrays by name: "all", "param" (parameters) or "opt" (everything else)."""
     if mode not in ("all", "param", "opt"):
         raise UsageError(f"state_dict: mode is 'all', 'param' or 'opt', got {mode!r}")
@@ -97,7 +97,7 @@ def _set_state_dict(self: Program, state_dict: Mapping[str, Any], scope: Any = N
 
 
 # ---- Variable --------------------------------------------------------------------------------------------------------
-def _get_value(self: Variable, scope: Any = None) -> np.ndarray:
+def _get_value(self: Variable, scope: Any = None) -> ndarray:
     """Return a copy of a persistable Variable's data."""
     holder = (scope or static.global_scope()).find_var(self.name)
     if holder is None or holder.array is None:
@@ -166,7 +166,7 @@ def install_graph() -> None:
     variable: Any = Variable
     for name, function in INPLACE.items():
         setattr(variable, name, function)  # in a graph they return a new Variable, as in Paddle 2.6
-    for name in ("cauchy_", "exponential_", "geometric_", "normal_", "uniform_"):
+    for name in ("normal_", "uniform_"):
         setattr(variable, name, getattr(random, name))  # they refuse: nothing is drawn until the graph runs
     variable.get_value, variable.set_value = _get_value, _set_value
     variable.to_string, variable.detach = _to_string, _detach

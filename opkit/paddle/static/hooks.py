@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from opkit import static
 from opkit.ir import Program, TensorDesc, Variable
@@ -29,7 +29,7 @@ def _create_parameter(shape: Any, dtype: str, attr: Any, initializer: Any) -> Va
     return create_parameter(attr.name, TensorDesc(shape, dtype), initializer, trainable=attr.trainable, **fields)
 
 
-def _create_buffer(array: np.ndarray, name: str) -> Variable:
+def _create_buffer(array: ndarray, name: str) -> Variable:
     return create_state(name, TensorDesc(array.shape, array.dtype.name), constant(array))
 
 

@@ -77,17 +77,6 @@ class InputSpec:
         self.shape = (batch_size.__index__(), *self.shape)
         return self
 
-    def unbatch(self) -> InputSpec:
-        """Take the first size off the shape, in place; return this spec.
-
-        Raises:
-            UsageError: there is none.
-        """
-        if not self.shape:
-            raise UsageError("InputSpec.unbatch: there is no axis to take off")
-        self.shape = self.shape[1:]
-        return self
-
     def _key(self) -> tuple[Any, ...]:
         return self.shape, self.dtype, self.name, self.stop_gradient
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from opkit import static
 from opkit.errors import UsageError
@@ -26,7 +26,6 @@ __all__ = [
     "load",
     "load_inference_model",
     "load_program_state",
-    "normalize_program",
     "save",
     "save_inference_model",
     "set_program_state",
@@ -48,7 +47,7 @@ def load(program: Program, model_path: Any, executor: Any = None, var_list: Any 
     put_state(program, state, static.global_scope())
 
 
-def load_program_state(model_path: Any, var_list: Any = None) -> dict[str, np.ndarray]:
+def load_program_state(model_path: Any, var_list: Any = None) -> dict[str, ndarray]:
     """Return saved arrays by name."""
     state = read_program_state(model_path)
     if var_list is None:
@@ -77,11 +76,6 @@ def load_inference_model(path_prefix: Any, executor: Any = None, *, allow: Allow
     nothing is imported for them.
     """
     return list(load_inference_program(os.fspath(path_prefix), static.global_scope(), allow))
-
-
-def normalize_program(program: Program, feed_vars: Any, fetch_vars: Any, **kwargs: Any) -> Program:
-    """Return the program for inference."""
-    return program.clone(for_test=True)
 
 
 class FeedVariableError(UsageError, TypeError):

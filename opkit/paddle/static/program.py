@@ -10,6 +10,7 @@ from opkit import static
 from opkit.errors import UnsupportedError, UsageError
 from opkit.ir import TensorDesc, Variable, canonical_dtype
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Ints
 from opkit.ops.kernels.initializer import constant
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.place import CPUPlace
@@ -51,7 +52,7 @@ def data(name: str, shape: Sequence[Any], dtype: Any = None, lod_level: int = 0)
 
 
 def create_global_var(
-    shape: Sequence[int],
+    shape: Ints,
     value: float,
     dtype: Any,
     persistable: bool = False,

@@ -46,9 +46,9 @@ globals().update({name: function for name, function in INPLACE.items() if name !
 
 #: Functions that Paddle 2.6 has in ``paddle.linalg`` or as methods, and not as ``paddle.NAME``.
 _NOT_AT_THE_TOP = {
-    "cholesky_solve", "cond", "corrcoef", "cov", "det", "eig", "eigh", "eigvals", "eigvalsh", "exponential_",
+    "cond", "det", "eig", "eigh", "eigvals", "eigvalsh",
     "fill_constant", "inv",
-    "lstsq", "lu", "matrix_power", "matrix_rank", "multi_dot", "pinv", "qr", "slogdet", "solve", "svd",
+    "matrix_power", "pinv", "qr", "slogdet", "solve", "svd",
     "triangular_solve", "uniform_",
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import DtypeError
 
@@ -62,7 +63,7 @@ def plain_shape(function: str, shape: Any) -> tuple[int, ...]:
     Raises:
         DtypeError: it is something else; a bare int is taken where ``shape_or_size`` reads the shape.
     """
-    if isinstance(shape, np.ndarray) and shape.ndim == 1:
+    if isinstance(shape, ndarray) and shape.ndim == 1:
         shape = shape.tolist()
     if not isinstance(shape, (list, tuple)) and not hasattr(shape, "_data"):
         raise DtypeError(f"{function}(): shape must be a list or tuple of ints, got {type(shape).__name__} {shape!r}")

@@ -6,6 +6,7 @@ from sys import getrefcount
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager import Tensor, wrap
 from opkit.errors import DtypeError, UsageError
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 _new = object.__new__
-_ndarray = np.ndarray
+_ndarray = ndarray
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
 
@@ -88,11 +89,11 @@ def _convert(data: Any, dtype: Any, stop_gradient: bool) -> Any:
     return wrap(_array_of(data, dtype), stop_gradient)
 
 
-def _array_of(data: Any, dtype: Any) -> np.ndarray:
+def _array_of(data: Any, dtype: Any) -> ndarray:
     wanted = None if dtype is None else np.dtype(canonical_dtype(dtype))
     if isinstance(data, Tensor):
         return data._data.astype(wanted or data._data.dtype)
-    if isinstance(data, (np.ndarray, np.generic)):
+    if isinstance(data, (ndarray, np.generic)):
         array = np.array(data)
     elif isinstance(data, (bool, int, float, complex)):
         array = np.array(data) if wanted else _of_python(np.array(data))
@@ -111,7 +112,7 @@ def _array_of(data: Any, dtype: Any) -> np.ndarray:
     return array if wanted is None else array.astype(wanted)
 
 
-def _of_list(data: Any, has_dtype: bool) -> np.ndarray:
+def _of_list(data: Any, has_dtype: bool) -> ndarray:
     try:
         array = np.array(_unwrapped(data))
     except ValueError as error:
@@ -128,7 +129,7 @@ def _unwrapped(data: Any) -> Any:
     return [_unwrapped(item) for item in data] if isinstance(data, (list, tuple)) else data
 
 
-def _of_python(array: np.ndarray) -> np.ndarray:
+def _of_python(array: ndarray) -> ndarray:
     """Return an array of Python numbers, or of a list of anything, in Paddle's dtype for them."""
     if array.dtype.kind == "f":
         return array.astype(default_dtype())
@@ -237,7 +238,7 @@ def assign(x: Any, output: Any = None) -> Any:
 
     A float64 array becomes a float32 tensor, as in Paddle.
     """
-    if isinstance(x, np.ndarray) and x.dtype == _FLOAT64:
+    if isinstance(x, ndarray) and x.dtype == _FLOAT64:
         x = x.astype(_FLOAT32)
     copied = ops.identity(x) if hasattr(x, "_data") else to_tensor(x)
     if output is None:

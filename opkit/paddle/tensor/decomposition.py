@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from opkit.errors import ShapeError, UnsupportedError, UsageError
 from opkit.ops.composed import matrices
-from opkit.ops.core.mode import local
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = [
     "cholesky",
-    "cholesky_solve",
     "cond",
     "det",
     "eig",
@@ -24,16 +20,12 @@ __all__ = [
     "eigvalsh",
     "inv",
     "inverse",
-    "lstsq",
-    "lu",
-    "matrix_rank",
     "pinv",
     "qr",
     "slogdet",
     "solve",
     "svd",
     "triangular_solve",
-    "vander",
 ]
 
 
@@ -125,14 +117,6 @@ def eigvals(x: Any, name: str | None = None) -> Any:
     return ops.eigenvalues(_square("eigvals", x))[0]
 
 
-def lu(x: Any, pivot: bool = True, get_infos: bool = False, name: str | None = None) -> Any:
-    """Return both triangles of the LU factors in one matrix, and the row exchanges (counted from 1)."""
-    if not pivot:
-        raise UnsupportedError("lu: opkit has it with pivots only")
-    found = ops.lu(need_value("lu", "x", x))
-    return (*found, ops.literal(np.zeros(tuple(x.shape[:-2]) or (1,), np.int32))) if get_infos else found
-
-
 # ---- systems ---------------------------------------------------------------------------------------------------------
 def solve(x: Any, y: Any, name: str | None = None) -> Any:
     """Return z with ``x @ z = y``."""
@@ -157,39 +141,9 @@ def triangular_solve(
     return matrices.triangular_solve(x, y, upper=upper, transpose=transpose, unit=unitriangular)
 
 
-def cholesky_solve(x: Any, y: Any, upper: bool = False, name: str | None = None) -> Any:
-    """Return z with ``a @ z = x``, y being a Cholesky factor of a."""
-    return matrices.cholesky_solve(_square("cholesky_solve", y), need_value("cholesky_solve", "x", x), upper=upper)
-
-
-def lstsq(x: Any, y: Any, rcond: float | None = None, driver: str | None = None, name: str | None = None) -> Any:
-    """Return least-squares solutions, residuals, ranks and singular values; no gradient, as in Paddle 2.6."""
-    if local.mode.is_static or x.ndim != 2:
-        raise UnsupportedError("lstsq: opkit has it in dynamic mode and for one matrix only")
-    found = ops.least_squares(need_value("lstsq", "x", x), ops.cast_like(need_value("lstsq", "y", y), x), rcond)
-    has_sizes = driver in ("gelss", "gelsd")
-    return found if has_sizes else (*found[:3], ops.literal(np.zeros(0, x._data.dtype)))
-
-
-def matrix_rank(x: Any, tol: Any = None, hermitian: bool = False, name: str | None = None) -> Any:
-    """Return how many singular values exceed a tolerance."""
-    limit = tol.item() if hasattr(tol, "item") else tol
-    return ops.matrix_rank(need_value("matrix_rank", "x", x), limit, hermitian)
-
-
 def cond(x: Any, p: Any = None, name: str | None = None) -> Any:
     """Return the condition numbers of matrices in a norm: None, 2, -2, 'fro', 'nuc', 1, -1, inf or -inf."""
     need_value("cond", "x", x)
     if p not in (None, 2, -2, "fro", "nuc", 1, -1, math.inf, -math.inf):
         raise UsageError(f"cond: p is None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}")
     return matrices.condition_number(x if p in (None, 2, -2) else _square("cond", x), p)
-
-
-def vander(x: Any, n: int | None = None, increasing: bool = False, name: str | None = None) -> Any:
-    """Return the powers of a vector's elements as rows, the highest first unless ``increasing``."""
-    if need_value("vander", "x", x).ndim != 1:
-        raise ShapeError(f"vander takes a vector, got {list(x.shape)}")
-    count = x.shape[0] if n is None else int(n)
-    if count < 0:
-        raise UsageError(f"vander: n must not be negative, got {count}")
-    return matrices.powers_of(x, count, increasing=increasing)

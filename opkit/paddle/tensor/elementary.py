@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opkit.errors import DtypeError, UsageError
+from opkit.errors import DtypeError
 from opkit.ops.composed import pointwise
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
@@ -17,21 +17,9 @@ __all__ = [
     "fmax",
     "fmin",
     "frac",
-    "gcd",
     "heaviside",
-    "hypot",
-    "lcm",
-    "ldexp",
-    "logaddexp",
-    "logit",
-    "multigammaln",
     "nan_to_num",
-    "nextafter",
-    "polygamma",
     "rad2deg",
-    "renorm",
-    "sgn",
-    "stanh",
 ]
 
 
@@ -68,25 +56,6 @@ def frac(x: Any, name: str | None = None) -> Any:
     return ops.sub(need_value("frac", "x", x), x if x._data.dtype.kind in "iu" else ops.trunc(x))
 
 
-def logit(x: Any, eps: float | None = None, name: str | None = None) -> Any:
-    """Return ``log(x / (1 - x))``; with eps, x is cut off at eps and 1 - eps first, else NaN outside [0, 1]."""
-    if need_value("logit", "x", x)._data.dtype.kind != "f":
-        raise FloatsError(f"logit takes floating-point tensors, got {x._data.dtype}")
-    return pointwise.logit(x, float(eps) if eps else None)
-
-
-def stanh(x: Any, scale_a: float = 0.67, scale_b: float = 1.7159, name: str | None = None) -> Any:
-    """Return ``scale_b * tanh(scale_a * x)``."""
-    return pointwise.scaled_tanh(need_value("stanh", "x", x), float(scale_a), float(scale_b))
-
-
-def sgn(x: Any, name: str | None = None) -> Any:
-    """Return the sign of each element."""
-    if need_value("sgn", "x", x)._data.dtype.kind != "f":
-        raise FloatsError(f"sgn takes floating-point tensors, got {x._data.dtype}")
-    return ops.sign(x)
-
-
 def nan_to_num(
     x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
 ) -> Any:
@@ -95,31 +64,6 @@ def nan_to_num(
         return ops.identity(x)
     largest, least = (None if item is None else float(item) for item in (posinf, neginf))
     return pointwise.finite_numbers(x, float(nan), largest, least)
-
-
-def polygamma(x: Any, n: int, name: str | None = None) -> Any:
-    """Return the n-th derivative of digamma; of order 0 digamma itself."""
-    if not isinstance(n, int):
-        raise TypeError(f"polygamma: n is an int, got {type(n).__name__}")
-    if n < 0:
-        raise UsageError(f"polygamma: n must not be negative, got {n}")
-    return ops.polygamma(need_value("polygamma", "x", x), n) if n else ops.digamma(x)
-
-
-def multigammaln(x: Any, p: int, name: str | None = None) -> Any:
-    """Return the logarithm of the multivariate gamma function of dimension p."""
-    if p < 1:
-        raise UsageError(f"multigammaln: p must be at least 1, got {p}")
-    return pointwise.log_gamma_of_dimension(x, p)
-
-
-def renorm(x: Any, p: float, axis: int, max_norm: float) -> Any:
-    """Return x with every slice along an axis scaled down to the p-norm ``max_norm`` where it exceeds it."""
-    if p <= 0:
-        raise UsageError(f"renorm: p must be positive, got {p}")
-    at = axis % need_value("renorm", "x", x).ndim
-    size = ops.norm(x, float(p), tuple(k for k in range(x.ndim) if k != at), True)
-    return pointwise.shrunk_slices(x, size, float(max_norm))
 
 
 def _two_floats(function: str, x: Any, y: Any) -> tuple[Any, Any]:
@@ -143,33 +87,3 @@ def fmin(x: Any, y: Any, name: str | None = None) -> Any:
 def heaviside(x: Any, y: Any, name: str | None = None) -> Any:
     """Return 0 where x is negative, 1 where it is positive, and y where it is 0."""
     return pointwise.heaviside(need_value("heaviside", "x", x), need_value("heaviside", "y", y))
-
-
-def hypot(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return ``sqrt(x**2 + y**2)``."""
-    return pointwise.hypot(*_two_floats("hypot", x, y))
-
-
-def logaddexp(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return ``log(exp(x) + exp(y))``, without overflow."""
-    return pointwise.logaddexp(_floats("logaddexp", x), _floats("logaddexp", y))
-
-
-def ldexp(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return ``x * 2**y``."""
-    return pointwise.ldexp(*_two_floats("ldexp", x, y))
-
-
-def gcd(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the greatest common divisors of integers."""
-    return ops.gcd(need_value("gcd", "x", x), need_value("gcd", "y", y))
-
-
-def lcm(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the least common multiples of integers."""
-    return ops.lcm(need_value("lcm", "x", x), need_value("lcm", "y", y))
-
-
-def nextafter(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the float next to x in the direction of y."""
-    return ops.nextafter(need_value("nextafter", "x", x), need_value("nextafter", "y", y))

@@ -76,12 +76,12 @@ INPLACE: dict[str, Callable[..., Any]] = {
         f"{name}_": in_place(getattr(module, name))
         for module, names in {
             creation: "tril triu",
-            elementary: "erfinv frac gcd hypot lcm ldexp logit multigammaln nan_to_num polygamma renorm",
+            elementary: "erfinv frac nan_to_num",
             logic: "logical_and logical_not logical_or logical_xor",
             manipulation: "put_along_axis scatter",
             math: "cumprod",
             products: "addmm",
-            selection: "index_add index_fill index_put masked_fill",
+            selection: "index_add index_put masked_fill",
         }.items()
         for name in names.split()
     },

@@ -8,7 +8,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.composed import diagonals, places
+from opkit.ops.composed import diagonals
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import manipulation
@@ -17,22 +17,15 @@ from opkit.paddle.tensor.checks import ints, need_value, plain_shape
 __all__ = [
     "atleast_1d",
     "atleast_2d",
-    "atleast_3d",
     "broadcast_tensors",
     "diag_embed",
-    "diagflat",
     "diagonal",
-    "diagonal_scatter",
     "logspace",
     "reverse",
-    "rot90",
     "tolist",
-    "tril_indices",
-    "triu_indices",
     "unflatten",
     "view",
     "view_as",
-    "vsplit",
 ]
 
 
@@ -53,19 +46,6 @@ def atleast_2d(*inputs: Any, name: str | None = None) -> Any:
     return _at_least(
         inputs, lambda x: ops.reshape(x, [1, 1]) if x.ndim == 0 else ops.expand_dims(x, 0) if x.ndim == 1 else x
     )
-
-
-def atleast_3d(*inputs: Any, name: str | None = None) -> Any:
-    """Return tensors with three axes at least; a vector becomes (1, n, 1), a matrix (m, n, 1)."""
-
-    def raised(x: Any) -> Any:
-        if x.ndim == 0:
-            return ops.reshape(x, [1, 1, 1])
-        if x.ndim == 1:
-            return ops.expand_dims(ops.expand_dims(x, 0), 2)
-        return ops.expand_dims(x, 2) if x.ndim == 2 else x
-
-    return _at_least(inputs, raised)
 
 
 def broadcast_tensors(input: Any, name: str | None = None) -> list[Any]:
@@ -101,13 +81,6 @@ def unflatten(x: Any, axis: int, shape: Any, name: str | None = None) -> Any:
     return manipulation.reshape(x, sizes[:axis] + list(plain_shape("unflatten", shape)) + sizes[axis + 1 :])
 
 
-def vsplit(x: Any, num_or_sections: Any, name: str | None = None) -> list[Any]:
-    """Return the pieces of x along its first axis."""
-    if need_value("vsplit", "x", x).ndim < 2:
-        raise ShapeError(f"vsplit takes a tensor of at least two axes, got {list(x.shape)}")
-    return manipulation.split(x, num_or_sections, 0)
-
-
 def tolist(x: Any) -> Any:
     """Return the elements as nested lists of Python numbers."""
     return x.numpy().tolist()
@@ -116,14 +89,6 @@ def tolist(x: Any) -> Any:
 def reverse(x: Any, axis: Any, name: str | None = None) -> Any:
     """Return x with the order along axes reversed."""
     return manipulation.flip(x, axis)
-
-
-def rot90(x: Any, k: int = 1, axes: Any = (0, 1), name: str | None = None) -> Any:
-    """Return x turned k times by a quarter, from the first of two axes to the second."""
-    first, second = (axis % need_value("rot90", "x", x).ndim for axis in axes)
-    if len(axes) != 2 or first == second:
-        raise UsageError(f"rot90: axes must be two different axes, got {axes!r}")
-    return places.quarter_turned(x, k, first, second)
 
 
 # ---- diagonals -------------------------------------------------------------------------------------------------------
@@ -136,11 +101,6 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str 
     if first == second:
         raise UsageError("diagonal: axis1 and axis2 must differ")
     return diagonals.diagonal(x, offset, first, second)
-
-
-def diagonal_scatter(x: Any, y: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
-    """Return x with the diagonals of two axes replaced by y."""
-    return diagonals.diagonal_replaced(x, y, offset, axis1 % x.ndim, axis2 % x.ndim)
 
 
 def fill_diagonal(x: Any, value: float, offset: int = 0, wrap: bool = False) -> Any:
@@ -158,29 +118,6 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     if first == second:
         raise UsageError("diag_embed: dim1 and dim2 must differ")
     return diagonals.diagonal_matrices(value, offset, first, second)
-
-
-def diagflat(x: Any, offset: int = 0, name: str | None = None) -> Any:
-    """Return a matrix with the flattened tensor as its diagonal."""
-    return ops.diag(ops.reshape(need_value("diagflat", "x", x), [-1]), offset)
-
-
-def _triangle(rows: int, columns: int, offset: int, dtype: Any, *, lower: bool) -> Any:
-    for size in (rows, columns):
-        if not isinstance(size, int) or size < 0:
-            raise TypeError(f"row and col must be non-negative integers, got {size!r}")
-    found = diagonals.triangle_places(rows, columns, offset, is_lower=lower)
-    return ops.literal(np.array(found).astype(canonical_dtype(dtype)))
-
-
-def tril_indices(row: int, col: int, offset: int = 0, dtype: Any = "int64") -> Any:
-    """Return the places of a matrix's lower triangle: rows and columns, two rows of the result."""
-    return _triangle(row, col, offset, dtype, lower=True)
-
-
-def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any = "int64") -> Any:
-    """Return the places of a matrix's upper triangle: rows and columns, two rows of the result."""
-    return _triangle(row, row if col is None else col, offset, dtype, lower=False)
 
 
 def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = None, name: str | None = None) -> Any:

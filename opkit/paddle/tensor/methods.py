@@ -55,8 +55,8 @@ _FROM_LISTS = (
 )
 _NOT_METHODS = {
     "BINARY", "COMPARISONS", "UNARY", "crop", "det", "eigh", "einsum", "finfo", "iinfo", "inv", "logspace",
-    "matrix_rank", "searchsorted", "shape", "slogdet", "svd", "tolist", "triangular_solve", "tril_indices",
-    "triu_indices",
+    "searchsorted", "shape", "slogdet", "svd", "tolist", "triangular_solve",
+
 }  # fmt: skip
 
 
@@ -177,9 +177,6 @@ _TENSOR_ONLY: dict[str, Any] = {
     "zero_": inplace.zero_,
     "copy_": inplace.copy_,
     "fill_diagonal_": inplace.fill_diagonal_,
-    "cauchy_": random.cauchy_,
-    "exponential_": random.exponential_,
-    "geometric_": random.geometric_,
     "normal_": random.normal_,
     "uniform_": random.uniform_,
     "where_": lambda x, condition, y=None, name=None: inplace.where_(condition, x, y),

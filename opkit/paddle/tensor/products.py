@@ -9,7 +9,7 @@ from opkit.ops.composed import products
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 
-__all__ = ["addmm", "cdist", "cross", "einsum", "inner", "kron", "matrix_power", "multi_dot", "tensordot"]
+__all__ = ["addmm", "cdist", "cross", "einsum", "inner", "kron", "matrix_power", "tensordot"]
 
 
 def addmm(input: Any, x: Any, y: Any, beta: float = 1.0, alpha: float = 1.0, name: str | None = None) -> Any:
@@ -77,14 +77,6 @@ def tensordot(x: Any, y: Any, axes: Any = 2, name: str | None = None) -> Any:
     shared = max(len(first), len(second))
     first, second = first + second[len(first) :], second + first[len(second) :]
     return ops.tensordot(x, y, first[:shared], second[:shared])
-
-
-def multi_dot(x: Any, name: str | None = None) -> Any:
-    """Return the product of several matrices; the first and last may be vectors."""
-    items = [need_value("multi_dot", "x", item) for item in x]
-    if len(items) < 2:
-        raise UsageError(f"multi_dot: takes two or more matrices, got {len(items)}")
-    return products.chain_product(items)
 
 
 def matrix_power(x: Any, n: int, name: str | None = None) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 from opkit.eager import Tensor, become, check_inplace
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.composed import draws
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, plain_shape
@@ -16,9 +15,6 @@ from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "bernoulli",
-    "cauchy_",
-    "exponential_",
-    "geometric_",
     "get_rng_state",
     "multinomial",
     "normal",
@@ -146,22 +142,6 @@ def uniform_(x: Tensor, min: float = -1.0, max: float = 1.0, seed: int = 0, name
 def normal_(x: Tensor, mean: float = 0.0, std: float = 1.0, name: str | None = None) -> Tensor:
     """Fill x with numbers drawn from a normal distribution."""
     return _filled(x, lambda: ops.normal(x._data.shape, float(mean), float(std), x._data.dtype), "normal_")
-
-
-def exponential_(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor:
-    """Fill x with numbers drawn from an exponential distribution of rate lam."""
-    return _filled(x, lambda: draws.exponential(x._data.shape, float(lam)), "exponential_")
-
-
-def cauchy_(x: Tensor, loc: Any = 0, scale: Any = 1, name: str | None = None) -> Tensor:
-    """Fill x with numbers drawn from a Cauchy distribution."""
-    return _filled(x, lambda: draws.cauchy(x._data.shape, loc, scale), "cauchy_")
-
-
-def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
-    """Fill x with logarithms that, rounded up, count trials until the first success; not rounded, as in Paddle 2.6."""
-    given = probs if hasattr(probs, "_data") else float(probs)
-    return _filled(x, lambda: draws.geometric(x._data.shape, given), "geometric_")
 
 
 __getattr__ = _guard(__name__, globals())

@@ -11,17 +11,7 @@ from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
-__all__ = ["cummax", "cummin", "cumulative_trapezoid", "diff", "logcumsumexp", "trapezoid"]
-
-
-def cummax(x: Any, axis: int | None = None, dtype: Any = "int64", name: str | None = None) -> Any:
-    """Return the largest so far along an axis, and where it stands."""
-    return ops.cummax(need_value("cummax", "x", x), axis, dtype)
-
-
-def cummin(x: Any, axis: int | None = None, dtype: Any = "int64", name: str | None = None) -> Any:
-    """Return the smallest so far along an axis, and where it stands."""
-    return ops.cummin(need_value("cummin", "x", x), axis, dtype)
+__all__ = ["cumulative_trapezoid", "diff", "logcumsumexp", "trapezoid"]
 
 
 def logcumsumexp(x: Any, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Any:

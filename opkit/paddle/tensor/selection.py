@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations as subsets
-from itertools import combinations_with_replacement as multisets
 from typing import Any
 
 import numpy as np
@@ -17,17 +15,13 @@ from opkit.paddle.tensor.checks import ints, need_value, plain_shape, shape_or_s
 __all__ = [
     "as_strided",
     "bucketize",
-    "combinations",
     "crop",
     "index_add",
-    "index_fill",
     "index_put",
     "index_sample",
     "masked_fill",
-    "multiplex",
     "scatter_nd",
     "searchsorted",
-    "shard_index",
     "take",
     "unfold",
     "unique_consecutive",
@@ -56,13 +50,6 @@ def index_add(x: Any, index: Any, axis: int, value: Any, name: str | None = None
     at = axis % need_value("index_add", "x", x).ndim
     need_value("index_add", "value", value)
     return places.slices_added(x, _vector("index_add", index), at, value)
-
-
-def index_fill(x: Any, index: Any, axis: int, value: Any, name: str | None = None) -> Any:
-    """Return x with a number in the slices that the index names along an axis."""
-    at = axis % need_value("index_fill", "x", x).ndim
-    place = (*[np.s_[:]] * at, _vector("index_fill", index))
-    return ops.setitem(x, place, value)
 
 
 def index_sample(x: Any, index: Any) -> Any:
@@ -110,23 +97,6 @@ def scatter_nd(index: Any, updates: Any, shape: Any, name: str | None = None) ->
     kind = need_value("scatter_nd", "updates", updates)._data.dtype
     blank = ops.constant(0, shape_or_size("scatter_nd", shape), kind.name)
     return ops.scatter_nd_add(blank, need_value("scatter_nd", "index", index), updates)
-
-
-def multiplex(inputs: Any, index: Any, name: str | None = None) -> Any:
-    """Return, row by row, the row of the input that the index names."""
-    if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
-        raise UsageError("multiplex: takes a list of two or more tensors")
-    rows = ops.reshape(need_value("multiplex", "index", index), [-1])
-    return places.part_of_rows(inputs, rows)
-
-
-def shard_index(input: Any, index_num: int, nshards: int, shard_id: int, ignore_value: int = -1) -> Any:
-    """Return the integers of one shard counted from its start, ``ignore_value`` for those of others."""
-    if not 0 <= shard_id < nshards:
-        raise UsageError(f"shard_index: shard_id must be at least 0 and below {nshards}, got {shard_id}")
-    size = (index_num + nshards - 1) // nshards
-    is_mine = ops.equal(ops.floor_div(need_value("shard_index", "input", input), size), shard_id)
-    return ops.where(is_mine, ops.floor_mod(input, size), ignore_value)
 
 
 # ---- windows ---------------------------------------------------------------------------------------------------------
@@ -181,16 +151,6 @@ def bucketize(
     if need_value("bucketize", "sorted_sequence", sorted_sequence).ndim != 1:
         raise ShapeError(f"bucketize: sorted_sequence is a vector, got shape {list(sorted_sequence.shape)}")
     return searchsorted(sorted_sequence, x, out_int32, right)
-
-
-def combinations(x: Any, r: int = 2, with_replacement: bool = False, name: str | None = None) -> Any:
-    """Return all choices of r elements of a vector, in order, one per row."""
-    if need_value("combinations", "x", x).ndim != 1:
-        raise ShapeError(f"combinations takes a vector, got {list(x.shape)}")
-    if r < 0:
-        raise UsageError(f"combinations: r must not be negative, got {r}")
-    known_size(x, 0, "combinations")
-    return places.chosen(x, (multisets if with_replacement else subsets)(range(x.shape[0]), r), r)
 
 
 def unique_consecutive(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import ShapeError, UsageError
+from opkit.errors import UsageError
 from opkit.ops.composed import moments, order
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers
@@ -13,25 +13,13 @@ from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "bincount",
-    "corrcoef",
     "count_nonzero",
-    "cov",
     "histogram",
     "kthvalue",
     "mode",
     "nanmean",
-    "nanmedian",
-    "nanquantile",
-    "nansum",
     "quantile",
 ]
-
-
-def nansum(x: Any, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
-    """Return the sum of the elements that are not NaN."""
-    from opkit.paddle.tensor.math import sum
-
-    return sum(moments.without_nan(need_value("nansum", "x", x)), axis, dtype, keepdim)
 
 
 def nanmean(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
@@ -105,22 +93,6 @@ def quantile(x: Any, q: Any, axis: Any = None, keepdim: bool = False) -> Any:
     return _double(_quantile(x, q, axis, keepdim, ignore_nan=False))
 
 
-def nanquantile(x: Any, q: Any, axis: Any = None, keepdim: bool = False) -> Any:
-    """Return, in float64, the q-quantiles of the elements that are not NaN."""
-    return _double(_quantile(x, q, axis, keepdim, ignore_nan=True))
-
-
-def nanmedian(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
-    """Return the median of the elements that are not NaN; of integers an integer, cut off towards 0."""
-
-    def middle(x: Any) -> Any:
-        flat, axes = _flat(x, axis)
-        found = order.median_of_numbers(flat)
-        return ops.expand_dims(found, sorted(axes)) if keepdim and axes else found
-
-    return integers.whole(need_value("nanmedian", "x", x), middle)
-
-
 # ---- counts ----------------------------------------------------------------------------------------------------------
 def bincount(x: Any, weights: Any = None, minlength: int = 0, name: str | None = None) -> Any:
     """Return how often each integer from 0 up occurs, or the sum of its weights."""
@@ -135,37 +107,6 @@ def histogram(input: Any, bins: int = 100, min: float = 0, max: float = 0, name:
 
 
 # ---- covariance ------------------------------------------------------------------------------------------------------
-def cov(
-    x: Any,
-    rowvar: bool = True,
-    ddof: bool = True,
-    fweights: Any = None,
-    aweights: Any = None,
-    name: str | None = None,
-) -> Any:
-    """Return the covariances of the rows (or columns) of a matrix.
-
-    Args:
-        x: a matrix or vector of observations.
-        rowvar: each row is a variable.
-        ddof: divide by the number of observations less one.
-        fweights: how often each observation counts, integers.
-        aweights: its weight.
-        name: ignored.
-    """
-    if need_value("cov", "x", x).ndim > 2 or not x.ndim:
-        raise ShapeError(f"cov takes a vector or a matrix, got {list(x.shape)}")
-    rows = ops.reshape(x, [1, -1]) if x.ndim == 1 else x if rowvar or x.shape[0] == 1 else ops.transpose(x)
-    joint = moments.covariance(rows, int(ddof), fweights, aweights)
-    return ops.reshape(joint, []) if x.ndim == 1 else joint
-
-
-def corrcoef(x: Any, rowvar: bool = True, name: str | None = None) -> Any:
-    """Return the correlation coefficients of the rows (or columns) of a matrix."""
-    if x.ndim > 2 or x.ndim < 1:
-        raise ShapeError(f"corrcoef takes a vector or a matrix, got {list(x.shape)}")
-    joint = cov(x, rowvar)
-    return ops.div(joint, joint) if joint.ndim == 0 else ops.clip(moments.correlation(joint), -1.0, 1.0)
 
 
 __getattr__ = _guard(__name__, globals())

@@ -13,11 +13,15 @@ __all__ = ["UNSUPPORTED", "install_unsupported"]
 
 #: Names that Paddle 2.6's Tensor has.
 _NAMES = """
-    angle as_complex as_real block coalesce cols conj create_parameter create_tensor crows dist_attr
-    fill_diagonal_tensor fill_diagonal_tensor_ frexp get_map_tensor get_selected_rows grad_ grad_fn
-    householder_product i0 i0_ i0e i1 i1e imag indices is_selected_rows is_sparse_coo is_sparse_csr istft layout
-    lu_unpack nnz num_shard offset pca_lowrank placements polar process_mesh real reconstruct_from_ rows
-    select_scatter set_string_list set_vocab stft to_dense to_sparse_coo to_sparse_csr top_p_sampling values
+    angle as_complex as_real atleast_3d block cauchy_ cholesky_solve coalesce cols combinations conj corrcoef cov
+    create_parameter create_tensor crows cummax cummin diagflat diagonal_scatter dist_attr exponential_
+    fill_diagonal_tensor fill_diagonal_tensor_ frexp gcd gcd_ geometric_ get_map_tensor get_selected_rows grad_
+    grad_fn householder_product hypot hypot_ i0 i0_ i0e i1 i1e imag index_fill index_fill_ indices is_selected_rows
+    is_sparse_coo is_sparse_csr istft layout lcm lcm_ ldexp ldexp_ logaddexp logit logit_ lstsq lu lu_unpack
+    multi_dot multigammaln multigammaln_ multiplex nanmedian nanquantile nansum nextafter nnz num_shard offset
+    pca_lowrank placements polar polygamma polygamma_ process_mesh real reconstruct_from_ renorm renorm_ rot90 rows
+    select_scatter set_string_list set_vocab sgn shard_index stanh stft to_dense to_sparse_coo to_sparse_csr
+    top_p_sampling values vander vsplit
 """
 UNSUPPORTED = tuple(_NAMES.split())
 

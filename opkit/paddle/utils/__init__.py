@@ -9,26 +9,18 @@ from typing import Any
 from opkit.errors import OpkitError, UsageError
 from opkit.paddle.utils import unique_name
 from opkit.paddle.utils.nested import (
-    assert_same_structure,
     flatten,
     is_sequence,
-    map_structure,
-    pack_sequence_as,
-    to_sequence,
 )
 from opkit.paddle.version import full_version
 from opkit.shim.missing import guard
 
 __all__ = [
-    "assert_same_structure",
     "deprecated",
     "flatten",
     "is_sequence",
-    "map_structure",
-    "pack_sequence_as",
     "require_version",
     "run_check",
-    "to_sequence",
     "try_import",
     "unique_name",
 ]

@@ -16,7 +16,7 @@ _INSTEAD = {
     "paddle.hapi": "write the loop over paddle.io.DataLoader yourself",
     "paddle.incubate": "use the layers and functions of paddle.nn that it is composed of",
     "paddle.inference": "load the network with paddle.jit.load or paddle.static.load_inference_model",
-    "paddle.nn.quant": "use paddle.nn.quant.lsq, or write the rounding as a paddle.autograd.PyLayer",
+    "paddle.nn.quant": "write the rounding as a paddle.autograd.PyLayer",
     "paddle.onnx": "export a custom op with `opkit export`",
     "paddle.quantization": "write the rounding as a paddle.autograd.PyLayer whose backward passes the gradient on",
     "paddle.signal": "compute the transform with numpy in a paddle.autograd.PyLayer",

@@ -65,8 +65,6 @@ show("cond other count", lambda: run(lambda x, k: nn.cond(positive(x), lambda: x
 show("cond not callable", lambda: run(lambda x, k: nn.cond(positive(x), 3, 4), *FEEDS))
 show("case", lambda: run(lambda x, k: nn.case([(k == 0, lambda: x), (k == 1, lambda: x * 2)], lambda: x * 3), *FEEDS))
 show("case last", lambda: run(lambda x, k: nn.case([(k == 0, lambda: x), (k == 1, lambda: x * 2)]), *FEEDS))
-show("switch_case", lambda: run(lambda x, k: nn.switch_case(k, {0: lambda: x, 2: lambda: x * 2}, lambda: x * 3), *FEEDS))
-show("switch_case last", lambda: run(lambda x, k: nn.switch_case(k, [lambda: x, lambda: x * 2, lambda: x * 4]), *FEEDS))
 
 
 def count(x, k):
@@ -130,4 +128,3 @@ for v in (True, False):
     show(f"dynamic cond {v}", lambda: nn.cond(paddle.to_tensor(v), lambda: paddle.ones([1]), lambda: paddle.zeros([1])).tolist())
 show("dynamic while", lambda: [item.tolist() for item in nn.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * 2], [paddle.zeros([1]), paddle.ones([1])])])
 show("dynamic case", lambda: nn.case([(paddle.to_tensor(False), lambda: 1), (paddle.to_tensor(True), lambda: 2)], lambda: 3))
-show("dynamic switch", lambda: nn.switch_case(paddle.to_tensor(7), [lambda: paddle.ones([1]), lambda: paddle.zeros([1])]).tolist())

@@ -96,32 +96,27 @@ def un(x, i, **k):
 show("max_unpool2d twice", lambda: un([[[[1., 2.], [3., 4.]]]], [[[[0, 0], [5, 5]]]]))
 show("max_unpool2d int64", lambda: un([[[[1., 2.], [3., 4.]]]], [[[[0, 1], [5, 6]]]], idt="int64"))
 show("max_unpool2d float64", lambda: run(lambda x: unpool(x), t(T, "float64")))
-show("max_unpool1d", lambda: run(lambda x: F.max_unpool1d(*F.max_pool1d(x, 2, 2, 0, True), 2, 2), t(T[:, 0])))
-show("max_unpool3d", lambda: run(lambda x: F.max_unpool3d(*F.max_pool3d(x, 2, 2, 0, True), 2, 2), t(np.stack([T, T + 1, T], 2))))
 show("MaxUnPool2D", lambda: run(lambda x: paddle.nn.MaxUnPool2D(2, 2)(*F.max_pool2d(x, 2, 2, 0, True)), t(T)))
 show("MaxUnPool2D repr", lambda: repr(paddle.nn.MaxUnPool2D(2, 2)))
-# ---- erfinv, logit
+# ---- erfinv
 V = [-2.0, -1.0, -0.5, 0.0, 0.3, 1.0, 1.5, float("nan"), float("inf"), float("-inf")]
 for d in ("float32", "float64"):
     show(f"erfinv {d}", lambda: run(paddle.erfinv, t(V, d)))
-    for eps in (None, 0.0, 1e-8, 1e-3, 0.2):
-        show(f"logit {d} {eps}", lambda: run(lambda x: paddle.logit(x, eps), t(V, d)))
 for d in ("int32", "int64", "bool"):
     show(f"erfinv {d}", lambda: run(paddle.erfinv, t([0, 1], d, True)))
-    show(f"logit {d}", lambda: run(paddle.logit, t([0, 1], d, True)))
-# ---- nanmedian, nanmean
+# ---- nanmean
 for d in ("int64", "float64"):
     for v in ([-1, -2, -4, -7], [[1, 2, 3, 4], [4, 1, 9, 7]], 5):
         for ax, k in ((None, False), (0, True), (-1, False), ((0, 1), True)):
             if np.ndim(v) == 0 and ax not in (None,): continue
             if np.ndim(v) == 1 and isinstance(ax, tuple): continue
-            for n in ("nanmedian", "nanmean", "nansum", "median", "mean"):
+            for n in ("nanmean", "median", "mean"):
                 if n in ("median",) and isinstance(ax, tuple): continue
                 show(f"{n} {d} {v} {ax} {k}", lambda: run(lambda x: getattr(paddle, n)(x, axis=ax, keepdim=k), t(v, d, sg="float" not in d)))
 N = float("nan")
 for v in ([1, N, 3, 2], [[1, N], [N, 2]], [2, 2, 1, N, 2], [1, 1, 2, 2], [3, 1, 1, 3], [2, 2, 2, 2], [1, 2, 2, 3], [1, 2, 2, 2, 3], [[1, 1, 2], [2, 1, 1]]):
     for ax, k in ((None, False), (-1, True)):
-        for n in ("nanmedian", "nanmean", "median", "nanquantile"):
+        for n in ("nanmean", "median"):
             a = {"q": 0.5} if "quantile" in n else {}
             show(f"{n} {v} {ax} {k}", lambda: run(lambda x: getattr(paddle, n)(x, axis=ax, keepdim=k, **a), t(v)))
 # ---- ties
@@ -154,25 +149,8 @@ for e in ([0, 1, 2, 3, 4, 5, 6], [3], [5, 2], [4, None, None], [None, 3, None, 1
         for i in e:
             s.step(i); out.append(round(s(), 7))
         return out
-    show(f"LinearLR {e}", lambda: go(lr.LinearLR(0.5, 5, 0.25, 1.0)))
-    show(f"LinearLR down {e}", lambda: go(lr.LinearLR(0.5, 4, 1.0, 0.0)))
-    show(f"Warm {e}", lambda: go(lr.CosineAnnealingWarmRestarts(0.5, 2, 2)))
     show(f"Cosine {e}", lambda: go(lr.CosineAnnealingDecay(0.5, 3)))
-def restore(make, n, m):
-    a = make()
-    for _ in range(n): a.step()
-    b = make(); s = a.state_dict(); b.set_state_dict(s)
-    out = [sorted(s), round(b(), 7)]
-    for _ in range(m):
-        b.step(); out.append(round(b(), 7))
-    return out
-for n in (0, 1, 2, 3, 5, 7):
-    show(f"Warm restored {n}", lambda: restore(lambda: lr.CosineAnnealingWarmRestarts(0.5, 2, 2), n, 5))
-    show(f"Warm restored {n} b", lambda: restore(lambda: lr.CosineAnnealingWarmRestarts(0.5, 3, 1, 0.1), n, 5))
-    show(f"LinearLR restored {n}", lambda: restore(lambda: lr.LinearLR(0.5, 5), n, 5))
 for le in (0, 1, 2, 4):
-    show(f"Warm last {le}", lambda: go2(lr.CosineAnnealingWarmRestarts(0.5, 2, 2, last_epoch=le)))
-    show(f"LinearLR last {le}", lambda: go2(lr.LinearLR(0.5, 5, last_epoch=le)))
     show(f"Cosine last {le}", lambda: go2(lr.CosineAnnealingDecay(0.5, 5, last_epoch=le)))
 def go2(s):
     out = [round(s(), 7)]

@@ -50,7 +50,7 @@ def run(f, *xs):
 
 
 A = (2, 3)
-for n in "relu relu6 sigmoid tanh softmax log_softmax gelu elu selu leaky_relu silu swish softplus softsign hardtanh hardsigmoid hardswish mish log_sigmoid tanhshrink hardshrink softshrink thresholded_relu celu".split():
+for n in "relu relu6 sigmoid tanh softmax log_softmax gelu elu selu leaky_relu silu swish softplus softsign hardtanh hardsigmoid hardswish mish log_sigmoid tanhshrink hardshrink softshrink thresholded_relu".split():
     show("F." + n, lambda: run(getattr(F, n), t(A)))
 show("gelu approx", lambda: run(lambda x: F.gelu(x, approximate=True), t(A)))
 show("softplus b", lambda: run(lambda x: F.softplus(x, beta=2, threshold=1), t(A)))

@@ -117,13 +117,11 @@ for divisor in (1, 2, 3, 5):
         show(label, lambda: edge(lambda x: pool(x, 2, 2, padding, False, exclusive, divisor), image))
 show("avg_pool3d divisor", lambda: edge(lambda x: paddle.nn.functional.avg_pool3d(x, 2, 2, 1, False, True, 3), volume))
 ends = np.array([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, np.nan], "float32")
-for name in ("erfinv", "logit"):
+for name in ("erfinv",):
     show(f"{name} outside its domain", lambda: edge(getattr(paddle, name), ends)[0][2])
-show("logit gradient", lambda: edge(paddle.logit, ends)[1])
 for kind in ("int32", "int64"):
     for values in ([[1, 2, 4], [3, 5, 9]], [[-1, -2, -4], [-3, -4, -9]], [[1, 2], [4, 7]], [[-1, -2], [-4, -9]]):
         x = paddle.to_tensor(np.array(values, kind))
-        show(f"nanmedian {kind} {values}", lambda: (plain(paddle.nanmedian(x)), plain(paddle.nanmedian(x, 1))))
         show(f"nanmean {kind} {values}", lambda: (plain(paddle.nanmean(x)), plain(paddle.nanmean(x, 1))))
 
 
@@ -149,15 +147,6 @@ def resumed(make):
         found.append((round(first(), 6), round(second(), 6)))
     return sorted(state), found
 
-
-from paddle.optimizer.lr import CosineAnnealingWarmRestarts, LinearLR
-
-show("LinearLR jumps", lambda: jumps(LinearLR(0.5, 5, 0.25, 1.0), (None, 3, 1, None, 4, 7, 0)))
-show("LinearLR resumed", lambda: resumed(lambda: LinearLR(0.5, 5, 0.25, 1.0)))
-for mult in (1, 2, 3):
-    show(f"restarts jump {mult}", lambda: jumps(CosineAnnealingWarmRestarts(0.5, 3, mult, 0.01), (None, 3, 1, None, 10, 25, None, 0.5, 9, 12, 2.5, None)))
-    show(f"restarts resumed {mult}", lambda: resumed(lambda: CosineAnnealingWarmRestarts(0.5, 3, mult, 0.01)))
-show("restarts negative", lambda: CosineAnnealingWarmRestarts(0.5, 3).step(-1))
 
 
 # ---- what an Executor returns without return_numpy
@@ -210,8 +199,5 @@ show("max_unpool2d wrong size", lambda: back(mixed, output_size=[7, 5]))
 show("max_unpool2d short size", lambda: back(mixed, output_size=[5]))
 show("max_unpool2d NHWC", lambda: back(even, data_format="NHWC"))
 show("max_unpool2d padded", lambda: edge(lambda x: F.max_unpool2d(*F.max_pool2d(x, 3, 2, 1, True), 3, 2, 1), mixed))
-show("max_unpool1d", lambda: edge(lambda x: F.max_unpool1d(*F.max_pool1d(x, 2, 2, 0, True), 2, 2), even.reshape(1, 2, 16)))
-show("max_unpool3d", lambda: edge(lambda x: F.max_unpool3d(*F.max_pool3d(x, 2, 2, 0, True), 2), even.reshape(1, 1, 2, 4, 4)))
 show("MaxUnPool2D", lambda: edge(lambda x: paddle.nn.MaxUnPool2D(2, 2)(*F.max_pool2d(x, 2, 2, 0, True)), even))
-for dims in (1, 2, 3):
-    show(f"MaxUnPool{dims}D", lambda: repr(getattr(paddle.nn, f"MaxUnPool{dims}D")(2, 1)))
+show("MaxUnPool2D", lambda: repr(paddle.nn.MaxUnPool2D(2, 1)))

@@ -361,8 +361,6 @@ show("spec eq", lambda: (S([2]) == S([2]), S([2]) == S([3]), S([2], name="a") ==
 show("spec batch", lambda: (str(S([2]).batch(3)), (lambda s: s.batch(2) is s)(S([1]))))
 for size in ([3, 4], "a", None):
     show(f"spec batch {size}", lambda: S([2]).batch(size))
-show("spec unbatch", lambda: str(S([3, 2]).unbatch()))
-show("spec unbatch none", lambda: S([]).unbatch())
 show("spec from", lambda: [str(S.from_tensor(paddle.ones([2, 3]), "x")), str(S.from_numpy(np.ones((2, 2)), "n"))])
 show("spec from 3", lambda: S.from_tensor(3))
 
@@ -413,7 +411,7 @@ for path in (
     "tensor.fill_constant", "tensor.creation.fill_constant", "tensor.math.add", "tensor.creation.to_tensor", "tensor.manipulation.concat", "tensor.linalg.matmul", "tensor.logic.equal",
     "tensor.search.topk", "tensor.stat.mean", "tensor.random.rand", "tensor.attribute.shape", "tensor.ops.exp", "tensor.einsum.einsum", "tensor.to_string.set_printoptions",
     "tensor.creation.create_parameter", "tensor.creation.assign", "tensor.math.increment", "tensor.manipulation.reshape_",
-    "nn.utils.spectral_norm_hook.spectral_norm", "nn.utils.weight_norm_hook.weight_norm", "nn.utils.transform_parameters.parameters_to_vector", "nn.utils.clip_grad_norm_",
+    "nn.utils.spectral_norm_hook.spectral_norm", "nn.utils.weight_norm_hook.weight_norm", "nn.utils.clip_grad_norm_",
     "nn.layer.layers.Layer",
 ):
 

@@ -21,7 +21,6 @@ L = paddle.optimizer.lr
 S = dict(
     noam=lambda: L.NoamDecay(64, 5, learning_rate=1.0),
     piece=lambda: L.PiecewiseDecay([2, 4], [0.1, 0.05, 0.01]),
-    nat=lambda: L.NaturalExpDecay(0.5, 0.1),
     inv=lambda: L.InverseTimeDecay(0.5, 0.1),
     poly=lambda: L.PolynomialDecay(0.5, 5),
     polyc=lambda: L.PolynomialDecay(0.5, 3, end_lr=0.1, power=2.0, cycle=True),
@@ -31,15 +30,12 @@ S = dict(
     multi=lambda: L.MultiStepDecay(0.5, [2, 5], 0.1),
     step=lambda: L.StepDecay(0.5, 2, 0.1),
     lam=lambda: L.LambdaDecay(0.5, lambda e: 0.95**e),
-    mul=lambda: L.MultiplicativeDecay(0.5, lambda e: 0.95),
     cos=lambda: L.CosineAnnealingDecay(0.5, 4, 0.01),
     one=lambda: L.OneCycleLR(1.0, 8),
     onel=lambda: L.OneCycleLR(1.0, 8, anneal_strategy="linear", three_phase=True),
     cyc=lambda: L.CyclicLR(0.1, 1.0, 2),
     cyct=lambda: L.CyclicLR(0.1, 1.0, 2, 3, mode="triangular2"),
     cyce=lambda: L.CyclicLR(0.1, 1.0, 2, mode="exp_range", exp_gamma=0.9),
-    lin=lambda: L.LinearLR(0.5, 4),
-    wr=lambda: L.CosineAnnealingWarmRestarts(0.5, 3, 2, 0.01),
 )
 for k, f in S.items():
     s = f()

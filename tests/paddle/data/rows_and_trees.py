@@ -97,19 +97,7 @@ U = paddle.utils
 nest = {"b": [1, 2], "a": (3, {"z": 4})}
 show("flatten", lambda: U.flatten(nest))
 show("flatten one", lambda: U.flatten(5))
-show("map", lambda: U.map_structure(lambda x: x * 2, nest))
-show("map two", lambda: U.map_structure(lambda x, y: x + y, [1, [2]], [3, [4]]))
-show("map differs", lambda: U.map_structure(lambda x, y: x + y, [1, [2]], [3, 4]))
-show("pack", lambda: U.pack_sequence_as(nest, [10, 20, 30, 40]))
-show("pack short", lambda: U.pack_sequence_as([1, 2], [1]))
-show("pack long", lambda: U.pack_sequence_as([1, 2], [1, 2, 3]))
-show("pack one", lambda: U.pack_sequence_as(1, [7]))
-show("to_sequence", lambda: (U.to_sequence(1), U.to_sequence([1]), U.to_sequence((1,))))
 show("is_sequence", lambda: [U.is_sequence(x) for x in (1, "ab", [1], (1,), {"a": 1}, np.ones(2), {1})])
-show("same", lambda: U.assert_same_structure([1, (2,)], [3, (4,)]))
-show("same types", lambda: U.assert_same_structure([1, (2,)], [3, [4]]))
-show("same lens", lambda: U.assert_same_structure([1, 2], [3]))
-show("same unchecked", lambda: U.assert_same_structure([1, (2,)], [3, [4]], check_types=False))
 for a in (("2.0.0",), ("2.6.2",), ("99.0",), ("1.0", "2.0"), ("2.x",), (2,), ("2.0.0", "99")):
     show(f"require {a}", lambda: U.require_version(*a))
 from paddle.common_ops_import import convert_dtype

@@ -7,44 +7,44 @@ import paddle
 NAMES = {
     "nn": """
         AdaptiveAvgPool1D AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool1D AdaptiveMaxPool2D
-        AdaptiveMaxPool3D AlphaDropout AvgPool1D AvgPool2D AvgPool3D BCELoss BCEWithLogitsLoss BatchNorm
-        BatchNorm1D BatchNorm2D BatchNorm3D BiRNN Bilinear CELU ChannelShuffle ClipGradByGlobalNorm
+        AdaptiveMaxPool3D AvgPool1D AvgPool2D AvgPool3D BCELoss BCEWithLogitsLoss BatchNorm
+        BatchNorm1D BatchNorm2D BatchNorm3D BiRNN Bilinear ClipGradByGlobalNorm
         ClipGradByNorm ClipGradByValue Conv1D Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose
-        CosineEmbeddingLoss CosineSimilarity CrossEntropyLoss Dropout Dropout2D Dropout3D ELU Embedding Flatten
-        Fold GELU GLU GRU GRUCell GaussianNLLLoss GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh
-        HingeEmbeddingLoss Identity InstanceNorm1D InstanceNorm2D InstanceNorm3D KLDivLoss L1Loss LSTM LSTMCell
-        Layer LayerDict LayerList LayerNorm LeakyReLU Linear LocalResponseNorm LogSigmoid LogSoftmax MSELoss
-        MarginRankingLoss MaxPool1D MaxPool2D MaxPool3D Maxout Mish MultiHeadAttention MultiLabelSoftMarginLoss
-        MultiMarginLoss NLLLoss PReLU Pad1D Pad2D Pad3D PairwiseDistance ParameterList PixelShuffle
-        PixelUnshuffle PoissonNLLLoss RNN RNNCellBase RReLU ReLU ReLU6 SELU Sequential Sigmoid Silu SimpleRNN
-        SimpleRNNCell SmoothL1Loss SoftMarginLoss Softmax Softmax2D Softplus Softshrink Softsign SpectralNorm
-        Swish SyncBatchNorm Tanh Tanhshrink ThresholdedReLU Transformer TransformerDecoder
-        TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer TripletMarginLoss
-        TripletMarginWithDistanceLoss Unflatten Unfold Upsample UpsamplingBilinear2D UpsamplingNearest2D
-        ZeroPad2D
+        CosineSimilarity CrossEntropyLoss Dropout Dropout2D Dropout3D ELU Embedding Flatten
+        GELU GLU GRU GRUCell GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh
+        Identity InstanceNorm1D InstanceNorm2D InstanceNorm3D KLDivLoss L1Loss LSTM LSTMCell
+        Layer LayerDict LayerList LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss
+        MarginRankingLoss MaxPool1D MaxPool2D MaxPool3D Mish MultiHeadAttention
+        NLLLoss PReLU Pad1D Pad2D Pad3D PairwiseDistance ParameterList PixelShuffle
+        PixelUnshuffle RNN RNNCellBase ReLU ReLU6 SELU Sequential Sigmoid Silu
+        SmoothL1Loss Softmax Softplus Softsign SpectralNorm
+        Swish SyncBatchNorm Tanh Transformer TransformerDecoder
+        TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
+        Unfold Upsample UpsamplingBilinear2D UpsamplingNearest2D
+       
     """,
     "nn.functional": """
         adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
         adaptive_max_pool3d affine_grid alpha_dropout avg_pool1d avg_pool2d avg_pool3d batch_norm bilinear
-        binary_cross_entropy binary_cross_entropy_with_logits celu channel_shuffle conv1d conv1d_transpose
-        conv2d conv2d_transpose conv3d conv3d_transpose cosine_embedding_loss cosine_similarity cross_entropy
-        diag_embed dice_loss dropout dropout2d dropout3d elu elu_ embedding fold gaussian_nll_loss gelu glu
-        grid_sample gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_ hinge_embedding_loss
+        binary_cross_entropy binary_cross_entropy_with_logits conv1d conv1d_transpose
+        conv2d conv2d_transpose conv3d conv3d_transpose cosine_similarity cross_entropy
+        diag_embed dropout dropout2d dropout3d elu elu_ embedding fold gelu glu
+        grid_sample gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_
         instance_norm interpolate kl_div l1_loss label_smooth layer_norm leaky_relu leaky_relu_ linear
-        local_response_norm log_loss log_sigmoid log_softmax margin_ranking_loss max_pool1d max_pool2d
-        max_pool3d maxout mish mse_loss multi_label_soft_margin_loss multi_margin_loss nll_loss normalize
-        npair_loss one_hot pad pairwise_distance pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu relu6
-        relu_ rrelu scaled_dot_product_attention selu sequence_mask sigmoid sigmoid_focal_loss silu
+        log_loss log_sigmoid log_softmax margin_ranking_loss max_pool1d max_pool2d
+        max_pool3d mish mse_loss nll_loss normalize
+        one_hot pad pairwise_distance pixel_shuffle pixel_unshuffle prelu relu relu6
+        relu_ scaled_dot_product_attention selu sequence_mask sigmoid sigmoid_focal_loss silu
         smooth_l1_loss soft_margin_loss softmax softmax_ softmax_with_cross_entropy softplus softshrink softsign
         square_error_cost swish tanh tanh_ tanhshrink temporal_shift thresholded_relu thresholded_relu_
-        triplet_margin_loss triplet_margin_with_distance_loss unfold upsample zeropad2d
+        unfold upsample
     """,
     "optimizer": """
         Adadelta Adagrad Adam AdamW Adamax Lamb Momentum Optimizer RMSProp SGD
     """,
     "optimizer.lr": """
-        CosineAnnealingDecay CosineAnnealingWarmRestarts CyclicLR ExponentialDecay InverseTimeDecay LRScheduler
-        LambdaDecay LinearLR LinearWarmup MultiStepDecay MultiplicativeDecay NaturalExpDecay NoamDecay
+        CosineAnnealingDecay CyclicLR ExponentialDecay InverseTimeDecay LRScheduler
+        LambdaDecay LinearWarmup MultiStepDecay NoamDecay
         OneCycleLR PiecewiseDecay PolynomialDecay ReduceOnPlateau StepDecay
     """,
 }

@@ -116,6 +116,6 @@ def said():
 
 
 show("verbose", said)
-for name in ("cumsum", "logcumsumexp", "cummax", "cummin"):
+for name in ("cumsum", "logcumsumexp"):
     show(f"E {name} axis", lambda: getattr(paddle, name)(p([1.0, 2.0]), axis=3))
 show("E sum axis", lambda: paddle.sum(p([1.0, 2.0]), axis=3))

@@ -15,6 +15,7 @@ from opkit.oneflow.experimental.nn.module import Module
 from opkit.oneflow.experimental.nn.parameter import Parameter
 from opkit.oneflow.experimental.tensors import Tensor, lifted
 from opkit.oneflow.semantics import builders as ops
+from opkit.ops.core.types import Ints
 
 __all__ = [
     "AvgPool2d",
@@ -33,7 +34,7 @@ __all__ = [
     "UpsamplingNearest2d",
 ]
 
-Sizes = int | Sequence[int]
+Sizes = int | Ints
 
 
 def _pair(given: Sizes) -> list[int]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import MissingNameError, ShapeError, UsageError, unknown
 from opkit.oneflow.experimental.functions import Tensor
@@ -244,5 +245,5 @@ class Module:
         return f"{type(self).__name__}(\n  " + "\n  ".join([*filter(None, [self.extra_repr()]), *inner]) + "\n)"
 
 
-def _array(item: Any) -> np.ndarray:
+def _array(item: Any) -> ndarray:
     return item.numpy() if hasattr(item, "numpy") else np.asarray(item)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.oneflow.experimental.nn.parameter import Parameter
@@ -69,10 +70,10 @@ class Optimizer:
         self._state["step"] += 1
         return loss
 
-    def _update(self, parameter: Parameter, gradient: np.ndarray, options: Mapping[str, Any]) -> None:
+    def _update(self, parameter: Parameter, gradient: ndarray, options: Mapping[str, Any]) -> None:
         raise NotImplementedError
 
-    def _kept(self, parameter: Parameter, names: Iterable[str]) -> list[np.ndarray]:
+    def _kept(self, parameter: Parameter, names: Iterable[str]) -> list[ndarray]:
         """Return the arrays that an update keeps per parameter, zeros at first."""
         held = self._state.setdefault(parameter, {})
         return [held.setdefault(name, np.zeros_like(parameter._value._data)) for name in names]
@@ -104,7 +105,7 @@ class SGD(Optimizer):
         _not_negative("SGD", lr=lr, momentum=momentum, scale=scale)
         super().__init__(parameters, {"lr": lr, "momentum": momentum, "scale": scale})
 
-    def _update(self, parameter: Parameter, gradient: np.ndarray, options: Mapping[str, Any]) -> None:
+    def _update(self, parameter: Parameter, gradient: ndarray, options: Mapping[str, Any]) -> None:
         attrs: dict[str, Any] = {"scale": options["scale"]}
         if options["momentum"] == 0.0:
             self._run(SGD_UPDATE, parameter, gradient, options["lr"], [], attrs)
@@ -137,7 +138,7 @@ class Adam(Optimizer):
         options = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "scale": scale}
         super().__init__(parameters, options)
 
-    def _update(self, parameter: Parameter, gradient: np.ndarray, options: Mapping[str, Any]) -> None:
+    def _update(self, parameter: Parameter, gradient: ndarray, options: Mapping[str, Any]) -> None:
         beta1, beta2 = options["betas"]
         attrs = {"scale": options["scale"], "beta1": beta1, "beta2": beta2, "epsilon": options["eps"]}
         attrs[self._decay] = options["weight_decay"]
@@ -171,7 +172,7 @@ class RMSprop(Optimizer):
         options = {"lr": lr, "alpha": alpha, "eps": eps, "centered": centered, "scale": scale}
         super().__init__(parameters, {**options, "weight_decay": weight_decay})
 
-    def _update(self, parameter: Parameter, gradient: np.ndarray, options: Mapping[str, Any]) -> None:
+    def _update(self, parameter: Parameter, gradient: ndarray, options: Mapping[str, Any]) -> None:
         is_centered = options["centered"]
         kept: list[Any] = self._kept(parameter, ["square_avg", "grad_avg"] if is_centered else ["square_avg"])
         attrs = {

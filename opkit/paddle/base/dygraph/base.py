@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from opkit.eager import no_grad
 from opkit.errors import UsageError
@@ -62,7 +62,7 @@ def to_variable(value: Any, name: str | None = None, zero_copy: bool | None = No
     """
     if hasattr(value, "stop_gradient"):
         return value
-    if not isinstance(value, (np.ndarray, Sequence)) or isinstance(value, str):
+    if not isinstance(value, (ndarray, Sequence)) or isinstance(value, str):
         raise UsageError(f"to_variable takes an array, a list, a tuple or a Tensor, got {type(value).__name__}")
     if zero_copy:
         # A script may look for Paddle's words.

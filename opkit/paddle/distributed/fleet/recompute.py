@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from opkit.errors import UsageError
-from opkit.paddle.nn.layer.container import Sequential
 from opkit.shim.missing import guard
 
-__all__ = ["recompute", "recompute_hybrid", "recompute_sequential"]
+__all__ = [
+    "recompute",
+    "recompute_hybrid",
+]
 
 _OPTIONS = ("preserve_rng_state", "use_reentrant")
 
@@ -24,22 +26,6 @@ def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             nothing is computed twice, so random numbers stay the same.
     """
     return function(*args, **{name: value for name, value in kwargs.items() if name not in _OPTIONS})
-
-
-def recompute_sequential(ctx: Mapping[str, Any], functions: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call functions one after the other, the first with the arguments.
-
-    Args:
-        ctx: ``segments`` and ``preserve_rng_state``, accepted without effect.
-        functions: a Sequential or functions.
-        args: the arguments of the first.
-        kwargs: its keyword arguments.
-    """
-    steps: Iterable[Any] = functions._sub_layers.values() if isinstance(functions, Sequential) else functions
-    result: Any = args
-    for index, step in enumerate(steps):
-        result = step(*args, **kwargs) if index == 0 else step(*result) if isinstance(result, tuple) else step(result)
-    return result
 
 
 def recompute_hybrid(ctx: Mapping[str, Any], function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

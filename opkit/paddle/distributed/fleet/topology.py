@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opkit.errors import UsageError, unknown
+from opkit.ops.core.types import Ints
 from opkit.paddle.distributed.collective import Group, get_group
 from opkit.paddle.distributed.environment import ParallelMode, one_process
 
@@ -25,7 +26,7 @@ class CommunicateTopology:
         UnsupportedError: one of them is more than 1.
     """
 
-    def __init__(self, hybrid_group_names: Sequence[str] = _KINDS, dims: Sequence[int] = (1, 1, 1, 1, 1)) -> None:
+    def __init__(self, hybrid_group_names: Sequence[str] = _KINDS, dims: Ints = (1, 1, 1, 1, 1)) -> None:
         for name, count in zip(hybrid_group_names, dims, strict=True):
             one_process(count, f"CommunicateTopology: {name!r}")
         self._names = list(hybrid_group_names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 
@@ -14,7 +15,7 @@ __all__ = ["UtilBase"]
 class UtilBase:
     """``fleet.util``."""
 
-    def all_reduce(self, input: Any, mode: str = "sum", comm_world: str = "worker") -> np.ndarray:
+    def all_reduce(self, input: Any, mode: str = "sum", comm_world: str = "worker") -> ndarray:
         """Return the sum, minimum or maximum of all workers' arrays: this one.
 
         Raises:

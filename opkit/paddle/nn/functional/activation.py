@@ -14,7 +14,6 @@ from opkit.paddle.tensor.math import UNARY
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
-    "celu",
     "elu",
     "elu_",
     "gelu",
@@ -29,13 +28,11 @@ __all__ = [
     "leaky_relu_",
     "log_sigmoid",
     "log_softmax",
-    "maxout",
     "mish",
     "prelu",
     "relu",
     "relu6",
     "relu_",
-    "rrelu",
     "selu",
     "sigmoid",
     "silu",
@@ -76,11 +73,6 @@ def elu(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
     if not hasattr(x, "_data"):
         need_value("elu", "x", x)
     return ops.elu(x, alpha)
-
-
-def celu(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
-    """Return ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
-    return activations.celu(need_value("celu", "x", x), float(alpha))
 
 
 def selu(
@@ -182,14 +174,6 @@ thresholded_relu_ = in_place(thresholded_relu)
 
 
 # ---- groups, chance --------------------------------------------------------------------------------------------------
-def maxout(x: Any, groups: int, axis: int = 1, name: str | None = None) -> Any:
-    """Return the largest of each group of neighbouring channels (Goodfellow et al. 2013)."""
-    at = axis % need_value("maxout", "x", x).ndim
-    if axis not in (1, -1, 3):
-        raise UsageError(f"maxout: axis is 1, 3 or -1, got {axis}")
-    if x.shape[at] % groups:
-        raise UsageError(f"maxout: {x.shape[at]} channels are not divisible by {groups} groups")
-    return activations.maxout(x, groups, at)
 
 
 def gumbel_softmax(
@@ -203,18 +187,6 @@ def gumbel_softmax(
     if temperature <= 0:
         raise UsageError(f"gumbel_softmax: the temperature must be positive, got {temperature}")
     return activations.gumbel_softmax(x, float(temperature), axis, hard=hard)
-
-
-def rrelu(
-    x: Any, lower: float = 1.0 / 8.0, upper: float = 1.0 / 3.0, training: bool = True, name: str | None = None
-) -> Any:
-    """Return x where positive, else x times a slope drawn from [lower, upper); their mean where not training."""
-    need_value("rrelu", "x", x)
-    if not 0 <= lower <= upper <= 1:
-        raise UsageError(f"rrelu: 0 <= lower <= upper <= 1 must hold, got {lower} and {upper}")
-    if not training:
-        return ops.leaky_relu(x, (lower + upper) / 2)
-    return activations.random_leaky(x, float(lower), float(upper))
 
 
 __getattr__ = _guard(__name__, globals())

@@ -10,7 +10,11 @@ from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 from opkit.shim.missing import guard as _guard
 
-__all__ = ["batch_norm", "instance_norm", "layer_norm", "local_response_norm"]
+__all__ = [
+    "batch_norm",
+    "instance_norm",
+    "layer_norm",
+]
 
 
 def layer_norm(
@@ -88,31 +92,6 @@ def instance_norm(
     if need_value("instance_norm", "x", x).ndim < 3:
         raise ShapeError(f"instance_norm takes (N, C, ...), got {list(x.shape)}")
     return ops.instance_norm(x, weight, bias, float(eps))
-
-
-def local_response_norm(
-    x: Any,
-    size: int,
-    alpha: float = 0.0001,
-    beta: float = 0.75,
-    k: float = 1.0,
-    data_format: str = "NCHW",
-    name: str | None = None,
-) -> Any:
-    """Return x divided by ``(k + alpha * mean of squares over neighbouring channels) ** beta``."""
-    dims = need_value("local_response_norm", "x", x).ndim
-    if dims < 3:
-        raise ShapeError(f"local_response_norm takes a tensor of at least 3 axes, got {list(x.shape)}")
-    axis = 1 if data_format.startswith("NC") else dims - 1
-    before, after = [0] * dims, [0] * dims
-    before[axis], after[axis] = size // 2, (size - 1) // 2
-    squares = ops.pad(ops.square(x), before, after)
-    count = x.shape[axis]
-    total = ops.slice(squares, [axis], [0], [count])
-    for shift in range(1, size):
-        total = ops.add(total, ops.slice(squares, [axis], [shift], [shift + count]))
-    scale = ops.pow(ops.add(ops.mul(total, float(alpha) / size), float(k)), float(beta))
-    return ops.div(x, scale)
 
 
 __getattr__ = _guard(__name__, globals())

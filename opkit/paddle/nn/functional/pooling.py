@@ -24,9 +24,7 @@ __all__ = [
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
-    "max_unpool1d",
     "max_unpool2d",
-    "max_unpool3d",
 ]
 
 
@@ -130,20 +128,6 @@ def max_pool3d(
     return _max_pool(3, x, (kernel_size, stride, padding), return_mask, ceil_mode, data_format)
 
 
-def max_unpool1d(
-    x: Any,
-    indices: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    data_format: str = "NCL",
-    output_size: Any = None,
-    name: str | None = None,
-) -> Any:
-    """Return zeros with the elements of x where ``max_pool1d(return_mask=True)`` found them."""
-    return _max_unpool(1, x, indices, (kernel_size, stride, padding), output_size, data_format)
-
-
 def max_unpool2d(
     x: Any,
     indices: Any,
@@ -156,20 +140,6 @@ def max_unpool2d(
 ) -> Any:
     """Return zeros with the elements of x where ``max_pool2d(return_mask=True)`` found them."""
     return _max_unpool(2, x, indices, (kernel_size, stride, padding), output_size, data_format)
-
-
-def max_unpool3d(
-    x: Any,
-    indices: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    data_format: str = "NCDHW",
-    output_size: Any = None,
-    name: str | None = None,
-) -> Any:
-    """Return zeros with the elements of x where ``max_pool3d(return_mask=True)`` found them."""
-    return _max_unpool(3, x, indices, (kernel_size, stride, padding), output_size, data_format)
 
 
 def avg_pool1d(

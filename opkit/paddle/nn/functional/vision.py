@@ -14,7 +14,6 @@ from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "affine_grid",
-    "channel_shuffle",
     "grid_sample",
     "interpolate",
     "pixel_shuffle",
@@ -57,16 +56,6 @@ def pixel_unshuffle(x: Any, downscale_factor: int, data_format: str = "NCHW", na
     if r <= 0:
         raise UsageError(f"pixel_unshuffle: downscale_factor must be positive, got {r}")
     return _given(images.pixel_unshuffle(value, r), data_format)
-
-
-def channel_shuffle(x: Any, groups: int, data_format: str = "NCHW", name: str | None = None) -> Any:
-    """Return images with the channels of all groups taken in turn."""
-    if not isinstance(groups, int):
-        raise TypeError(f"channel_shuffle: groups is an int, got {type(groups).__name__}")
-    if groups <= 0:
-        raise UsageError(f"channel_shuffle: groups must be positive, got {groups}")
-    value = _first(need_value("channel_shuffle", "x", x), data_format)
-    return _given(images.channel_shuffle(value, groups), data_format)
 
 
 def temporal_shift(

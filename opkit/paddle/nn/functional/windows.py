@@ -10,7 +10,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.composed import dropping, pairs, windows
 from opkit.ops.core.mode import local
-from opkit.paddle.nn.functional.common import dropout, pad
+from opkit.paddle.nn.functional.common import dropout
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 
@@ -22,7 +22,6 @@ __all__ = [
     "pairwise_distance",
     "sequence_mask",
     "unfold",
-    "zeropad2d",
 ]
 
 
@@ -90,11 +89,6 @@ def fold(
     size, kernel = _pair("output_sizes", output_sizes), _pair("kernel_sizes", kernel_sizes)
     steps, spaces = _pair("strides", strides), _pair("dilations", dilations)
     return windows.image_of(x, size, kernel, steps, _four(paddings), spaces)
-
-
-def zeropad2d(x: Any, padding: Any, data_format: str = "NCHW", name: str | None = None) -> Any:
-    """Return images with zeros added left, right, above and below."""
-    return pad(x, padding, "constant", 0.0, data_format)
 
 
 def sequence_mask(x: Any, maxlen: Any = None, dtype: Any = "int64", name: str | None = None) -> Any:

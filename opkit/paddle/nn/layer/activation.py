@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import ShapeError
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant
-from opkit.paddle.nn.layer.declared import DeclaredLayer, FunctionLayer, declared
+from opkit.paddle.nn.layer.declared import FunctionLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
-    "CELU",
     "ELU",
     "GELU",
     "GLU",
@@ -23,24 +21,18 @@ __all__ = [
     "LeakyReLU",
     "LogSigmoid",
     "LogSoftmax",
-    "Maxout",
     "Mish",
     "PReLU",
-    "RReLU",
     "ReLU",
     "ReLU6",
     "SELU",
     "Sigmoid",
     "Silu",
     "Softmax",
-    "Softmax2D",
     "Softplus",
-    "Softshrink",
     "Softsign",
     "Swish",
     "Tanh",
-    "Tanhshrink",
-    "ThresholdedReLU",
 ]
 
 
@@ -108,17 +100,7 @@ class Tanh(_PlainActivation, function=functional.tanh):
     """``nn.functional.tanh`` as a layer."""
 
 
-class Tanhshrink(_PlainActivation, function=functional.tanhshrink):
-    """``nn.functional.tanhshrink`` as a layer."""
-
-
 # ---- with arguments --------------------------------------------------------------------------------------------------
-@declared
-class CELU(_Activation, function=functional.celu):
-    """``nn.functional.celu`` as a layer."""
-
-    alpha: float = 1.0
-    name: str | None = None
 
 
 @declared
@@ -179,15 +161,6 @@ class LogSoftmax(_Activation, function=functional.log_softmax):
 
 
 @declared
-class Maxout(_Activation, function=functional.maxout):
-    """``nn.functional.maxout`` as a layer."""
-
-    groups: int
-    axis: int = 1
-    name: str | None = None
-
-
-@declared
 class SELU(_Activation, function=functional.selu):
     """``nn.functional.selu`` as a layer."""
 
@@ -210,22 +183,6 @@ class Softplus(_Activation, function=functional.softplus):
 
     beta: float = 1
     threshold: float = 20
-    name: str | None = None
-
-
-@declared
-class Softshrink(_Activation, function=functional.softshrink):
-    """``nn.functional.softshrink`` as a layer."""
-
-    threshold: float = 0.5
-    name: str | None = None
-
-
-@declared
-class ThresholdedReLU(_Activation, function=functional.thresholded_relu):
-    """``nn.functional.thresholded_relu`` as a layer."""
-
-    threshold: float = 1.0
     name: str | None = None
 
 
@@ -260,35 +217,6 @@ class PReLU(Layer):
     def extra_repr(self) -> str:
         """Return the settings."""
         return f"num_parameters={self._count}, data_format={self._format}, init={self._init}, dtype={self._dtype}"
-
-
-class RReLU(Layer):
-    """x where positive, else x times a slope drawn from [lower, upper); their mean in evaluation."""
-
-    def __init__(self, lower: float = 1.0 / 8.0, upper: float = 1.0 / 3.0, name: str | None = None) -> None:
-        super().__init__()
-        self._lower, self._upper = lower, upper
-
-    def forward(self, x: Any) -> Any:
-        """Apply the function."""
-        return functional.rrelu(x, self._lower, self._upper, self.training)
-
-    def extra_repr(self) -> str:
-        """Return the settings."""
-        return f"lower={self._lower}, upper={self._upper}, training={self.training}, dtype={self._dtype}"
-
-
-@declared
-class Softmax2D(DeclaredLayer):
-    """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
-
-    name: str | None = None
-
-    def forward(self, x: Any) -> Any:
-        """Apply the function."""
-        if len(x.shape) not in (3, 4):
-            raise ShapeError(f"Softmax2D takes a tensor of 3 or 4 axes, got {list(x.shape)}")
-        return functional.softmax(x, -3)
 
 
 __getattr__ = _guard(__name__, globals())

@@ -9,13 +9,16 @@ import numpy as np
 from opkit.errors import UsageError
 from opkit.ops.composed import recurrence
 from opkit.paddle.framework.defaults import default_dtype
-from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant, Uniform
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.semantics import builders as ops
 
-__all__ = ["GRUCell", "LSTMCell", "RNNCellBase", "SimpleRNNCell"]
+__all__ = [
+    "GRUCell",
+    "LSTMCell",
+    "RNNCellBase",
+]
 
 
 class RNNCellBase(Layer):
@@ -91,34 +94,6 @@ class _GatedCell(_Cell):
     bias_ih_attr: Any = None
     bias_hh_attr: Any = None
     name: str | None = None
-
-
-@declared
-class SimpleRNNCell(_Cell):
-    """``h = act(W_ih x + b_ih + W_hh h + b_hh)``."""
-
-    activation: str = "tanh"
-    weight_ih_attr: Any = None
-    weight_hh_attr: Any = None
-    bias_ih_attr: Any = None
-    bias_hh_attr: Any = None
-    name: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.activation not in ("tanh", "relu"):
-            raise UsageError(f"SimpleRNNCell: activation is 'tanh' or 'relu', got {self.activation!r}")
-        super().__post_init__()
-
-    def forward(self, inputs: Any, states: Any = None) -> tuple[Any, Any]:
-        """Return the new state, twice."""
-        state = self.get_initial_states(inputs) if states is None else states
-        new = getattr(functional, self.activation)(ops.add(self._from_input(inputs), self._from_state(state)))
-        return new, new
-
-    def extra_repr(self) -> str:
-        """Return the settings."""
-        text = super().extra_repr()
-        return text if self.activation == "tanh" else f"{text}, activation={self.activation}"
 
 
 class LSTMCell(_GatedCell):

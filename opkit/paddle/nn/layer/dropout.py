@@ -7,7 +7,7 @@ from typing import Any
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 
-__all__ = ["AlphaDropout", "Dropout", "Dropout2D", "Dropout3D"]
+__all__ = ["Dropout", "Dropout2D", "Dropout3D"]
 
 
 @declared
@@ -22,18 +22,6 @@ class Dropout(DeclaredLayer):
     def forward(self, input: Any) -> Any:
         """Drop elements while training."""
         return functional.dropout(input, self.p, self.axis, self.training, self.mode)
-
-
-@declared
-class AlphaDropout(DeclaredLayer):
-    """Drops elements while training so that mean and variance stay (for SELU)."""
-
-    p: float = 0.5
-    name: str | None = None
-
-    def forward(self, input: Any) -> Any:
-        """Drop elements while training."""
-        return functional.alpha_dropout(input, self.p, self.training)
 
 
 @declared

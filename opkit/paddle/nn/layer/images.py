@@ -6,23 +6,18 @@ from typing import Any
 
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
-from opkit.paddle.tensor import layout
 from opkit.paddle.tensor.checks import ints
 
 __all__ = [
-    "ChannelShuffle",
-    "Fold",
     "Pad1D",
     "Pad2D",
     "Pad3D",
     "PixelShuffle",
     "PixelUnshuffle",
-    "Unflatten",
     "Unfold",
     "Upsample",
     "UpsamplingBilinear2D",
     "UpsamplingNearest2D",
-    "ZeroPad2D",
 ]
 
 
@@ -57,19 +52,6 @@ class PixelUnshuffle(_Rearranged):
     def forward(self, x: Any) -> Any:
         """Rearrange the elements."""
         return functional.pixel_unshuffle(x, self.downscale_factor, self.data_format)
-
-
-@declared
-class ChannelShuffle(_Rearranged):
-    """Takes the channels of all groups in turn."""
-
-    groups: int
-    data_format: str = "NCHW"
-    name: str | None = None
-
-    def forward(self, x: Any) -> Any:
-        """Rearrange the elements."""
-        return functional.channel_shuffle(x, self.groups, self.data_format)
 
 
 # ---- resizing --------------------------------------------------------------------------------------------------------
@@ -172,18 +154,6 @@ class Pad3D(_Pad):
     data_format: str = "NCDHW"
 
 
-@declared
-class ZeroPad2D(_Padded):
-    """Adds zeros to images left, right, above and below."""
-
-    data_format: str = "NCHW"
-    name: str | None = None
-
-    def forward(self, x: Any) -> Any:
-        """Pad."""
-        return functional.pad(x, self.padding, "constant", 0.0, self.data_format)
-
-
 # ---- windows ---------------------------------------------------------------------------------------------------------
 class _Windows(DeclaredLayer):
     def extra_repr(self) -> str:
@@ -205,32 +175,3 @@ class Unfold(_Windows):
     def forward(self, input: Any) -> Any:
         """Unfold."""
         return functional.unfold(input, self.kernel_sizes, self.strides, self.paddings, self.dilations)
-
-
-@declared
-class Fold(_Windows):
-    """Adds windows up to images."""
-
-    output_sizes: Any
-    kernel_sizes: Any
-    dilations: Any = 1
-    paddings: Any = 0
-    strides: Any = 1
-    name: str | None = None
-
-    def forward(self, input: Any) -> Any:
-        """Fold."""
-        return functional.fold(input, self.output_sizes, self.kernel_sizes, self.strides, self.paddings, self.dilations)
-
-
-@declared
-class Unflatten(DeclaredLayer):
-    """Cuts one axis into several."""
-
-    axis: int
-    shape: Any
-    name: str | None = None
-
-    def forward(self, input: Any) -> Any:
-        """Cut the axis."""
-        return layout.unflatten(input, self.axis, self.shape)

@@ -294,16 +294,6 @@ class Layer:
         """Return parameters and persistable buffers by dotted name; ``use_hook``: as the state hooks change them."""
         return collect(self, destination, include_sublayers, structured_name_prefix, transient=False, hooked=use_hook)
 
-    def to_static_state_dict(
-        self,
-        destination: Any = None,
-        include_sublayers: bool = True,
-        structured_name_prefix: str = "",
-        use_hook: bool = True,
-    ) -> Any:
-        """Return parameters and all buffers, those too that are not persistable, by dotted name."""
-        return collect(self, destination, include_sublayers, structured_name_prefix, transient=True, hooked=use_hook)
-
     def set_state_dict(self, state_dict: Mapping[str, Any], use_structured_name: bool = True) -> Any:
         """Load parameters and buffers.
 

@@ -11,23 +11,14 @@ from opkit.shim.missing import guard as _guard
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
-    "CosineEmbeddingLoss",
     "CrossEntropyLoss",
-    "GaussianNLLLoss",
     "CTCLoss",
-    "HingeEmbeddingLoss",
     "KLDivLoss",
     "L1Loss",
     "MSELoss",
     "MarginRankingLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
     "NLLLoss",
-    "PoissonNLLLoss",
     "SmoothL1Loss",
-    "SoftMarginLoss",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
 ]
 
 
@@ -149,33 +140,6 @@ class MarginRankingLoss(_Loss, function=functional.margin_ranking_loss):
 
 
 @declared
-class CosineEmbeddingLoss(_Loss, function=functional.cosine_embedding_loss):
-    """``nn.functional.cosine_embedding_loss`` as a layer."""
-
-    margin: float = 0
-    reduction: str = "mean"
-    name: str | None = None
-
-    def forward(self, input1: Any, input2: Any, label: Any) -> Any:
-        """Return the loss."""
-        return self._loss(input1, input2, label)
-
-
-@declared
-class GaussianNLLLoss(_Loss, function=functional.gaussian_nll_loss):
-    """``nn.functional.gaussian_nll_loss`` as a layer."""
-
-    full: bool = False
-    epsilon: float = 1e-06
-    reduction: str = "mean"
-    name: str | None = None
-
-    def forward(self, input: Any, label: Any, variance: Any) -> Any:
-        """Return the loss."""
-        return self._loss(input, label, variance)
-
-
-@declared
 class CTCLoss(_Loss, function=functional.ctc_loss):
     """``nn.functional.ctc_loss`` as a layer."""
 
@@ -188,85 +152,6 @@ class CTCLoss(_Loss, function=functional.ctc_loss):
         """Return the loss."""
         lengths = (input_lengths, label_lengths)
         return functional.ctc_loss(log_probs, labels, *lengths, self.blank, self.reduction, norm_by_times)
-
-
-@declared
-class HingeEmbeddingLoss(_PairLoss, function=functional.hinge_embedding_loss):
-    """``nn.functional.hinge_embedding_loss`` as a layer."""
-
-    margin: float = 1.0
-    reduction: str = "mean"
-    name: str | None = None
-
-
-@declared
-class MultiLabelSoftMarginLoss(_PairLoss, function=functional.multi_label_soft_margin_loss):
-    """``nn.functional.multi_label_soft_margin_loss`` as a layer."""
-
-    weight: Any = None
-    reduction: str = "mean"
-    name: str | None = None
-
-
-@declared
-class MultiMarginLoss(_PairLoss, function=functional.multi_margin_loss):
-    """``nn.functional.multi_margin_loss`` as a layer."""
-
-    p: int = 1
-    margin: float = 1.0
-    weight: Any = None
-    reduction: str = "mean"
-    name: str | None = None
-
-
-@declared
-class PoissonNLLLoss(_PairLoss, function=functional.poisson_nll_loss):
-    """``nn.functional.poisson_nll_loss`` as a layer."""
-
-    log_input: bool = True
-    full: bool = False
-    epsilon: float = 1e-08
-    reduction: str = "mean"
-    name: str | None = None
-
-
-@declared
-class SoftMarginLoss(_PairLoss, function=functional.soft_margin_loss):
-    """``nn.functional.soft_margin_loss`` as a layer."""
-
-    reduction: str = "mean"
-    name: str | None = None
-
-
-@declared
-class TripletMarginLoss(_Loss, function=functional.triplet_margin_loss):
-    """``nn.functional.triplet_margin_loss`` as a layer."""
-
-    margin: float = 1.0
-    p: float = 2.0
-    epsilon: float = 1e-06
-    swap: bool = False
-    reduction: str = "mean"
-    name: str | None = None
-
-    def forward(self, input: Any, positive: Any, negative: Any) -> Any:
-        """Return the loss."""
-        return self._loss(input, positive, negative)
-
-
-@declared
-class TripletMarginWithDistanceLoss(_Loss, function=functional.triplet_margin_with_distance_loss):
-    """``nn.functional.triplet_margin_with_distance_loss`` as a layer."""
-
-    distance_function: Any = None
-    margin: float = 1.0
-    swap: bool = False
-    reduction: str = "mean"
-    name: str | None = None
-
-    def forward(self, input: Any, positive: Any, negative: Any) -> Any:
-        """Return the loss."""
-        return self._loss(input, positive, negative)
 
 
 __getattr__ = _guard(__name__, globals())

@@ -22,7 +22,6 @@ __all__ = [
     "InstanceNorm2D",
     "InstanceNorm3D",
     "LayerNorm",
-    "LocalResponseNorm",
     "SpectralNorm",
 ]
 
@@ -131,31 +130,6 @@ class InstanceNorm3D(_InstanceNorm, ranks=(5,)):
     """Normalises (N, C, D, H, W) per sample and channel."""
 
     data_format: str = "NCDHW"
-
-
-class LocalResponseNorm(Layer):
-    """Divides by the squares of neighbouring channels (Krizhevsky et al. 2012)."""
-
-    def __init__(
-        self,
-        size: int,
-        alpha: float = 0.0001,
-        beta: float = 0.75,
-        k: float = 1.0,
-        data_format: str = "NCHW",
-        name: str | None = None,
-    ) -> None:
-        super().__init__()
-        self.size, self.alpha, self.beta, self.k, self.data_format = size, alpha, beta, k, data_format
-
-    def forward(self, input: Any) -> Any:
-        """Normalise."""
-        return functional.local_response_norm(input, self.size, self.alpha, self.beta, self.k, self.data_format)
-
-    def extra_repr(self) -> str:
-        """Return the settings."""
-        text = f"size={self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
-        return text if self.data_format == "NCHW" else f"{text}, data_format={self.data_format}"
 
 
 class SpectralNorm(Layer):

@@ -21,9 +21,7 @@ __all__ = [
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
-    "MaxUnPool1D",
     "MaxUnPool2D",
-    "MaxUnPool3D",
 ]
 
 
@@ -84,21 +82,6 @@ class MaxPool3D(_MaxPool):
 
 
 @declared
-class MaxUnPool1D(_Pool):
-    """Zeros with elements where a pool found them."""
-
-    _shown = ("output_size",)
-
-    data_format: str = "NCL"
-    output_size: Any = None
-    name: str | None = None
-
-    def forward(self, x: Any, indices: Any) -> Any:
-        """Put them back."""
-        return functional.max_unpool1d(x, indices, *self._values(self))
-
-
-@declared
 class MaxUnPool2D(_Pool):
     """Zeros with elements where a pool found them."""
 
@@ -111,21 +94,6 @@ class MaxUnPool2D(_Pool):
     def forward(self, x: Any, indices: Any) -> Any:
         """Put them back."""
         return functional.max_unpool2d(x, indices, *self._values(self))
-
-
-@declared
-class MaxUnPool3D(_Pool):
-    """Zeros with elements where a pool found them."""
-
-    _shown = ("output_size",)
-
-    data_format: str = "NCDHW"
-    output_size: Any = None
-    name: str | None = None
-
-    def forward(self, x: Any, indices: Any) -> Any:
-        """Put them back."""
-        return functional.max_unpool3d(x, indices, *self._values(self))
 
 
 @declared

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Ints
 from opkit.paddle.nn import functional
-from opkit.paddle.nn.layer.cells import GRUCell, LSTMCell, SimpleRNNCell
+from opkit.paddle.nn.layer.cells import GRUCell, LSTMCell
 from opkit.paddle.nn.layer.container import LayerList
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.semantics import builders as ops
 
-__all__ = ["GRU", "LSTM", "RNN", "BiRNN", "SimpleRNN"]
+__all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
+    "BiRNN",
+]
 
 
 # ---- along time ------------------------------------------------------------------------------------------------------
@@ -32,7 +37,7 @@ def _steps(cell: Any, inputs: Any, states: Any, lengths: Any, time_axis: int, is
         within = [ops.less(ops.constant(k, (), lengths._data.dtype.name), lengths) for k in range(len(slices))]
         masks = [ops.expand_dims(item, -1) for item in within]
     outputs: list[Any] = [None] * len(slices)
-    order: Sequence[int] = range(len(slices))
+    order: Ints = range(len(slices))
     for k in reversed(order) if is_reverse else order:
         out, new = cell(slices[k], states)
         if masks[k] is not None:
@@ -161,20 +166,6 @@ class _Network(DeclaredLayer, LayerList):
         # Paddle 2.6 prints the settings of a network in the line of its name.
         text = super().__repr__()
         return text.replace("(\n  ", "(", 1)
-
-
-@declared
-class SimpleRNN(_Network):
-    """Layers of simple cells."""
-
-    _cell = SimpleRNNCell
-
-    activation: str = "tanh"
-    weight_ih_attr: Any = None
-    weight_hh_attr: Any = None
-    bias_ih_attr: Any = None
-    bias_hh_attr: Any = None
-    name: str | None = None
 
 
 @declared

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager import Tensor
 
@@ -69,7 +70,7 @@ def load(layer: Any, state: Mapping[str, Any], by_structure: bool) -> tuple[list
     return missing, [name for name in state if name not in used]
 
 
-def _array(value: Any) -> np.ndarray:
+def _array(value: Any) -> ndarray:
     return value._data if isinstance(value, Tensor) else np.asarray(value)
 
 

@@ -1,7 +1,7 @@
 """``paddle.static.nn``: layers of graphs, and py_func."""
 
 from opkit.paddle.framework.parameter import create_parameter
-from opkit.paddle.static.nn.control_flow import case, cond, switch_case, while_loop
+from opkit.paddle.static.nn.control_flow import case, cond, while_loop
 from opkit.paddle.static.nn.layers import (
     batch_norm,
     conv2d,
@@ -30,7 +30,6 @@ __all__ = [
     "py_func",
     "sparse_embedding",
     "static_pylayer",
-    "switch_case",
     "while_loop",
 ]
 

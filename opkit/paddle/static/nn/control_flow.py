@@ -5,18 +5,17 @@ In dynamic mode they run the chosen functions; in a graph they become ops that d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
-from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard as _guard
 from opkit.static.branches import branch, leaves, loop, refilled
 
-__all__ = ["case", "cond", "switch_case", "while_loop"]
+__all__ = ["case", "cond", "while_loop"]
 
 Branch = Callable[[], Any]
 
@@ -79,36 +78,6 @@ def case(pred_fn_pairs: Sequence[tuple[Any, Branch]], default: Branch | None = N
     if not rest and default is None:
         return function()
     return cond(pred, function, lambda: case(rest, default) if rest else default())  # type: ignore[misc]
-
-
-def switch_case(branch_index: Any, branch_fns: Any, default: Branch | None = None, name: str | None = None) -> Any:
-    """Call the function of a number, else the default, else that of the greatest number.
-
-    Args:
-        branch_index: an integer Tensor of one element, or an int.
-        branch_fns: {number: function}, (number, function) pairs, or functions for 0, 1, ...
-        default: called where no function has the number.
-        name: accepted, without effect.
-
-    Raises:
-        TypeError: there is no function.
-        UsageError: a number comes twice.
-    """
-    pairs = list(branch_fns.items()) if isinstance(branch_fns, Mapping) else list(branch_fns)
-    numbered = [pair if isinstance(pair, tuple) else (number, pair) for number, pair in enumerate(pairs)]
-    table = {int(number): function for number, function in numbered}
-    if not table or not all(callable(function) for function in table.values()):
-        raise TypeError(f"switch_case takes functions by number, got {branch_fns!r}")
-    if len(table) < len(numbered):
-        raise UsageError("switch_case: a number comes twice among the functions")
-    if _is_graph(branch_index):
-        last = default or table[max(table)]
-        wanted = [number for number in sorted(table) if default is not None or number != max(table)]
-        pairs = [(ops.equal(ops.reshape(branch_index, []), number), table[number]) for number in wanted]
-        return case(pairs, last) if pairs else last()
-    index = int(np.asarray(branch_index).reshape(-1)[0])
-    function: Branch = table.get(index) or default or table[max(table)]
-    return function()
 
 
 def while_loop(

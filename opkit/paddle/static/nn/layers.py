@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from opkit import static
 from opkit.errors import UsageError
 from opkit.ir import Variable, canonical_dtype
+from opkit.ops.core.types import Ints
 from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.paddle.framework.initializer import XavierUniform, global_or, recipe_of
 from opkit.paddle.framework.parameter import ParamAttr
@@ -99,7 +100,7 @@ def fc(
 
 def embedding(
     input: Any,
-    size: Sequence[int],
+    size: Ints,
     is_sparse: bool = False,
     is_distributed: bool = False,
     padding_idx: int | None = None,
@@ -117,7 +118,7 @@ def embedding(
     )
 
 
-def sparse_embedding(input: Any, size: Sequence[int], padding_idx: int | None = None, **others: Any) -> Variable:
+def sparse_embedding(input: Any, size: Ints, padding_idx: int | None = None, **others: Any) -> Variable:
     """Return the rows of a table that integer indices name (opkit's table is a dense one)."""
     return embedding(
         input, size, padding_idx=padding_idx, param_attr=others.get("param_attr"), dtype=others.get("dtype", "float32")
