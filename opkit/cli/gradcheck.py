@@ -16,8 +16,8 @@ def gradcheck(
         list[str] | None,
         typer.Argument(
             metavar="TARGET",
-            help="Op directories, folders to search, FILE.py, FILE.py::Name or package.module::Name (a PyLayer, a torch "
-            "Function or library op, a JAX rule), or a job.",
+            help="Op directories, folders to search, FILE.py, FILE.py::Name or package.module::Name (a PyLayer, a "
+            "torch Function or library op, a JAX rule), or a job.",
             show_default=False,
             autocompletion=target_begun,
         ),
