@@ -165,7 +165,7 @@ def _line(checkable: Checkable, case: Case, op: str, trial: Trial, spans: Mappin
             break
     for name, text in texts.items():
         floats = [array for leaf, array in leaves_of({name: case.inputs[name]}) if array.dtype.kind == "f"]
-        if checkable.directory is None and floats and name not in (checkable.gradients or ()):
+        if checkable.directory is None and floats and name not in (checkable.gradients or texts):
             texts[name] = f"{'torch.tensor' if 'torch' in sys.modules else 'to_tensor'}({text})"
     parts = [f'"op": {op!r}'] if op else []
     parts += [f'"{name}": {text}' for name, text in texts.items()]

@@ -13,7 +13,7 @@ from pathlib import Path
 from opkit.project.directory import op_directory_of
 
 #: Names that declare exceptions, with or without a suffix; they say nothing of inputs.
-_EXCEPTIONS = ("SURROGATE", "TOLERANCE", "ALLOW", "NONDIFFERENTIABLE_OUTPUTS", "SECOND_ORDER")
+_EXCEPTIONS = ("SURROGATE", "TOLERANCE", "ALLOW", "NONDIFFERENTIABLE_OUTPUTS", "INPLACE", "SECOND_ORDER")
 
 
 def domain_of(directory: str | None, op: str) -> str:

@@ -20,9 +20,10 @@ _FORMS: dict[str, type | tuple[type, ...]] = {
     "TOLERANCE": dict,
     "ALLOW": dict,
     "NONDIFFERENTIABLE_OUTPUTS": (tuple, list, set, frozenset),
+    "INPLACE": (tuple, list, set, frozenset),
     "SECOND_ORDER": bool,
 }
-_KINDS = "SURROGATE, TOLERANCE, ALLOW, NONDIFFERENTIABLE_OUTPUTS and SECOND_ORDER"
+_KINDS = "SURROGATE, TOLERANCE, ALLOW, NONDIFFERENTIABLE_OUTPUTS, INPLACE and SECOND_ORDER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Declared:
         tolerance: {input: relative tolerance}.
         allow: {code: why}.
         second_order: whether a correct gradient of the gradient is promised.
+        inplace: the inputs that forward overwrites on purpose.
     """
 
     cases: Callable[[Any], Any] | None = None
@@ -46,6 +48,7 @@ class Declared:
     tolerance: Mapping[str, float] = field(default_factory=dict)
     allow: Mapping[str, str] = field(default_factory=dict)
     second_order: bool = False
+    inplace: frozenset[str] = frozenset()
 
 
 def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -> Declared:
@@ -71,17 +74,16 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
         raise UsageError(f"SURROGATE must map {of[0]!r} to a function, its keys are {sorted(surrogates)}", where=where)
     if surrogate is not None and not callable(surrogate):
         raise UsageError(f"SURROGATE[{of[0]!r}] must be a function, is {type(surrogate).__name__}", where=where)
-    hidden = _pick(names, "NONDIFFERENTIABLE_OUTPUTS", suffix) or ()
-    if isinstance(hidden, str) or not all(isinstance(item, str) for item in hidden):
-        raise UsageError("NONDIFFERENTIABLE_OUTPUTS must be a tuple of output names", where=where)
+    hidden, inplace = (_names(names, word, suffix, where) for word in ("NONDIFFERENTIABLE_OUTPUTS", "INPLACE"))
     return Declared(
         cases,
         location_of(cases) if cases is not None else None,
-        frozenset(hidden),
+        hidden,
         surrogate,
         _tolerance(_mapping(_pick(names, "TOLERANCE", suffix), "TOLERANCE", where), where),
         _allow(_mapping(_pick(names, "ALLOW", suffix), "ALLOW", where), where),
         _truth(_pick(names, "SECOND_ORDER", suffix), where),
+        inplace,
     )
 
 
@@ -97,6 +99,13 @@ def _refuse_misspelt(names: Mapping[str, Any], where: Location | None) -> None:
 
 def _pick(names: Mapping[str, Any], name: str, suffix: str) -> Any:
     return names.get(f"{name}_{suffix}", names.get(name)) if suffix else names.get(name)
+
+
+def _names(names: Mapping[str, Any], word: str, suffix: str, where: Location | None) -> frozenset[str]:
+    value = _pick(names, word, suffix) or ()
+    if isinstance(value, str) or not all(isinstance(item, str) for item in value):
+        raise UsageError(f"{word} must be a tuple of names", where=where)
+    return frozenset(value)
 
 
 def _mapping(value: Any, name: str, where: Location | None) -> Mapping[str, Any]:

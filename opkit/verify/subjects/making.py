@@ -49,7 +49,7 @@ def of_examples(
         options: the arguments that are options though they hold arrays.
         is_idle: whether no input took a gradient.
         origin: "recorded", or "given" for calls that were given by hand.
-        learn: is shown each of the first cases.
+        learn: is shown each case.
 
     Raises:
         UsageError: there is no case, or a case does not fit the parameters.
@@ -73,7 +73,9 @@ def of_examples(
 
     def every_case(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
         for case in source(rng):
-            yield _scaled(subject, {key: subject.plain(value) for key, value in named(subject, case).items()})
+            call = named(subject, case)
+            learn(call)
+            yield _scaled(subject, {key: subject.plain(value) for key, value in call.items()})
 
     return replace(made, cases=every_case, cases_where=declared.cases_where)
 
@@ -197,6 +199,8 @@ def _read(
 # --- what all have in common
 def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
     """Return what every checkable of a subject says, still without inputs and options."""
+    runner.overwrites = declared.inplace
+    said = f"forward overwrites {', '.join(sorted(declared.inplace))} on purpose (INPLACE)" if declared.inplace else ""
     return Checkable(
         name=label,
         inputs=(),
@@ -212,7 +216,7 @@ def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: st
         asks_second=declared.second_order,
         forward_where=subject.forward_where,
         backward_where=subject.backward_where,
-        remarks=(subject.remark,) if subject.remark else (),
+        remarks=tuple(filter(None, (subject.remark, said))),
     )
 
 

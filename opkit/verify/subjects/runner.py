@@ -6,6 +6,7 @@ Makes no checkable: what the arguments mean is decided elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,7 @@ class Runner:
         self._inputs = inputs
         self._constants = constants
         self._leaves = leaves
+        self.overwrites: frozenset[str] = frozenset()
         self._raw: list[Any] = []
         self._layer = _listening(layer, self._raw)
         self._order: tuple[tuple[str, ...], list[tuple[str, bool]]] = ((), [])
@@ -88,6 +90,8 @@ class Runner:
                     values[name] = attrs[name]
                 continue
             value = arrays.get(name)
+            if name in self.overwrites:
+                value = deepcopy(value)
             if value is not None:
                 values[name] = _tensors(value, name not in self._constants, known)
             elif name in arrays and name not in self._parameters.defaults:

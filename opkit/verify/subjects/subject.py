@@ -18,7 +18,13 @@ from opkit.verify.subjects.parameters import Parameters
 
 
 class SubjectRunner(Protocol):
-    """Runs a custom function of another framework on numpy arrays."""
+    """Runs a custom function of another framework on numpy arrays.
+
+    Attributes:
+        overwrites: the inputs that it overwrites on purpose, which it gets as copies.
+    """
+
+    overwrites: frozenset[str]
 
     def forward(self, arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
         """Run it; see ``opkit.checker.Forward``."""

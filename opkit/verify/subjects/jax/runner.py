@@ -54,6 +54,7 @@ class Runner:
         self.function, self.parameters = function, parameters
         self.inputs, self.constants, self.trees = inputs, constants, trees
         self.device = device
+        self.overwrites: frozenset[str] = frozenset()
         self._traces: dict[Any, Any] = {}
 
     # --- arguments

@@ -15,6 +15,7 @@ from opkit.verify.subjects.making import constants_in
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import Device, device_named
 from opkit.verify.subjects.torch.function import is_function
+from opkit.verify.subjects.torch.identity import identities
 from opkit.verify.subjects.torch.library import is_library_op
 from opkit.verify.subjects.torch.recorder import recording, subject_of
 from opkit.verify.subjects.torch.tensors import tensors_in
@@ -81,6 +82,10 @@ class Torch(Serving):
     def home_of(self, value: Any) -> str:
         """Return the module that defined a Function, or the function that became a library op."""
         return super().home_of(value._init_fn if is_library_op(value) else value)
+
+    def learn(self, function: Any, call: Mapping[str, Any]) -> None:
+        """Note the parameters that a call hands on beside the module that holds them."""
+        identities.note(function, call)
 
     def takes(self, target: Any, inputs: Any = None) -> bool:
         """Say whether ``called`` can serve a value."""

@@ -6,7 +6,7 @@ Both styles are taken: the context in forward, or in a setup_context of its own.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -19,6 +19,7 @@ from opkit.verify.subjects.parameters import Parameters, sorted_parameters
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device
+from opkit.verify.subjects.torch.identity import Place, identities
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, takes_gradient
@@ -53,7 +54,9 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
             help="define backward(ctx, *incoming gradients) as a static method",
         )
     every = list(inspect.signature(forward).parameters.values())
-    parameters = sorted_parameters(every if has_setup_context(function) else every[1:])
+    taken = every if has_setup_context(function) else every[1:]
+    # apply hands nothing on by name: what has to be named keeps its default.
+    parameters = sorted_parameters([item for item in taken if item.kind is not item.KEYWORD_ONLY])
     users = [forward, backward, *([function.setup_context] if has_setup_context(function) else [])]  # type: ignore[attr-defined]
 
     def make(inputs: frozenset[str], constants: frozenset[str]) -> FunctionRunner:
@@ -117,8 +120,15 @@ class FunctionRunner(Runner):
         return self._dirty
 
     def own_checks(self) -> Sequence[OwnCheck]:
-        """Return the checks of what a Function and its context must keep to."""
-        return own_checks(self)
+        """Return the checks of what a Function and its context must keep to.
+
+        They change inputs, and must not where these are parameters of a module of the user's.
+        """
+        return () if identities.has(self.function) else own_checks(self)
+
+    def originals(self, attrs: Mapping[str, Any]) -> Mapping[Place, Any]:
+        """Return the tensors that stand for inputs, with these options."""
+        return identities.of(self.function, attrs)
 
     @property
     def has_forward_mode(self) -> bool:
@@ -127,7 +137,7 @@ class FunctionRunner(Runner):
 
     def second(self, first: Checkable, example: Any) -> Checkable | None:
         """Return the gradient as an op of its own, None where it is not offered."""
-        return twice_of(first, self, example)
+        return None if identities.has(self.function) else twice_of(first, self, example)
 
 
 def _names(function: Any, word: str) -> bool:

@@ -17,6 +17,7 @@ from opkit.verify.subjects.foreign.recording import Call, Recording, signature_o
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.function import function_subject, is_function
+from opkit.verify.subjects.torch.identity import identities
 from opkit.verify.subjects.torch.library import library_subject
 from opkit.verify.subjects.torch.tensors import plain, tensors_in
 
@@ -81,6 +82,7 @@ def _hear(heard: Recording, function: Any, args: Sequence[Any], kwargs: Mapping[
     if torch.compiler.is_compiling() or not all(map(_is_concrete, args)):
         return
     values = parameters.bind(list(args), dict(kwargs))
+    identities.note(function, values)
     shapes = {name: _outline(value) for name, value in values.items()}
     floats = {name for name, value in values.items() if _floats(value)}
     closed = {name for name in floats if not any(item.requires_grad for item in _floats(values[name]))}

@@ -15,8 +15,10 @@ import torch
 
 from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
+from opkit.errors import UsageError
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.torch.device import CPU, Device
+from opkit.verify.subjects.torch.identity import Place, holding
 from opkit.verify.subjects.torch.tensors import array_of, is_float, share, tensors_in
 
 
@@ -41,12 +43,16 @@ class Applied:
         leaves: those that went in, by input; ``given`` holds what the function got where that is another tensor.
         given: see ``leaves``.
         device: where they lie.
+        held: {a user's own parameter among the leaves: what it holds in place of its data while user code runs}.
+        edges: where the graph ends at each of these: they are others once a parameter has held another dtype.
     """
 
     outputs: list[Any]
     leaves: dict[str, Any]
     given: dict[str, Any] = field(default_factory=dict)
     device: Device = CPU
+    held: dict[Any, Any] = field(default_factory=dict)
+    edges: dict[Any, Any] = field(default_factory=dict)
 
     def sources(self) -> list[tuple[str, int | None, Any]]:
         """Return the leaves that take a gradient: (input, its index in a list, tensor)."""
@@ -106,8 +112,23 @@ def gradients_of(
     given = [seeds[place].to(applied.outputs[place].dtype) for place in places]
     applied.device.seed()
     leaves = [leaf for _, _, leaf in sources]
-    found = torch.autograd.grad(roots, leaves, given, retain_graph=True, allow_unused=True)
+    with holding(applied.held):
+        try:
+            ends = [applied.edges.get(leaf, leaf) for leaf in leaves]
+            found = torch.autograd.grad(roots, ends, given, retain_graph=True, allow_unused=True)
+        except RuntimeError as error:
+            found = _accumulated(roots, leaves, given, error)
     return {(name, index): item for (name, index, _), item in zip(sources, found)}
+
+
+def _accumulated(roots: list[Any], leaves: list[Any], given: list[Any], refusal: Exception) -> list[Any]:
+    """Return gradients as ``.backward()`` leaves them, for a function that insists on it; else raise the refusal."""
+    with holding({leaf: leaf.data for leaf in leaves if leaf.is_leaf}):
+        try:
+            torch.autograd.backward(roots, given, retain_graph=True)
+        except Exception:
+            raise refusal from None
+        return [leaf.grad for leaf in leaves]
 
 
 class Runner:
@@ -140,6 +161,7 @@ class Runner:
         #: The inputs in the order of a call, so that what is found first does not depend on the process.
         self.order = tuple(sorted(inputs, key=lambda name: (names.index(name) if name in names else len(names), name)))
         self.is_short = False
+        self.overwrites: frozenset[str] = frozenset()
 
     # --- one application
     def apply(
@@ -162,12 +184,38 @@ class Runner:
         for name in self.order:
             value = arrays.get(name)
             is_open = name not in self.constants if needs is None else name in needs
-            leaves[name] = _each(value, partial(_leaf, make or self.device.share, is_open))
+            usual = self.device.private if name in self.overwrites else self.device.share
+            leaves[name] = _each(value, partial(_leaf, make or usual, is_open))
             given[name] = _each(leaves[name], self._enter)
+        held = {} if make else self._stand_for(leaves, given, attrs)
         self.device.seed()
-        with torch.enable_grad():
+        with holding(held), torch.enable_grad():
+            for original, leaf in held.items():
+                original.requires_grad_(leaf.requires_grad)
             result = self.called(self.call, {**attrs, **{key: item for key, item in given.items() if key in arrays}})
-        return Applied(tensors_in(result), leaves, given, self.device)
+            edges = {item: torch.autograd.graph.get_gradient_edge(item) for item in held if item.requires_grad}
+        outputs = tensors_in(result)
+        return Applied(outputs, leaves, given, self.device, {key: leaf.data for key, leaf in held.items()}, edges)
+
+    def originals(self, attrs: Mapping[str, Any]) -> Mapping[Place, Any]:
+        """Return the user's own parameters that stand for inputs, by their places: none."""
+        return {}
+
+    def _stand_for(self, leaves: dict[str, Any], given: dict[str, Any], attrs: Mapping[str, Any]) -> dict[Any, Any]:
+        """Let the user's own parameters stand for leaves of their shape; return {parameter: leaf}."""
+        held: dict[Any, Any] = {}
+        for (name, index), original in self.originals(attrs).items():
+            value = leaves.get(name)
+            leaf = value if index is None else value[index] if value and index < len(value) else None
+            if isinstance(leaf, torch.Tensor):
+                if leaf.shape != original.shape:
+                    raise UsageError(f"{name} is a parameter of shape {tuple(original.shape)} of a module")
+                held[original] = leaf
+                if index is None:
+                    leaves[name] = given[name] = original
+                else:
+                    leaves[name][index] = given[name][index] = original
+        return held
 
     def _enter(self, leaf: Any) -> Any:
         if not self.changes_inputs:

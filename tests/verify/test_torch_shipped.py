@@ -1,0 +1,148 @@
+"""torch Functions as libraries ship them: bound to modules, insisting on ``.backward()``, in place, of one precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from opkit.checker import OpReport, Options, Status, check
+from opkit.verify import gradcheck
+from opkit.verify.subjects.foreign.framework import framework_of
+
+torch = pytest.importorskip("torch", reason="torch is not installed: its custom functions cannot be checked")
+pytestmark = pytest.mark.peer
+
+
+class Recomputed(torch.autograd.Function):
+    """Runs a module anew in backward, as reversible blocks and checkpoints do."""
+
+    factor = 1.0
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, block: Any, *params: Any) -> Any:
+        ctx.block = block
+        ctx.save_for_backward(x)
+        with torch.no_grad():
+            return block(x)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any) -> Any:
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.block(x)
+        dx, *rest = torch.autograd.grad(y, [x, *ctx.block.parameters()], dy)
+        return (dx, None, *(Recomputed.factor * item for item in rest))
+
+
+class Insisting(torch.autograd.Function):
+    """Refuses ``torch.autograd.grad``, as reentrant checkpoints do."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any) -> Any:
+        if not torch.autograd._is_checkpoint_valid():
+            raise RuntimeError("use .backward()")
+        return 2 * ctx.saved_tensors[0] * dy
+
+
+class Named(torch.autograd.Function):
+    """Has an option that can be given by name only, which apply never hands on."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, *, beta: float = 2.0) -> Any:
+        ctx.beta = beta
+        return x * beta
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any) -> Any:
+        return dy * ctx.beta
+
+
+class Overwriting(torch.autograd.Function):
+    """Leaves its gradient in the memory of its input, as fused losses do."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        y = (x * x).sum()
+        x.mul_(2)
+        ctx.gradient = x
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any) -> Any:
+        return ctx.gradient * dy
+
+
+class Marked(torch.autograd.Function):
+    """Marks its second output as without a gradient, and takes undefined gradients as None."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.set_materialize_grads(False)
+        mask = x > 0
+        ctx.save_for_backward(mask)
+        count = mask.to(x.dtype)
+        ctx.mark_non_differentiable(count)
+        return x * mask, count
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any, dcount: Any) -> Any:
+        return None if dy is None else dy * ctx.saved_tensors[0]
+
+
+class Single(torch.autograd.Function):
+    """Takes float32 alone, and says so by an assertion without words."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        assert x.dtype == torch.float32
+        ctx.save_for_backward(x)
+        return torch.tanh(x)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any) -> Any:
+        return dy * (1 - torch.tanh(ctx.saved_tensors[0]) ** 2)
+
+
+def searched(function: type, names: dict[str, Any] | None = None) -> OpReport:
+    """Check a Function on inputs that are searched."""
+    options = Options(effort=0.05)
+    (made,) = framework_of("torch").named(function, names or {}, function.__name__, options).checkables
+    return check(made, options)
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (1.5, Status.FAIL)])
+def test_a_parameter_that_forward_reaches_through_its_module_is_perturbed_where_it_is(
+    factor: float, status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is put back afterwards, its gradient too."""
+    monkeypatch.setattr(Recomputed, "factor", factor)
+    block = torch.nn.Linear(3, 2).double()
+    before = [item.detach().clone() for item in block.parameters()]
+    x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+    (op,) = gradcheck(Recomputed, [x, block, *block.parameters()], effort=0.1).ops
+    assert op.status is status, op.checks
+    assert all(torch.equal(item, old) for item, old in zip(block.parameters(), before))
+    assert all(item.grad is None for item in block.parameters())
+
+
+@pytest.mark.parametrize("function", [Insisting, Named, Marked, Single])
+def test_what_a_correct_function_insists_on_is_no_fault(function: type) -> None:
+    """Its own way to be called is kept."""
+    report = searched(function)
+    assert report.status is Status.PASS, report.checks
+
+
+def test_an_input_that_is_overwritten_on_purpose_is_declared() -> None:
+    """INPLACE names it; without it writing to an argument is a failure."""
+    report = searched(Overwriting)
+    assert "GC122" in {item.code for item in report.findings}
+    report = searched(Overwriting, {"INPLACE_Overwriting": ("x",)})
+    assert "GC122" not in {item.code for item in report.findings}
+    assert report.status in (Status.PASS, Status.UNDECIDED), report.checks
+    assert any("INPLACE" in note for note in report.notes)
