@@ -50,6 +50,12 @@ ROWS = (
     Row("new cube --kind torch_op --dir made", 0, r"made/cube.py\nmade/check_cube.py\nmade/test_cube.py\n", rf"cube computes y = tanh\(x\), elementwise. {ANY}opkit gradcheck made/check_cube.py::cube\n{ANY}"),
     Row("plot wrong --seed 1 --output p.html", 1, rf"FAIL +wrong_forward{ANY}p.html\n", r"next: open p.html in a browser\n"),
     Row("plot wrong --output p.svg", 0, r"p.svg\n", ""),
+    Row("new fast --cpp-kernel --dir made", 0, rf"made/fast/{ANY}fast_cpp_kernel.cpp\n{ANY}", ANY),
+    Row("bench nowhere --op x --format json --svg b.svg", 3, "", rf"error: {ANY}"),
+    Row("cache --prune --days 30", 0, ANY, ANY),
+    Row("gradcheck good --force --kernel python --effort 0.02 --select GC101", 0, rf"pass +good_forward{ANY}", ANY),
+    Row("run --kernel python job.py 4", 0, r"4\n", ""),
+    Row("build good --compile-commands", 0, ANY, ANY),
     Row("new --ci --dir made", 0, r"made/.github/workflows/opkit.yml\n", ""),
     Row("build good", 0, rf"op +inputs{ANY}good_forward{ANY}", r"2 op types in 1 directory: no findings\n"),
     Row("build good --spec-only --format json", 0, rf"\{{\n  \"schema\": 1,{ANY}", ""),
@@ -88,7 +94,8 @@ ROWS = (
     Row("watch nowhere --effort 0.1", 2, "", rf"error: {ANY}"),
 )  # fmt: skip
 #: What other tests run: it needs somebody's shell, other machines, or a minute.
-ELSEWHERE = {"--install-completion", "--show-completion", "--help", "--cluster", "--keep"}
+#: `--write-cases` is at work in tests/verify/test_written.py.
+ELSEWHERE = {"--write-cases", "--install-completion", "--show-completion", "--help", "--cluster", "--keep"}
 #: A process that has loaded opkit, and forks for each row: {"argv", "folder"} in, the exit status out.
 SERVER = """
 import json, os, sys
