@@ -65,7 +65,7 @@ def look_ordinary(path: str, environment: Mapping[str, str | None]) -> None:
     """
     _hide()
     sys.argv = [path]
-    sys.orig_argv = [sys.executable, path]
+    sys.orig_argv = ["python", path]  # as one types it; the folder of an interpreter says nothing either way
     sys.dont_write_bytecode = True
     for variable, value in environment.items():
         if value is None:
