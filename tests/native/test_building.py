@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from opkit.errors import UsageError
 from opkit.native import Compiler, build, cache_folder, find_compiler
 from opkit.native.cache import entries, prune
 from opkit.native.diagnosing import findings_of
+from tests.native.conftest import use_compiler
 
 KERNEL = """#include "oneflow/core/framework/framework.h"
 #include "factor.h"
@@ -34,6 +36,16 @@ def write(folder: Path, text: str = KERNEL, header: str = "#define FACTOR 2\n") 
     return folder / "k.cpp"
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> tuple[Path, Path]:
+    """Return a kernel's source and its library, which tests share."""
+    with pytest.MonkeyPatch.context() as patch:
+        file = write(tmp_path_factory.mktemp("made"))
+        library = build([file], use_compiler(patch, shared_cache)).library
+        assert library is not None
+        return file, library
+
+
 def test_the_cache_knows_sources_and_headers(compiler: Compiler, tmp_path: Path) -> None:
     """A second build takes no time; a change of a header makes another one; nothing is written beside the sources."""
     file = write(tmp_path)
@@ -47,16 +59,14 @@ def test_the_cache_knows_sources_and_headers(compiler: Compiler, tmp_path: Path)
     assert any(item.sources == (str(file),) for item in entries())
 
 
-def test_a_library_that_is_not_whole_is_built_again(compiler: Compiler, tmp_path: Path) -> None:
+def test_a_library_that_is_not_whole_is_built_again(compiler: Compiler, made: tuple[Path, Path]) -> None:
     """A library that lost its end is noticed before it is loaded."""
-    file = write(tmp_path)
-    first = build([file], compiler)
-    assert first.library is not None
-    data = first.library.read_bytes()
-    first.library.unlink()
-    first.library.write_bytes(data[: len(data) // 2])
-    assert build([file], compiler).library == first.library
-    assert len(first.library.read_bytes()) == len(data)
+    file, library = made
+    data = library.read_bytes()
+    library.unlink()
+    library.write_bytes(data[: len(data) // 2])
+    assert build([file], compiler).library == library
+    assert len(library.read_bytes()) == len(data)
 
 
 def test_an_error_is_shown_at_the_users_line(compiler: Compiler, tmp_path: Path) -> None:
@@ -79,10 +89,10 @@ def test_what_is_not_defined_is_found(compiler: Compiler, tmp_path: Path) -> Non
     assert "missing() is declared and not defined" in built.diagnostics[0].message
 
 
+@pytest.mark.usefixtures("made")
 def test_a_folder_that_cannot_be_written(compiler: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the cache folder cannot be made, a temporary one serves, and a note says so."""
     (tmp_path / "cache").write_text("a file")
-    build([write(tmp_path)], compiler)
     prelude = next(item for item in cache_folder().glob("prelude-*") if item.is_dir())
     instead = tmp_path / "instead"
     instead.mkdir()
@@ -94,10 +104,11 @@ def test_a_folder_that_cannot_be_written(compiler: Compiler, tmp_path: Path, mon
     assert "cannot be written" in built.note
 
 
-def test_prune_removes_what_was_not_used(compiler: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prune_removes_what_was_not_used(
+    made: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was last used before a time is removed; the rest stays."""
-    library = build([write(tmp_path)], compiler).library
-    assert library is not None
+    library = made[1]
     monkeypatch.setenv("OPKIT_CACHE", str(tmp_path / "own"))
     own = cache_folder()
     own.mkdir(parents=True)
@@ -113,10 +124,10 @@ def test_cxx_names_the_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("CXX", "nothing-like-it -m64")
     with pytest.raises(UsageError, match="nothing-like-it"):
         find_compiler()
-    monkeypatch.setenv("CXX", "env g++")
+    monkeypatch.setenv("CXX", f"'{sys.executable}' g++")
     monkeypatch.setenv("CXXFLAGS", "-DA='b c'")
     found = find_compiler()
-    assert found == Compiler(("env", "g++"), ("-DA=b c",))
+    assert found == Compiler((sys.executable, "g++"), ("-DA=b c",))
     monkeypatch.delenv("CXX")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_compiler() is None

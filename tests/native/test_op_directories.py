@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from opkit.oneflow.session import session
 from opkit.project import Library, load, op_directory_of
 from opkit.project.loading import assemble
 from opkit.settings import settings
+from tests.native.conftest import use_compiler
 from tests.project.opdir import edit, write_op
 
 LOOPS = """#include <cmath>
@@ -143,30 +145,54 @@ def test_load_library_compiles_the_sources_beside_it(op: Path, tmp_path: Path, c
         np.testing.assert_allclose(np.asarray(build.InferAndTryRun().SoleOutputBlob()), np.log([2, 2]), rtol=1e-6)
 
 
-def checked(op: Path, **options: object) -> Report:
-    """Gradcheck the C++ kernels of an op in a worker."""
-    return gradcheck(str(op), kernel="cpp", replay=False, effort=0.1, **options)
+#: {op: changes of its C++ kernels}; all are checked in one run.
+FAULTS = {
+    "right": (),
+    "differs": (
+        ("std::log1p(std::exp(-std::abs(in[i])))", "std::log1p(std::exp(-std::abs(in[i]))) * T(1.001)"),
+        ("T(0) ? 1 : e) / (1 + e);", "T(0) ? 1 : e) / (1 + e);\n      dx->mut_dptr<T>()[dx->shape().elem_cnt()] = 1;"),
+    ),
+    "dies": (("    T* out =", "    if (x->shape().elem_cnt() > 2) { std::abort(); }\n    T* out ="),),
+    "leaves": (("    T* out =", "    if (x->shape().elem_cnt() > 2) { std::exit(0); }\n    T* out ="),),
+}  # fmt: skip
 
 
-def test_gradcheck_holds_both_together(op: Path, compiler: Compiler) -> None:
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[Report]:
+    """Return the report on one op for each fault, and on one without."""
+    with pytest.MonkeyPatch.context() as patch:
+        use_compiler(patch, shared_cache)
+        folder = tmp_path_factory.mktemp("ops")
+        for name, changes in FAULTS.items():
+            path = write_op(folder, name)
+            (path / f"{name}_cpp_kernel.cpp").write_text(LOOPS.replace('"t_', f'"{name}_'))
+            edit(path / f"{name}_cpp_kernel.cpp", *changes)
+            if name != "right":  # the Python kernels of one op are enough
+                (path / f"{name}_cases.py").write_text(ONE_CASE)
+        yield gradcheck(str(folder), replay=False, effort=0.05)
+
+
+ONE_CASE = """import numpy as np
+
+
+def cases(rng):
+    yield {"x": np.array([0.5, -1.25, 2.0])}
+"""
+
+
+def test_gradcheck_holds_both_together(report: Report) -> None:
     """A right pair passes, each under its name."""
-    report = gradcheck(str(op), replay=False, effort=0.1)
-    assert {item.op: item.status.value for item in report.ops} == {"t_forward": "pass", "t_forward (C++)": "pass"}
+    found = {item.op: item.status.value for item in report.ops if item.op.startswith("right")}
+    assert found == {"right_forward": "pass", "right_forward (C++)": "pass"}
 
 
 @pytest.mark.parametrize(
-    ("code", "change"),
-    [
-        ("GC221", ("std::log1p(std::exp(-std::abs(in[i])))", "std::log1p(std::exp(-std::abs(in[i]))) * T(1.001)")),
-        ("GC222", ("    T* out =", '    ctx->Tensor4ArgNameAndIndex("y", 0)->mut_dptr<T>()[x->shape().elem_cnt()] = 1;\n    T* out =')),
-        ("GC191", ("    T* out =", "    if (x->shape().elem_cnt() > 2) { std::abort(); }\n    T* out =")),
-        ("GC193", ("    T* out =", "    if (x->shape().elem_cnt() > 2) { std::exit(0); }\n    T* out =")),
-    ],
-)  # fmt: skip
-def test_gradcheck_finds(op: Path, compiler: Compiler, code: str, change: tuple[str, str]) -> None:
+    ("op", "code"), [("differs", "GC221"), ("differs", "GC222"), ("dies", "GC191"), ("leaves", "GC193")]
+)
+def test_gradcheck_finds(report: Report, op: str, code: str) -> None:
     """A kernel that differs, writes past its output, dies or leaves is found, under its code and with a case."""
-    edit(op / "t_cpp_kernel.cpp", change)
-    found = [item for one in checked(op).ops for item in one.checks if item.status.value in ("fail", "error")]
+    (cpp,) = [item for item in report.ops if item.op == f"{op}_forward (C++)"]
+    found = [item for item in cpp.checks if item.status.value in ("fail", "error")]
     assert code in {item.code for item in found}
     assert all(item.case for item in found)
 
