@@ -26,6 +26,7 @@ class Settings:
             command line prints.)
         gpu_as_cpu: a ``gpu`` placement runs on the CPU instead of being refused.
         kernel: "python" or "cpp", where an op directory has kernels in both; "auto" for C++ where there is a compiler.
+        sanitize: C++ kernels are built with sanitizers, and run where these end no process of ours.
         cluster: whose workers are the devices of jobs on several: "local:N" or a scheduler's address; "" for threads.
     """
 
@@ -34,6 +35,7 @@ class Settings:
     on_note: Callable[[str], None] | None = None
     gpu_as_cpu: bool = False
     kernel: str = "auto"
+    sanitize: bool = False
     cluster: str = ""
 
 

@@ -254,5 +254,6 @@ def _breaches(checkable: Checkable, trial: Trial) -> Iterator[CheckResult]:
     for case, error in trial.errors:
         if isinstance(error, KernelError):
             message, evidence = error.message, Evidence(case=case)
-            yield _result("GC144", Status.FAIL, message, checkable, case=case.to_json(), evidence=evidence)
+            made = _result("GC144", Status.FAIL, message, checkable, case=case.to_json(), evidence=evidence)
+            yield replace(made, where=raised_at(error, made.where))
             break

@@ -59,6 +59,9 @@ def gradcheck(
         typer.Option("--device", metavar="NAME", help="Where functions of torch and JAX run: cuda, cuda:1, mps, cpu."),
     ] = "",
     kernel: Kernel = "auto",
+    sanitize: Annotated[
+        bool, typer.Option("--sanitize", help="Run C++ kernels with address and undefined-behaviour sanitizers.")
+    ] = False,
     output: Annotated[
         bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
     ] = False,
@@ -115,6 +118,7 @@ def gradcheck(
         "cluster": cluster,
         "device": device,
         "kernel": kernel,
+        "sanitize": sanitize,
     }
     if repro:
         from opkit.cli.checking import options_of, put_repro

@@ -7,6 +7,7 @@ from opkit.native.building import Built, build
 from opkit.native.cache import cache_folder
 from opkit.native.compiler import Compiler, find_compiler
 from opkit.native.library import CppLibrary, Plan, load_library
+from opkit.native.sanitized import SanitizedLibrary, SanitizerError
 from opkit.native.signature import Signature, Tensor
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "Compiler",
     "CppLibrary",
     "Plan",
+    "SanitizedLibrary",
+    "SanitizerError",
     "Signature",
     "Tensor",
     "build",

@@ -9,6 +9,7 @@ import os
 import platform
 import shlex
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,6 +42,21 @@ class Compiler:
         """Return all flags that change what is compiled."""
         speed = _SANITIZED if is_sanitized else ("-O3", *_processor_flags())
         return (*_FLAGS, *speed, *self.flags)
+
+    def sanitizer_runtime(self) -> str:
+        """Return the library that a process needs to load what is sanitized.
+
+        Raises:
+            UsageError: this compiler has none that opkit knows.
+        """
+        words = [*self.command, "-print-file-name=libasan.so"]
+        found = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout.strip()
+        if sys.platform == "linux" and os.path.isabs(found) and os.path.isfile(found):
+            return os.path.realpath(found)
+        raise UsageError(
+            f"--sanitize: {' '.join(self.command)} has no libasan.so",
+            help="name a g++ for Linux in CXX, or leave it out",
+        )
 
     def identity(self) -> tuple[str, ...]:
         """Return what tells this compiler on this machine from another: its file, and the processor."""

@@ -43,15 +43,15 @@ def findings_of(output: str, sources: Sequence[str]) -> tuple[Diagnostic, ...]:
     found: list[Diagnostic] = []
     seen: set[tuple[str, str, int]] = set()
     for item in _items(output):
-        place = next((at for at in item.places if _is_users(at[0])), None) or next(iter(item.places), None)
+        place = next((at for at in item.places if is_users(at[0])), None) or next(iter(item.places), None)
         message = item.text
-        if item.places and not _is_users(item.places[0][0]):
+        if item.places and not is_users(item.places[0][0]):
             message += f" ({_short(item.places[0][0])}:{item.places[0][1]})"
         key = (message, place[0] if place else "", place[1] if place else 0)
         if key in seen:
             continue
         seen.add(key)
-        notes = tuple(Note(text, _span(at, texts)) for text, at in item.notes[:2] if _is_users(at[0]))
+        notes = tuple(Note(text, _span(at, texts)) for text, at in item.notes[:2] if is_users(at[0]))
         severity = Severity.WARNING if item.kind == "warning" else Severity.ERROR
         code = "PROJ031" if severity is Severity.WARNING else CODE
         found.append(Diagnostic(code, severity, message, _span(place, texts) if place else None, notes))
@@ -100,7 +100,8 @@ def _linking(output: str, known: set[str]) -> list[Diagnostic]:
     ]
 
 
-def _is_users(file: str) -> bool:
+def is_users(file: str) -> bool:
+    """Say whether a source is the user's: neither opkit's nor the system's."""
     full = os.path.realpath(file)
     return not full.startswith((str(INCLUDE), "/usr/", "/opt/", "/Library/", "/Applications/"))
 

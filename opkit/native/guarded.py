@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from opkit.native.library import Plan
+from opkit.native.sanitized import SanitizedPlan
 
 #: Bytes on each side of an array; a multiple of what vectors are aligned to.
 _ZONE = 512
@@ -19,7 +20,7 @@ _UNSET = 0xFF
 
 
 def run_guarded(
-    plan: Plan, inputs: Sequence[np.ndarray], outputs: Sequence[tuple[tuple[int, ...], np.dtype]]
+    plan: Plan | SanitizedPlan, inputs: Sequence[np.ndarray], outputs: Sequence[tuple[tuple[int, ...], np.dtype]]
 ) -> tuple[list[np.ndarray], list[str]]:
     """Run a plan on copies of arrays.
 

@@ -14,9 +14,10 @@ import numpy as np
 from opkit.errors import InferError
 from opkit.forked import end_if_forked
 from opkit.ir import TensorDesc, canonical_dtype, to_numpy
-from opkit.native import CppLibrary, Plan, Signature, Tensor
+from opkit.native import CppLibrary, Plan, SanitizedLibrary, Signature, Tensor
 from opkit.native.guarded import run_guarded
 from opkit.native.library import contiguous
+from opkit.native.sanitized import SanitizedPlan
 from opkit.spec import ArgSpec, CompiledOp
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _TAG = "device_sub_tag"
 _MOST_PLANS = 256
 
 #: A plan, and the shape and dtype of each output.
-_Ready = tuple[Plan, list[tuple[tuple[int, ...], np.dtype]]]
+_Ready = tuple[Plan | SanitizedPlan, list[tuple[tuple[int, ...], np.dtype]]]
 
 
 class CppKernel:
@@ -37,7 +38,7 @@ class CppKernel:
         compiled: the op's definition, which says what its results are.
     """
 
-    def __init__(self, library: CppLibrary, compiled: CompiledOp) -> None:
+    def __init__(self, library: CppLibrary | SanitizedLibrary, compiled: CompiledOp) -> None:
         self.library = library
         self.compiled = compiled
         self.is_guarded = False  # whether the runtime's calls go through guard zones too, which checks ask for
@@ -171,7 +172,7 @@ class CppKernel:
                 pass
         return self.compiled.infer(descs, attrs)
 
-    def _grouped(self, results: Sequence[np.ndarray], plan: Plan) -> list[Any]:
+    def _grouped(self, results: Sequence[np.ndarray], plan: Plan | SanitizedPlan) -> list[Any]:
         grouped: list[Any] = []
         counts: dict[str, int] = {}
         for tensor in plan.signature.outputs:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from opkit.diagnostics import Diagnostic
 from opkit.errors import KernelError, Location, UsageError, unknown
-from opkit.native import CppLibrary, build, find_compiler, load_library
+from opkit.native import CppLibrary, SanitizedLibrary, build, find_compiler, load_library
 from opkit.native.compiler import how_to_install
 from opkit.project.cpp_kernel import CppKernel
 from opkit.project.directory import OpDirectory
@@ -32,7 +32,7 @@ class CppKernels:
         places: the first registration of each op type.
     """
 
-    library: CppLibrary | None
+    library: CppLibrary | SanitizedLibrary | None
     diagnostics: tuple[Diagnostic, ...] = ()
     places: dict[str, Location] = field(default_factory=dict)
 
@@ -69,17 +69,22 @@ def cpp_kernels(
         if has_other and current_settings().kernel == "auto":
             return CppKernels(None, (finding("PROJ011", f"{trouble}; the Python kernels run", help=how_to_install()),))
         return CppKernels(None, (finding("PROJ032", trouble, help=how_to_install()),))
-    built = build(files, compiler, include_dirs=include_dirs)
+    sanitizes = current_settings().sanitize
+    built = build(files, compiler, include_dirs=include_dirs, is_sanitized=sanitizes)
     notes = (finding("PROJ011", f"{names}: {built.note}"),) if built.note else ()
     if built.library is None or not loads:
         return CppKernels(None, (*built.diagnostics, *notes))
     try:
-        library = load_library(built.library)
-    except KernelError as error:
-        return CppKernels(None, (*built.diagnostics, finding("PROJ032", error.message)))
-    places: dict[str, Location] = {}
-    for item in library.registrations():
-        places.setdefault(item.op, item.where)
+        library: CppLibrary | SanitizedLibrary
+        if sanitizes:
+            library = SanitizedLibrary(built.library, compiler.sanitizer_runtime())
+        else:
+            library = load_library(built.library)
+        places: dict[str, Location] = {}
+        for item in library.registrations():
+            places.setdefault(item.op, item.where)
+    except (KernelError, UsageError) as error:
+        return CppKernels(None, (*built.diagnostics, finding("PROJ032", error.message, help=error.help)))
     return CppKernels(library, (*built.diagnostics, *notes), places)
 
 

@@ -40,6 +40,7 @@ class RunOptions:
         device: where functions of torch and JAX run: a framework's name for it, such as "cuda" or "cuda:1"; "" for the
             CPU, or where a run or the inputs given were.
         kernel: "python" or "cpp": which kernels of op directories that have both are checked; "auto" for both.
+        sanitize: C++ kernels run with sanitizers.
         overrides: options of single ops, by the name of the op or of its directory; ``*`` stands for any text. The
             last one that names an option wins.
     """
@@ -56,6 +57,7 @@ class RunOptions:
     cluster: str = ""
     device: str = ""
     kernel: str = "auto"
+    sanitize: bool = False
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

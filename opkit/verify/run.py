@@ -16,6 +16,7 @@ from opkit.checker import CheckResult, OpReport, Report, Status
 from opkit.diagnostics import sort_diagnostics
 from opkit.project.directory import op_directory_of
 from opkit.project.proofs import remember_proofs
+from opkit.settings import settings
 from opkit.verify.codes import INTERNAL
 from opkit.verify.failures.store import FailureStore
 from opkit.verify.options import RunOptions
@@ -106,7 +107,8 @@ def _build_ahead(targets: tuple[Target, ...], options: RunOptions) -> None:
         if directory is not None and directory.cpp_kernels:
             from opkit.project.cpp_kernels import cpp_kernels
 
-            cpp_kernels(directory.cpp_kernels, has_other=True, loads=False)
+            with settings(sanitize=options.sanitize):
+                cpp_kernels(directory.cpp_kernels, has_other=True, loads=False)
 
 
 def _messages(targets: tuple[Target, ...], options: RunOptions, interpreter: Popen[bytes] | None) -> Iterator[Message]:

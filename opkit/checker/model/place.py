@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import sysconfig
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from opkit.errors import Location
+from opkit.errors import KernelError, Location
 
 _OURS = tuple(
     os.path.realpath(path) + os.sep
@@ -26,11 +27,11 @@ _OURS = tuple(
 
 
 def raised_at(error: BaseException | None, known: Location | None = None) -> Location | None:
-    """Return the innermost line of user code in an exception's traceback, ``known`` where there is none.
+    """Return the innermost line of user code in an exception's traceback, else the place that the error itself names.
 
     Args:
         error: what was raised.
-        known: where the function starts; a file that it names is shown the same way.
+        known: where the function starts, for an error that has no place; a file that it names is shown the same way.
     """
     if error is None:
         return known
@@ -41,4 +42,7 @@ def raised_at(error: BaseException | None, known: Location | None = None) -> Loc
         if known is not None and os.path.realpath(known.file) == os.path.realpath(file):
             file = known.file
         return Location(file, frame.lineno or 0, function=frame.name)
-    return known
+    own = error.where if isinstance(error, KernelError) else None
+    if own is None or known is None or os.path.realpath(known.file) != os.path.realpath(own.file):
+        return own or known
+    return replace(own, file=known.file)

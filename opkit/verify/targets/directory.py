@@ -33,7 +33,7 @@ def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Load
     """
     directory = op_directory_of(shown_path(target.path))
     trial = ApiTrial(directory, min(SECONDS, options.timeout / 2) if options.timeout else SECONDS)
-    with frameworks(), settings(kernel=options.kernel):
+    with frameworks(), settings(kernel=options.kernel, sanitize=options.sanitize):
         loaded = with_facts(assemble(directory), trial.facts())
         try:
             module = loaded.cases()
