@@ -28,6 +28,7 @@ def new_from_formula(
     job: bool,
     force: bool,
     dry_run: bool,
+    cpp: bool = False,
 ) -> None:
     """Write the op of a formula and check it; exit as ``opkit gradcheck`` does.
 
@@ -71,10 +72,10 @@ def new_from_formula(
     for line in made.weak():  # what no rewriting made stable
         warn(f"note: {line}")
     if dry_run:
-        for path_name, content in render_formula(name, made, parsed, kind=kind, job=job).items():
+        for path_name, content in render_formula(name, made, parsed, kind=kind, job=job, cpp=cpp).items():
             put(f"== {path_name}\n{content}")
         return
-    for written in scaffold_formula(name, folder, made, parsed, kind=kind, force=force, job=job):
+    for written in scaffold_formula(name, folder, made, parsed, kind=kind, force=force, job=job, cpp=cpp):
         put(str(written))
     target = target_of(name, folder, chosen)
     if chosen.library and find_spec(chosen.library) is None:

@@ -88,9 +88,10 @@ def new(
                 "new needs the op's NAME", help="opkit new my_op, or opkit new --ci for the workflow alone"
             )
         return
-    if cpp_kernel and (formula or inputs or outputs or template):
+    if cpp_kernel and not formula and (inputs or outputs or template):
         raise UsageError(
-            "--cpp-kernel writes the kernels of a --kind", help="leave out --from, --input, --output, --template"
+            "--cpp-kernel writes the kernels of a --kind or of a formula",
+            help="leave out --input, --output, --template",
         )
     if template is not None:
         for path in scaffold_template(name, folder, template, attr or [], grad=not no_grad, force=force):
@@ -101,7 +102,7 @@ def new(
 
         new_from_formula(
             name, folder, formula, attr or [], inputs or [], outputs or [],
-            kind=kind, grad=not no_grad, job=job, force=force, dry_run=dry_run,
+            kind=kind, grad=not no_grad, job=job, force=force, dry_run=dry_run, cpp=cpp_kernel,
         )  # fmt: skip
         return
     if dry_run:

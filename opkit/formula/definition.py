@@ -9,7 +9,7 @@ from opkit.formula.shapes import Less, Product, Root, Scalar, Shapes, Swapped, T
 
 _INDENT = "      "
 _WORDS = {"mean": "mean", "var": "variance", "max": "largest", "min": "smallest"}
-_CPP_WORDS = frozenset(
+CPP_WORDS = frozenset(
     """
     and asm auto axis bool break case catch char class const continue ctx default delete do double else enum
     explicit export extern false float for friend goto i if inline int long mutable namespace new not
@@ -65,7 +65,7 @@ class Inference:
         raise AssertionError(f"no argument gives {describe(term)}")
 
     def _let(self, term: Term, hint: str, line: str, exact: bool = False) -> str:
-        name, number = f"{hint}_" if hint in _CPP_WORDS else hint, 2
+        name, number = f"{hint}_" if hint in CPP_WORDS else hint, 2
         while name in self.taken and not exact:
             name, number = f"{hint}{number}", number + 1
         self.taken.add(name)

@@ -15,6 +15,7 @@ import numpy as np
 from opkit.errors import UsageError
 from opkit.formula.budget import within_budget
 from opkit.formula.careful_steps import careful_steps
+from opkit.formula.cpp_design import CppDesign, NumpyLines, cpp_design
 from opkit.formula.definition import infer_backward, infer_forward, sbp
 from opkit.formula.domain import Region, concrete_shapes, find_domain
 from opkit.formula.ends import weak_ends
@@ -59,6 +60,7 @@ class Design:
         needs_cases: whether the checker could not find the domain by itself.
         example: a few inputs, and the outputs as the text of the formula gives them in high precision.
         weak: measures and returns a line for each kernel that is not what the formula is at an end of its dtype.
+        cpp: returns the kernels in C++.
     """
 
     inputs: Mapping[str, str]
@@ -81,6 +83,7 @@ class Design:
     needs_cases: bool
     example: Example
     weak: Callable[[], Sequence[str]]
+    cpp: Callable[[], CppDesign]
 
 
 def design(
@@ -127,6 +130,8 @@ def _design(text: str, attrs: Mapping[str, Any], inputs: Sequence[str], outputs:
     run_backward = _compile(back, reverse, helpers, attrs) if back is not None and reverse is not None else None
     regions = find_domain(formula, shapes, attrs, run_forward, run_backward, reads)
     runs = [run for run in (run_forward, run_backward) if run is not None]
+    numpy_forward = NumpyLines(_lines(forward), formula.inputs, {name: name for name in formula.outputs})
+    numpy_back = NumpyLines(_lines(back), reads, sources) if back is not None else None
     products = any(isinstance(step, MatMul) for step in formula.steps.values())
     return Design(
         inputs={name: _describe(name, formula, given) for name in formula.inputs},
@@ -151,6 +156,7 @@ def _design(text: str, attrs: Mapping[str, Any], inputs: Sequence[str], outputs:
         shapes=[concrete_shapes(formula, shapes, *sizes) for sizes in ((3, 4, 5), (1, 2, 3), (4, 1, 2))],
         needs_cases=products or any(region.low is not None for region in regions.values()),
         example=_example(written, attrs, regions, concrete_shapes(formula, shapes, 2, 3, 2), shapes),
+        cpp=partial(cpp_design, shapes, list(attrs), numpy_forward, numpy_back),
         weak=partial(weak_ends, written, attrs, regions, concrete_shapes(formula, shapes, 1, 2, 1), runs, reads),
     )
 

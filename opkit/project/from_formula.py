@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opkit.errors import UsageError
 from opkit.project.attribute import ScaffoldAttr
 from opkit.project.framework_op import render_framework
 from opkit.project.kind import KINDS
@@ -14,6 +15,7 @@ from opkit.project.scaffolding import BackwardInput, check_name, render_director
 
 if TYPE_CHECKING:
     from opkit.formula import Design, Region
+    from opkit.formula.cpp_design import CppDesign, CppLines
 
 
 def scaffold_formula(
@@ -25,6 +27,7 @@ def scaffold_formula(
     kind: str = "elementwise",
     force: bool = False,
     job: bool = False,
+    cpp: bool = False,
 ) -> list[Path]:
     """Write the op directory ``folder/name`` of a formula's design, or the files of a kind for another framework.
 
@@ -36,6 +39,7 @@ def scaffold_formula(
         kind: "elementwise" for an op directory, or a kind with a ``library``.
         force: replace files that exist.
         job: also write ``folder/job.py``, which trains through the op.
+        cpp: also write kernels in C++.
 
     Returns:
         the files written, in order.
@@ -43,19 +47,28 @@ def scaffold_formula(
     Raises:
         UsageError: the name is unusable, or something would be overwritten.
     """
-    texts = render_formula(name, design, attrs, kind=kind, job=job)
+    texts = render_formula(name, design, attrs, kind=kind, job=job, cpp=cpp)
     return write_new(name, folder, texts, is_directory=not KINDS[kind].library, force=force)
 
 
 def render_formula(
-    name: str, design: Design, attrs: Sequence[ScaffoldAttr], *, kind: str = "elementwise", job: bool = False
+    name: str,
+    design: Design,
+    attrs: Sequence[ScaffoldAttr],
+    *,
+    kind: str = "elementwise",
+    job: bool = False,
+    cpp: bool = False,
 ) -> dict[str, str]:
     """Return {path relative to the target folder: text} of the files that ``scaffold_formula`` writes."""
     chosen = KINDS[kind]
     check_name(name, has_spec=chosen.has_spec)
+    if cpp and chosen.library:
+        raise UsageError(f"--cpp-kernel: a {kind} has no kernels in C++", help="leave it out")
     if chosen.library:
         return render_framework(name, chosen, attrs, design)
-    texts = render_directory(name, "formula", _context(name, design, attrs), cases=design.needs_cases, job=job)
+    context = {**_context(name, design, attrs), **({"cpp": _cpp(design.cpp(), attrs)} if cpp else {})}
+    texts = render_directory(name, "formula", context, cases=design.needs_cases, job=job, cpp=cpp)
     return {path: tidy(text) for path, text in texts.items()}
 
 
@@ -99,6 +112,19 @@ def _context(name: str, design: Design, attrs: Sequence[ScaffoldAttr]) -> Mappin
         "job_low": _bounds(first)[0],
         "job_high": _bounds(first)[1],
     }
+
+
+def _cpp(made: CppDesign, attrs: Sequence[ScaffoldAttr]) -> Mapping[str, object]:
+    """Return what the template of the C++ kernels reads."""
+
+    def kernel(lines: CppLines) -> Mapping[str, object]:
+        from opkit.formula.cpp_text import spelled
+
+        given = [(attr.name, spelled(attr.name), attr.cpp_type) for attr in attrs if attr.name in lines.attrs]
+        return {"inputs": lines.inputs, "attrs": given, "lines": lines.lines, "source": lines.source}
+
+    backward = kernel(made.backward) if made.backward is not None else None
+    return {"own": made.own, "helpers": made.helpers, "forward": kernel(made.forward), "backward": backward}
 
 
 def _domain(design: Design) -> str:

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from opkit.errors import UsageError
+from opkit.formula import design
 from opkit.native import Compiler
 from opkit.native.cache import entries
-from opkit.project import KINDS, load, scaffold
-from opkit.project.loading import with_kernels
+from opkit.project import KINDS, load, parse_attr, scaffold, scaffold_formula
+from opkit.project.loading import LoadedOps, with_kernels
 from opkit.project.timing import timed
 from tests.project.opdir import write_op
 
@@ -29,12 +30,25 @@ INPUTS = {
 @pytest.mark.parametrize("kind", INPUTS)
 def test_scaffolded_kernels_agree(kind: str, tmp_path: Path, compiler: Compiler) -> None:
     """Both kernels of forward and of backward give the same."""
-    loaded = load(write_op(tmp_path, kind=kind, attrs=["alpha:float=0.5"], cpp=True))
-    python = with_kernels(loaded, None)
-    rng = np.random.default_rng(0)
-    given = {name: rng.normal(size=shape) for name, shape in INPUTS[kind].items()}
+    given = {name: np.random.default_rng(1).normal(size=shape) for name, shape in INPUTS[kind].items()}
     if "label" in given:
         given["label"] = np.array([0, 2, 1, 2])
+    compare(load(write_op(tmp_path, kind=kind, attrs=["alpha:float=0.5"], cpp=True)), given)
+
+
+def test_kernels_of_a_formula_agree(tmp_path: Path, compiler: Compiler) -> None:
+    """Rows along an axis that an attribute names, values kept between passes, functions that C++ lacks, names of C++."""
+    attrs = {"axis": 1, "new": 0.5}
+    made = design("softmax(x * sigmoid(new * w), axis=axis) + lgamma(w) - maximum(x, new)", attrs)
+    scaffold_formula("t", tmp_path, made, [parse_attr("axis:int=1"), parse_attr("new:double=0.5")], cpp=True)
+    rng = np.random.default_rng(1)
+    compare(load(tmp_path / "t"), {"x": rng.normal(size=(3, 4, 2)), "w": rng.uniform(0.5, 4, (3, 4, 2))})
+
+
+def compare(loaded: LoadedOps, given: dict[str, np.ndarray]) -> None:
+    """Compare the kernels of forward and of backward with their twins."""
+    python = with_kernels(loaded, None)
+    rng = np.random.default_rng(0)
 
     def both(op: str) -> np.ndarray:
         names = [spec.name for spec in loaded.ops[op].compiled.inputs]
