@@ -157,6 +157,8 @@ def _compared(call: _Call, twin: UserKernel, args: tuple[Any, ...]) -> Fault | N
             return None
         return Fault(f"the C++ kernel of {call.kernel.op!r} raises where the Python kernel does not: {error.message}")
     for spec, one, other in zip(call.cpp.compiled.outputs, expected, actual):
+        if is_empty and one.shape != other.shape:
+            return None  # the arguments were cut to what the definition does not mean; C++ results have inferred shapes
         what = _difference(one, other)
         if what:
             place = " on empty arrays" if is_empty else ""
