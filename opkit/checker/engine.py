@@ -23,6 +23,7 @@ from opkit.checker.checks.modes import parity, second_order
 from opkit.checker.checks.own import own
 from opkit.checker.checks.precision import low_precision, single_precision
 from opkit.checker.checks.purity import backward_purity, forward_purity
+from opkit.checker.checks.reference import reference
 from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
 from opkit.checker.excuses.apply import excused
@@ -51,13 +52,14 @@ Confirm = Callable[[Sequence[Evaluator]], CheckResult]
 _Check = Callable[[CheckSession], Iterable[CheckResult]]
 _FORWARD: tuple[_Check, ...] = (forward_contract, forward_purity)
 _BACKWARD: tuple[_Check, ...] = (registration, gradient_contract, backward_purity, history)
-_LATER: tuple[_Check, ...] = (layouts, linearity, low_precision, gradients, single_precision, parity, own)
+_LATER: tuple[_Check, ...] = (layouts, linearity, low_precision, reference, gradients, single_precision, parity, own)
 #: Checks that report under these codes and do nothing else: they are left out where no such report is wanted.
 _REPORTS: dict[_Check, tuple[str, ...]] = {
     layouts: ("GC130", "GC131"),
     linearity: ("GC110", "GC111", "GC112", "GC113"),
     single_precision: ("GC150",),
     parity: ("GC170",),
+    reference: ("GC107", "GC108", "GC109"),
 }
 #: Failures after which comparing values says nothing more.
 _FATAL = frozenset({"GC140", "GC144", "GC142", "GC181", "GC145"})
@@ -209,7 +211,7 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
             continue
         if stage is later[0] and session.checkable.has_gradient and not failed and collected.domain is not None:
             scan(session, collected.domain)
-        if not _is_wanted(stage, session.options):
+        if not _is_wanted(stage, session.options) or _is_replaced(session, stage):
             continue
         for item in _guarded(session, stage):
             if item.status is Status.FAIL and stage in first:
@@ -227,10 +229,10 @@ def _plan(session: CheckSession) -> tuple[Sequence[_Check], Sequence[_Check]]:
     Of an op whose calls take long the most telling come first: the contract, then the derivative.
     """
     if not session.checkable.has_gradient:
-        return _FORWARD, (layouts,)
+        return _FORWARD, (layouts, reference)
     if not session.is_slow:
         return (*_FORWARD, *_BACKWARD), _LATER
-    telling = (forward_contract, gradient_contract, gradients)
+    telling = (forward_contract, gradient_contract, reference, gradients)
     rest = (*_FORWARD, *_BACKWARD, *_LATER)
     return telling, tuple(stage for stage in rest if stage not in telling)
 
@@ -239,6 +241,13 @@ def _is_wanted(stage: _Check, options: Options) -> bool:
     """Say whether a check may report something that is wanted, or others rest on what it finds."""
     codes = _REPORTS.get(stage)
     return codes is None or any(map(options.wants, codes))
+
+
+def _is_replaced(session: CheckSession, stage: _Check) -> bool:
+    """Say whether a reference decides what a check asks: float32, and derivatives where there is no float64."""
+    given = session.checkable.reference
+    is_vague = stage is gradients and session.dtype != "float64"
+    return given is not None and (stage is single_precision or (is_vague and given.judges_gradients))
 
 
 def _raises(session: CheckSession) -> Iterator[CheckResult]:

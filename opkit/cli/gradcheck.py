@@ -35,6 +35,10 @@ def gradcheck(
     second_order: Annotated[
         bool, typer.Option("--second-order", help="A wrong gradient of the gradient fails, promised or not.")
     ] = False,
+    reference: Annotated[
+        str,
+        typer.Option(metavar="MODULE:NAME", help="Compare with this function, which is right, in every precision."),
+    ] = "",
     effort: Annotated[
         float,
         typer.Option(metavar="X", help="How much to try, from 0.02 to 10 and beyond; 1 takes about a second per op."),
@@ -109,6 +113,7 @@ def gradcheck(
         "effort": effort,
         "recorded_only": recorded_only,
         "demand_second": second_order,
+        "reference": reference or None,
         "power": power,
         "jobs": jobs,
         "timeout": timeout,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arg, Case, Checkable, Kernel, KernelCall, Registration
+from opkit.checker.model.reference import Reference
 from opkit.errors import InferError
 from opkit.ir import TensorDesc
 
@@ -204,6 +205,19 @@ def _standardised(is_naive: bool) -> Checkable:
     return checkable(forward, backward, infer=infer)
 
 
+WRONG = checkable(np.tanh, lambda x, y, dy: (1 - y * y) * dy * 1.01)
+
+
+def _referred(function: Function, slope: Function | None = None) -> Checkable:
+    """Return the hyperbolic tangent with a reference, whose own gradient is ``slope`` times the incoming one."""
+
+    def run(arrays: Any, attrs: Any, douts: Any, format: str) -> Any:
+        x = arrays["x"].astype(format)
+        return [function(x).astype(np.float64)], {"x": slope(x) * douts[0]} if slope and douts is not None else {}
+
+    return replace(RIGHT, reference=Reference("plain", run, slope is not None))
+
+
 ROWS: tuple[Row, ...] = (
     Row("GC101", _tanh(lambda x, y, dy: 1.0001 * (1 - y * y) * dy), RIGHT),
     Row(
@@ -223,6 +237,11 @@ ROWS: tuple[Row, ...] = (
     Row("GC105", checkable(np.abs, lambda x, y, dy: x / np.abs(x) * dy), ABS),
     Row(
         "GC106", checkable(lambda x: x.max(axis=1), lambda x, y, dy: (x == y[:, None]) * dy[:, None], infer=_rows), MAX
+    ),
+    Row("GC107", _referred(lambda x: np.tanh(x * 1.01)), _referred(np.tanh)),
+    Row("GC108", replace(_referred(np.tanh), backward=WRONG.backward), _referred(np.tanh)),
+    Row(
+        "GC109", _referred(np.tanh, lambda x: 1.5 / np.cosh(x) ** 2), _referred(np.tanh, lambda x: 1 / np.cosh(x) ** 2)
     ),
     Row("GC110", _tanh(lambda x, y, dy: (1 - y * y) * dy * np.abs(dy)), RIGHT),
     Row("GC111", _tanh(lambda x, y, dy: (1 - y * y) * np.clip(dy, -1e3, 1e3)), RIGHT),

@@ -15,6 +15,7 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.claim import Claims
 from opkit.checker.model.own import OwnCheck
+from opkit.checker.model.reference import InFormat, Reference
 from opkit.errors import Location
 from opkit.ir import TensorDesc, canonical_dtype
 
@@ -219,6 +220,9 @@ class Checkable:
         nondifferentiable_outputs: outputs whose gradient is not defined, as declared.
         surrogate: the function whose derivative backward is, where it is not forward's (straight-through ...);
             called like forward.
+        reference: what results and gradients are compared with, None where nothing is declared.
+        in_format: runs the op in another floating-point format; None where it computes in its arrays' dtype.
+        format: the one format that the op takes where numpy has no such dtype: arrays of float32 hold its numbers.
         constants: numbers and strings that occur in the kernels' source (see ``constants_of``); hints for values
             and sizes at which the kernels may branch. Never needed, often decisive.
         sources: forward and backward as the user wrote them, then their class and its other functions: what their text
@@ -275,6 +279,9 @@ class Checkable:
     ) = None
     nondifferentiable_outputs: frozenset[str] = frozenset()
     surrogate: Forward | None = None
+    reference: Reference | None = None
+    in_format: InFormat | None = None
+    format: str = ""
     constants: tuple[Any, ...] = ()
     sources: tuple[Any, ...] = ()
     sizes: tuple[int, ...] = ()

@@ -28,6 +28,10 @@ CODES: dict[str, CheckCode] = {
         CheckCode("GC104", "jump", "at a jump or on a staircase the gradient is finite and one of the slopes, or 0"),
         CheckCode("GC105", "nonfinite", "the gradient is finite wherever the derivative is"),
         CheckCode("GC106", "ties", "the gradient at ties is right along the directions that keep the ties"),
+        # --- against a reference that is declared
+        CheckCode("GC107", "reference", "forward's results agree with the reference's, as far as rounding lets them"),
+        CheckCode("GC108", "reference_gradient", "gradients agree with the reference's, as far as rounding lets them"),
+        CheckCode("GC109", "reference_itself", "the reference's own derivative is that of its values"),
         # --- the gradient as a function of the incoming gradient
         CheckCode("GC110", "additive", "backward is additive in dy"),
         CheckCode("GC111", "homogeneous", "backward is homogeneous in dy, also for negative, tiny and huge factors"),

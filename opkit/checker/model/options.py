@@ -43,6 +43,7 @@ class Options:
         second_order: also check the gradient of the gradient where it is offered.
         demand_second: a wrong gradient of the gradient fails, whether the op promises one or not.
         recorded_only: check an op that a run was seen to call on what was seen alone.
+        reference: a function, or "module:function", with which results and gradients are compared.
         power: mutate the user's backward and say which mutants these settings catch.
 
     Raises:
@@ -64,6 +65,7 @@ class Options:
     second_order: bool = True
     demand_second: bool = False
     recorded_only: bool = False
+    reference: Any = None
     power: bool = False
 
     def __post_init__(self) -> None:

@@ -378,6 +378,33 @@ NOISE_VALUES = 256
 #: then reported; the grid that float16 results are not on by intent. Tuned.
 HALF_STAIRS, HALF_REPEATS, HALF_NOISE, HALF_GRID = 0.5, 0.9, 1e-3, 2.0**-6
 
+# ---- a reference in the function's format (docs/gradcheck-reference.md derives the factors) --------------------------
+#: Cases that are compared with a reference, and inputs near each: the errors of one element at them are a sample. Cost.
+REFERENCE_CASES, REFERENCE_NEAR = 8, 5
+#: Incoming gradients there. Derived: numbers of every format, none of them small beside the others.
+REFERENCE_DOUTS = (-1.5, -1.25, -1.0, -0.75, -0.5, 0.5, 0.75, 1.0, 1.25, 1.5)
+#: Times the root mean square of the reference's own errors that an element may be off by. Derived: among 1e5 normal
+#: errors the largest is 4.4 times their root mean square; the rest is for errors that are not normal.
+REFERENCE_TIMES = 6.0
+#: Units in the last place of the largest element that it may be off by beside. Derived: eight roundings, each by half.
+REFERENCE_ULPS = 4.0
+#: Units in float32's last place, where the function computes in float32 at least, that fast exponentials are off by.
+#: Source: CUDA's programming guide, __expf: 2 + 1.2 |x|, for |x| up to 25. Derived.
+FAST_ULPS = 32.0
+#: Units by which all elements may be off alike. Derived: two constants that are rounded, each by half of one.
+BIAS_ULPS = 1.0
+#: Standard deviations of a mean of errors. Derived: rarer than once in 1e4 means.
+SPREADS = 4.0
+#: Times the reference's errors, and units beside, that the function's may be on the whole. Derived: its roundings may
+#: be nine times as many; the roundings of thirty steps, each by 0.29 units, make 1.6.
+GREW_TIMES, GREW_ULPS = 3.0, 1.5
+#: Share of a difference that a factor may leave unexplained. Tuned.
+FACTOR_FITS = 0.25
+#: Times the smallest number of a format that counts as 0. Derived: as many roundings as REFERENCE_ULPS stands for.
+SUBNORMALS = 8.0
+#: Elements of an input of a reference without a gradient of its own, of which each is measured. Cost.
+MEASURED_ELEMENTS = 160
+
 # ---- the scan of elementwise ops -------------------------------------------------------------------------------------
 #: Suspicious points that become a case; points that show whether an op is elementwise at all. Cost.
 SCAN_KEPT, SCAN_FEW = 24, 48

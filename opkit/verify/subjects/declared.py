@@ -15,15 +15,16 @@ from opkit.errors import Location, UsageError, did_you_mean
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.places import location_of
 
-_FORMS: dict[str, type | tuple[type, ...]] = {
+_FORMS: dict[str, Any] = {
     "SURROGATE": dict,
+    "REFERENCE": Callable,
     "TOLERANCE": dict,
     "ALLOW": dict,
     "NONDIFFERENTIABLE_OUTPUTS": (tuple, list, set, frozenset),
     "INPLACE": (tuple, list, set, frozenset),
     "SECOND_ORDER": bool,
 }
-_KINDS = "SURROGATE, TOLERANCE, ALLOW, NONDIFFERENTIABLE_OUTPUTS, INPLACE and SECOND_ORDER"
+_KINDS = "SURROGATE, REFERENCE, TOLERANCE, ALLOW, NONDIFFERENTIABLE_OUTPUTS, INPLACE and SECOND_ORDER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Declared:
         allow: {code: why}.
         second_order: whether a correct gradient of the gradient is promised.
         inplace: the inputs that forward overwrites on purpose.
+        reference: a function of forward's parameters that gives what forward should.
     """
 
     cases: Callable[[Any], Any] | None = None
@@ -49,6 +51,7 @@ class Declared:
     allow: Mapping[str, str] = field(default_factory=dict)
     second_order: bool = False
     inplace: frozenset[str] = frozenset()
+    reference: Callable[..., Any] | None = None
 
 
 def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -> Declared:
@@ -74,6 +77,9 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
         raise UsageError(f"SURROGATE must map {of[0]!r} to a function, its keys are {sorted(surrogates)}", where=where)
     if surrogate is not None and not callable(surrogate):
         raise UsageError(f"SURROGATE[{of[0]!r}] must be a function, is {type(surrogate).__name__}", where=where)
+    reference = _pick(names, "REFERENCE", suffix)
+    if reference is not None and not callable(reference):
+        raise UsageError(f"REFERENCE must be a function, is {type(reference).__name__}", where=where)
     hidden, inplace = (_names(names, word, suffix, where) for word in ("NONDIFFERENTIABLE_OUTPUTS", "INPLACE"))
     return Declared(
         cases,
@@ -84,6 +90,7 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
         _allow(_mapping(_pick(names, "ALLOW", suffix), "ALLOW", where), where),
         _truth(_pick(names, "SECOND_ORDER", suffix), where),
         inplace,
+        reference,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arg, Attr, Checkable
+from opkit.checker.model.reference import Reference
 from opkit.errors import Location, OpkitError, UsageError
 from opkit.ir import TensorDesc
 from opkit.project.kernel import positional_count
@@ -21,12 +22,14 @@ from opkit.project.user_op import UserOp
 from opkit.shim import frameworks
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.claims import claims_of
-from opkit.verify.subjects.declared import declared_in
+from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.gradient import RawGradient
 from opkit.verify.subjects.hints import hints_of, sizes_of
 from opkit.verify.subjects.modes import runners_of
+from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.raw_kernel import RawKernel
+from opkit.verify.subjects.references import NumpyReference, referred, taken_by
 
 _TAG = "device_sub_tag"
 #: Answers of an infer function that are kept.
@@ -138,9 +141,32 @@ def _with_cases(made: Checkable, loaded: LoadedOps, op: UserOp, module: ModuleTy
         cases_where=declared.cases_where or Location(shown_path(loaded.directory.cases), 1),
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         surrogate=None if declared.surrogate is None else _surrogate(declared.surrogate, op),
+        reference=None if declared.reference is None else _reference(declared, made),
         tolerance=declared.tolerance,
         allow=declared.allow,
     )
+
+
+def with_reference(made: Checkable, function: Callable[..., Any] | None) -> Checkable:
+    """Return an op that is compared with a function, itself where there is none."""
+    return made if function is None else replace(made, reference=_reference(Declared(reference=function), made))
+
+
+def _reference(declared: Declared, made: Checkable) -> Reference:
+    """Return a declared function, of inputs and attributes by name or of what the kernel takes, as a reference."""
+    function = declared.reference
+    assert function is not None
+    names = [*(arg.name for arg in made.inputs), *(attr.name for attr in made.attrs)]
+    own = taken_by(function, Parameters(tuple(names), "", (), False, {}))
+    takes_attrs = (positional_count(function) or 1) >= 2
+
+    def call(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
+        if own is not None:
+            return function(**{name: value for name, value in {**arrays, **attrs}.items() if name in own.names})
+        given = tuple(arrays[arg.name] for arg in made.inputs)
+        return function(given, attrs) if takes_attrs else function(given)
+
+    return referred(declared, NumpyReference(call))
 
 
 def _of_op(

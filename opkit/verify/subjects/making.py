@@ -13,9 +13,12 @@ import numpy as np
 
 from opkit.checker import Arg, Attr, Case, Checkable
 from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
+from opkit.verify.codes import HALF
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.neighbours import near
+from opkit.verify.subjects.references import referred
 from opkit.verify.subjects.subject import Subject, SubjectRunner
 
 Cases = Callable[[np.random.Generator], Iterable[Any]]
@@ -143,6 +146,11 @@ def _laid_out(made: Checkable, case: Case) -> Checkable:
     )
 
 
+def _own(made: Checkable, runner: SubjectRunner) -> tuple[OwnCheck, ...]:
+    """Return the checks that a subject brings; a reference says more of half precision than float32 does."""
+    return tuple(item for item in runner.own_checks() if made.reference is None or item.row is not HALF)
+
+
 def constants_in(subject: Subject, every: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
     """Return the float inputs that examples give as tensors without a gradient, where others may have one.
 
@@ -209,6 +217,8 @@ def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: st
         vjp=runner.vjp,
         infer=subject.infer,
         surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
+        reference=None if declared.reference is None else referred(declared, runner.reference(declared.reference)),
+        in_format=runner.in_format,
         uses_misfits=subject.uses_misfits,
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         tolerance=declared.tolerance,
@@ -235,7 +245,7 @@ def finished(
     try:
         fixed = runner.fixed_outputs(case.inputs, case.attrs)
     except Exception:  # user code: the checks report what it raises
-        return replace(made, own=tuple(runner.own_checks()))
+        return replace(made, own=_own(made, runner))
     names = ["y"] if len(fixed) == 1 else [f"y{index}" for index in range(len(fixed))]
     hidden = made.nondifferentiable_outputs
     if not all(fixed):
@@ -250,7 +260,7 @@ def finished(
         outputs=outputs,
         nondifferentiable_outputs=hidden,
         gradients=floats,
-        own=tuple(runner.own_checks()),
+        own=_own(made, runner),
     )
     if not (made.asks_second or subject.offers_second):  # it takes as long as the first order
         return made

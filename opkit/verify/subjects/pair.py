@@ -15,11 +15,13 @@ import numpy as np
 from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of, first_case
 from opkit.checker.model.copies import option_copied
 from opkit.errors import UsageError
+from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.functions import Functions, as_input, is_input, is_list_of_arrays, options_of
 from opkit.verify.subjects.neighbours import near, with_choices
 from opkit.verify.subjects.parameters import annotations_of, parameters_in
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.readings import readings
+from opkit.verify.subjects.references import NumpyReference, reference_in, referred
 
 __all__ = ["cases_of", "location_of", "pair"]
 
@@ -70,7 +72,9 @@ def pair(
     options_given = {name: every[0][name] for name in names if name not in arrays}
     count = len(functions.forward(*map(option_copied, _split(every[0], arrays, {**options_given, **defaults}))))
     functions.binding(count)
+    given = reference_in(options) if options else None
     made = _made(functions, forward, backward, name, _args(arrays, every), {**options_given, **defaults}, count)
+    made = _with_reference(made, given, names)
     if cases is None:
         labels = (
             [f"case {number} of the inputs given" for number in range(len(every))]
@@ -110,6 +114,19 @@ def _made(
     )
 
 
+def _with_reference(made: Checkable, function: Callable[..., Any] | None, names: Sequence[str]) -> Checkable:
+    """Return the pair compared with a function of what forward takes, itself where there is none."""
+    if function is None:
+        return made
+
+    def call(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
+        values = {**attrs, **arrays}
+        named = {name: value for name, value in attrs.items() if name not in names}
+        return function(*(values[name] for name in names), **named)
+
+    return replace(made, reference=referred(Declared(reference=function), NumpyReference(call)))
+
+
 def _searched(forward: Callable[..., Any], backward: Callable[..., Any], name: str, options: Options) -> Checkable:
     """Return the pair with inputs to be searched, as those of an op directory are."""
     try:
@@ -132,6 +149,7 @@ def _searched(forward: Callable[..., Any], backward: Callable[..., Any], name: s
         if case is not None:
             count = len(functions.forward(case.inputs, case.attrs))
             functions.binding(count)
+            made = _with_reference(made, reference_in(options), given)
             return replace(made, outputs=_made(functions, forward, backward, name, args, swept, count).outputs)
     raise UsageError(
         f"{name} raised on all arguments that were tried",

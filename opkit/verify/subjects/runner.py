@@ -19,6 +19,7 @@ from opkit.errors import KernelError
 from opkit.ops import identity, local
 from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.references import NumpyReference, taken_by
 from opkit.verify.subjects.second import second_of
 from opkit.verify.subjects.upstream import as_result
 
@@ -117,6 +118,22 @@ class Runner:
             return [tensor._data for tensor in tensors_in(self.called(function, self.arguments(arrays, attrs)))]
 
         return forward
+
+    def reference(self, function: Callable[..., Any]) -> NumpyReference:
+        """Return a declared function of arrays, without ctx, in any format."""
+        own = taken_by(function, self._parameters)
+
+        def call(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
+            values = {**attrs, **{name: value for name, value in arrays.items() if value is not None}}
+            if own is None:
+                return self.called(function, {name: values[name] for name in self._names if name in values})
+            return function(**{name: value for name, value in values.items() if name in own.names})
+
+        return NumpyReference(call)
+
+    @property
+    def in_format(self) -> None:
+        """Nothing: a PyLayer computes in its arrays' dtype."""
 
     def _apply(
         self, values: Mapping[str, Any], pass_on: Callable[[Tensor], Tensor] = as_result

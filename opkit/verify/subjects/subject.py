@@ -13,6 +13,7 @@ import numpy as np
 
 from opkit.checker import Arrays, Attrs, Checkable, Forward, Gradients, Infer
 from opkit.checker.model.own import OwnCheck
+from opkit.checker.model.reference import InFormat
 from opkit.errors import Location
 from opkit.verify.subjects.parameters import Parameters
 
@@ -36,6 +37,13 @@ class SubjectRunner(Protocol):
 
     def surrogate(self, function: Callable[..., Any]) -> Forward:
         """Return a declared function, which takes the same arguments, as a forward."""
+
+    def reference(self, function: Callable[..., Any]) -> InFormat:
+        """Return a declared function, which takes the same arguments or some of them by name, in any format."""
+
+    @property
+    def in_format(self) -> InFormat | None:
+        """The function itself in another format; None where it computes in its arrays' dtype."""
 
     def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
         """Return the float inputs for which backward gives nothing at all, where it runs."""

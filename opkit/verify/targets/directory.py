@@ -19,8 +19,9 @@ from opkit.shim import frameworks
 from opkit.verify.isolation.blame import blame_error, shown_path
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.directory import checkable_of
+from opkit.verify.subjects.directory import checkable_of, with_reference
 from opkit.verify.subjects.ordinary import found_at
+from opkit.verify.subjects.references import reference_in
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
 from opkit.verify.trial import SECONDS, ApiTrial
@@ -46,11 +47,11 @@ def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Load
     if fatal:
         return Loaded((), (_broken(loaded.directory.name, target.label, fatal),), loaded.diagnostics)
     if loaded.cpp is None:
-        checkables, reports = _checkables(loaded, target, module)
+        checkables, reports = _checkables(loaded, target, module, options)
         return Loaded(tuple(checkables), tuple(reports), loaded.diagnostics)
     from opkit.verify.subjects.cpp_twins import twins_of
 
-    made = [_checkables(one, target, module) for one in twins_of(loaded, options.kernel)]
+    made = [_checkables(one, target, module, options) for one in twins_of(loaded, options.kernel)]
     return Loaded(
         tuple(item for found, _ in made for item in found),
         tuple(item for _, reports in made for item in reports),
@@ -58,15 +59,19 @@ def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Load
     )
 
 
-def _checkables(loaded: LoadedOps, target: Target, module: ModuleType | None) -> tuple[list[Checkable], list[OpReport]]:
+def _checkables(
+    loaded: LoadedOps, target: Target, module: ModuleType | None, options: RunOptions
+) -> tuple[list[Checkable], list[OpReport]]:
     """Return what is checked of an op directory, and the reports of ops that cannot be."""
     names = [name for name in loaded.forward_ops if target.name in ("", name, f"{name} (C++)")]
     checkables: list[Checkable] = []
     reports: list[OpReport] = []
+    asked_for = reference_in(options.check)
     for name in names:
         errors = [item for item in loaded.diagnostics if item.is_error and _concerns(item.subject, name, loaded)]
         try:
             made = checkable_of(loaded, loaded.ops[name], module)
+            made = made if made is None else with_reference(made, asked_for)
         except UsageError as error:
             reports.append(OpReport(name, (_malformed(error),), target.label))
             continue

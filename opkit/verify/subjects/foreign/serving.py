@@ -23,6 +23,7 @@ from opkit.verify.subjects.devices import runs_on
 from opkit.verify.subjects.foreign.framework import DeviceError, Served
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.making import constants_in, named, of_examples
+from opkit.verify.subjects.references import reference_in
 from opkit.verify.subjects.searched import UntakenError, searched
 from opkit.verify.subjects.subject import Subject
 
@@ -125,7 +126,8 @@ class Serving(ABC):
         asked = re.split("[.:]", label)[-1]
         suffix = asked if any(name.endswith(f"_{asked}") for name in names) else subject.name
         declared = declared_in(names, ["forward", subject.name, asked], suffix)
-        return replace(declared, second_order=declared.second_order or options.demand_second)
+        asked_for = reference_in(options) or declared.reference
+        return replace(declared, second_order=declared.second_order or options.demand_second, reference=asked_for)
 
     def _served(
         self,
@@ -222,9 +224,11 @@ class Serving(ABC):
         """Serve a function or a model, and each custom function that it goes through on these inputs."""
         subject = self._placed(self.whole(target))
         examples = [self.whole_case(target, subject, case) for case in self._examples(inputs)]
-        made = self._on_examples(target, subject, examples, self.whole_constants(subject, examples), Declared())
+        declared = Declared(reference=reference_in(options))
+        made = self._on_examples(target, subject, examples, self.whole_constants(subject, examples), declared)
         with self.recording() as heard:
             self.run(target, subject, examples)
+        options = replace(options, reference=None)
         parts = list(self.gathered(heard, {}, lambda value: f"{subject.name}::{name_of(value)}", options))
         return Served(
             (replace(made, beyond=None), *(item for part in parts for item in part.checkables)),

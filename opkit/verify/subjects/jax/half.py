@@ -51,7 +51,7 @@ def half_precision(
         narrow = [leaf.astype(dtype) if leaf.dtype.kind == "f" else leaf for leaf in leaves]
         wide = [leaf.astype(np.float32) if leaf.dtype == dtype else leaf for leaf in narrow]
         try:
-            expected, actual = _values(runner, function, *wide), _values(runner, function, *narrow)
+            expected, actual = values_of(runner, function, *wide), values_of(runner, function, *narrow)
         except Exception:  # user code: it does not take the dtype
             continue
         if dtype == np.float16 and any(_largest([item]) > _SMALL for item in expected):
@@ -64,8 +64,8 @@ def half_precision(
             continue
         gradient = runner.gradient_of(places, attrs, opened)
         try:
-            wanted = _values(runner, gradient, wide, [seed.astype(np.float32) for seed in seeds])
-            found = _values(runner, gradient, narrow, seeds)
+            wanted = values_of(runner, gradient, wide, [seed.astype(np.float32) for seed in seeds])
+            found = values_of(runner, gradient, narrow, seeds)
         except Exception as error:  # user code
             text = f"{type(error).__name__}: {error}".partition("\n")[0]
             return [Fault(f"the rule raises in {dtype.name}, which the function takes: {text}")]
@@ -78,7 +78,7 @@ def half_precision(
     return []
 
 
-def _values(runner: HalfRunner, function: Callable[..., Any], *args: Any) -> list[np.ndarray]:
+def values_of(runner: HalfRunner, function: Callable[..., Any], *args: Any) -> list[np.ndarray]:
     """Return what a function gives, from its traced program; JAX runs what numpy cannot at this precision."""
     traced = jax.make_jaxpr(function)(*args)
     leaves = jax.tree.leaves(args)

@@ -6,6 +6,7 @@ What cannot be traced (a branch on a value) runs as it is, operation by operatio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,9 +14,12 @@ import numpy as np
 
 from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
+from opkit.checker.model.reference import InFormat
 from opkit.verify.subjects.jax.arrays import is_open, plain, shapes_of, width_of
 from opkit.verify.subjects.jax.device import NUMPY, Device
+from opkit.verify.subjects.jax.formats import in_format
 from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.references import taken_by
 
 _UNTRACEABLE = (
     jax.errors.ConcretizationTypeError,
@@ -228,6 +232,24 @@ class Runner:
     def surrogate(self, function: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
         """Return a declared function, which takes the same arguments, as a forward."""
         return Runner(function, self.parameters, self.inputs, self.constants, self.trees, self.device).forward
+
+    def reference(self, function: Callable[..., Any]) -> InFormat:
+        """Return a declared function, which takes the same arguments or some of them by name, in any format."""
+        own = taken_by(function, self.parameters)
+        inputs = self.inputs if own is None else self.inputs.intersection(own.names)
+        trees = {name: tree for name, tree in self.trees.items() if name in inputs}
+        other = Runner(function, own or self.parameters, inputs, self.constants, trees, self.device)
+
+        def run(arrays: Any, attrs: Any, douts: Any, format: str) -> Any:
+            chosen = attrs if own is None else {name: value for name, value in attrs.items() if name in own.names}
+            return other.in_format(arrays, chosen, douts, format)
+
+        return run
+
+    @property
+    def in_format(self) -> InFormat:
+        """The function itself in any format."""
+        return partial(in_format, self)
 
     def silent_inputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
         """Return the float inputs for which backward gives None or nothing but zeros."""

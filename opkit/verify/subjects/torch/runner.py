@@ -15,11 +15,14 @@ import torch
 
 from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
+from opkit.checker.model.reference import InFormat
 from opkit.errors import UsageError
 from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.references import taken_by
 from opkit.verify.subjects.torch.device import CPU, Device
+from opkit.verify.subjects.torch.formats import in_format, referred
 from opkit.verify.subjects.torch.identity import Place, holding
-from opkit.verify.subjects.torch.tensors import array_of, is_float, share, tensors_in
+from opkit.verify.subjects.torch.tensors import array_of, each, is_float, listed, share, tensors_in
 
 
 class _Entrance(torch.autograd.Function):  # type: ignore[misc]  # without torch its base is unknown
@@ -185,8 +188,8 @@ class Runner:
             value = arrays.get(name)
             is_open = name not in self.constants if needs is None else name in needs
             usual = self.device.private if name in self.overwrites else self.device.share
-            leaves[name] = _each(value, partial(_leaf, make or usual, is_open))
-            given[name] = _each(leaves[name], self._enter)
+            leaves[name] = each(value, partial(_leaf, make or usual, is_open))
+            given[name] = each(leaves[name], self._enter)
         held = {} if make else self._stand_for(leaves, given, attrs)
         self.device.seed()
         with holding(held), torch.enable_grad():
@@ -296,6 +299,18 @@ class Runner:
         other = Runner(function, self.parameters, self.inputs, self.constants, self.device)
         return other.forward
 
+    def reference(self, function: Callable[..., Any]) -> InFormat:
+        """Return a declared function, which takes the same arguments or some of them by name, in any format."""
+        own = taken_by(function, self.parameters)
+        inputs = self.inputs if own is None else self.inputs.intersection(own.names)
+        other = Runner(function, own or self.parameters, inputs, self.constants, self.device)
+        return partial(referred, other, gradients_of, None if own is None else own.names)
+
+    @property
+    def in_format(self) -> InFormat:
+        """The function itself in any format."""
+        return partial(in_format, self, gradients_of)
+
     def silent_inputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
         """Return the float inputs for which backward gives nothing at all, where it runs."""
         applied = self.apply(arrays, attrs)
@@ -332,7 +347,7 @@ class Runner:
             return
         marked = {id(item) for item in self.marked_dirty()}
         for name, value in applied.given.items():
-            for tensor, array in zip(_listed(value), _listed(arrays.get(name))):
+            for tensor, array in zip(listed(value), listed(arrays.get(name))):
                 if id(tensor) not in marked and not _is_same(tensor, array):
                     share(array).copy_(tensor.detach().cpu())
 
@@ -341,7 +356,7 @@ class Runner:
         if self.device.place is None or self.changes_inputs:
             return
         for name, value in applied.leaves.items():
-            for tensor, array in zip(_listed(value), _listed(arrays.get(name))):
+            for tensor, array in zip(listed(value), listed(arrays.get(name))):
                 self.device.give_back(tensor, array)
 
     def marked_dirty(self) -> Sequence[Any]:
@@ -360,16 +375,6 @@ def _is_default(value: Any, defaults: Mapping[str, Any], name: str) -> bool:
 def _leaf(make: Callable[[np.ndarray], Any], is_open: bool, array: np.ndarray) -> Any:
     tensor = make(array)
     return tensor.requires_grad_() if is_open and is_float(tensor) else tensor
-
-
-def _each(value: Any, change: Callable[[Any], Any]) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [change(item) for item in value]
-    return None if value is None else change(value)
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
 
 
 def _is_same(tensor: Any, array: np.ndarray) -> bool:

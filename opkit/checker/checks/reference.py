@@ -1,0 +1,390 @@
+"""Reference: results and gradients against those of a function that is declared to be right (GC107-GC109).
+
+Runs both in each format that the op takes, and reports; what the numbers say is decided in model.measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.derivative.directions import probe_leaf
+from opkit.checker.derivative.weighted import weighted_gradient
+from opkit.checker.model.checkable import Attrs, Checkable, Gradients
+from opkit.checker.model.draws import generator
+from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
+from opkit.checker.model.formats import FORMATS, HALVES, Format
+from opkit.checker.model.measured import Found, Samples, judged
+from opkit.checker.model.reference import InFormat, Reference
+from opkit.checker.model.report import CheckResult, Evidence, Status
+from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR
+
+VALUES, GRADIENTS, ITSELF = "GC107", "GC108", "GC109"
+_Arrays = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """What the comparisons brought up: by code, what is wrong, and the largest ratio of each format with its place."""
+
+    wrong: dict[str, CheckResult] = field(default_factory=dict)
+    open: dict[str, CheckResult] = field(default_factory=dict)
+    best: dict[str, dict[str, tuple[float, str, float]]] = field(default_factory=dict)
+    compared: set[int] = field(default_factory=set)
+    raised: str = ""
+    rounded: set[str] = field(default_factory=set)
+
+    def add(self, code: str, format: str, found: Found, place: str) -> None:
+        known = self.best.setdefault(code, {}).setdefault(format, (-1.0, "", 0.0))
+        size = found.share if format == "float64" else found.ratio
+        if size > known[0]:
+            self.best[code][format] = size, place, max(found.sees, known[2])
+
+
+def reference(session: CheckSession) -> Iterator[CheckResult]:
+    """GC107-GC109 where a reference is declared."""
+    given = session.checkable.reference
+    if given is None or session.is_impure:
+        return
+    ledger = _Ledger()
+    chosen = [ev for ev in session.evaluators if ev.case.origin != "search"] or session.diverse(REFERENCE_CASES)
+    confirmed = next(_confirmed(session, given, chosen), None)
+    for number, ev in enumerate(chosen):
+        if session.left() < 0 and ledger.compared:
+            break
+        for format in _formats(session.checkable, ev):
+            if not {VALUES, GRADIENTS} <= ledger.wrong.keys():
+                _compare(session, given, ev, number, format, ledger)
+    yield from _results(session, given, ledger)
+    if confirmed is not None:
+        yield confirmed
+
+
+def _formats(checkable: Checkable, ev: Evaluator) -> list[str]:
+    """Return the formats in which a case is run: its own, and narrower ones that the op may take."""
+    if checkable.format:
+        return [checkable.format]
+    dtypes = {array.dtype.name for _, array in leaves_of(ev.inputs) if is_float(array)}
+    own = next((name for name in FORMATS if name in dtypes), "float64")
+    narrower = [name for name in ("float32", *HALVES) if FORMATS[name].bits < FORMATS[own].bits]
+    return [own, *(name for name in narrower if checkable.in_format is not None or name == "float32")]
+
+
+def _compare(session: CheckSession, given: Reference, ev: Evaluator, number: int, format: str, ledger: _Ledger) -> None:
+    """Compare one case in one format."""
+    form, rng = FORMATS[format], session.rng(6000 + number)
+    checkable = session.checkable
+    run = checkable.in_format or _plain(checkable)
+    is_own = format == _formats(checkable, ev)[0]
+    inputs = ev.map_inputs(lambda array: frozen(form.rounded(array)) if is_float(array) else array)
+    try:
+        outputs, _ = run(inputs, ev.attrs, None, format)
+    except Exception:  # user code: it does not take the format
+        if is_own:
+            raise
+        return
+    try:
+        exact, _ = given.run(inputs, ev.attrs, None, "float64")
+    except Exception as error:  # user code: the case is none of the reference's
+        ledger.raised = ledger.raised or f"{type(error).__name__}: {error}"
+        return
+    names = [session.output_name(index) for index in range(len(outputs))]
+    misfit = _misfit(given, names, outputs, exact)
+    if misfit:
+        ledger.wrong.setdefault(VALUES, session.failed(VALUES, misfit, ev))
+        return
+    douts = [rng.choice(REFERENCE_DOUTS, item.shape) for item in exact]
+    near = _near(ev, inputs, form, rng)
+    ledger.compared.add(number)
+    _judge(session, ev, _value_samples(given, run, ev.attrs, near, format, ledger), names, (VALUES, form), ledger)
+    if ev.leaves and checkable.has_gradient and given.judges_gradients:
+        gather = _own_gradients if given.has_gradient else _measured_gradients
+        found = gather(given, run, ev, near, douts, format, ledger)
+        _judge(session, ev, found, [str(leaf) for leaf in ev.leaves], (GRADIENTS, form), ledger)
+
+
+def _misfit(given: Reference, names: Sequence[str], outputs: Sequence[Any], exact: Sequence[Any]) -> str:
+    if len(exact) > len(outputs):
+        return f"{given.name} gives {len(exact)} results, forward {len(outputs)}"
+    for name, one, other in zip(names, outputs, exact):
+        if one.shape != other.shape:
+            return f"{name} has the shape {one.shape} where {given.name} gives {other.shape}"
+    return ""
+
+
+def _near(ev: Evaluator, inputs: _Arrays, form: Format, rng: np.random.Generator) -> list[_Arrays]:
+    """Return the inputs, and others within two units in their last places: what rounds otherwise there is a sample."""
+
+    def moved(array: np.ndarray) -> np.ndarray:
+        if not is_float(array):
+            return array
+        share = form.eps * rng.choice([-1.0, 1.0], array.shape) * rng.uniform(1.0, 2.0, array.shape)
+        return frozen(form.rounded(form.rounded(array) * (1 + share)))
+
+    return [inputs, *(ev.map_inputs(moved) for _ in range(REFERENCE_NEAR - 1))]
+
+
+# --- running
+def _plain(checkable: Checkable) -> InFormat:
+    """Return an op of numpy arrays as it runs in a format."""
+
+    def run(
+        arrays: _Arrays, attrs: Attrs, douts: Sequence[np.ndarray] | None, format: str
+    ) -> tuple[Sequence[np.ndarray], Gradients]:
+        cast = {name: cast_to(value, format) for name, value in arrays.items()}
+        outputs, pullback = checkable.run(cast, attrs)
+        found = [np.array(item) for item in outputs]
+        if douts is None:
+            return found, {}
+        seeds = [
+            frozen((douts[index] if index < len(douts) else np.zeros(item.shape)).astype(item.dtype))
+            for index, item in enumerate(found)
+        ]
+        needs = frozenset(leaf.name for leaf, array in leaves_of(cast) if is_float(array))
+        return found, pullback(seeds, needs)
+
+    return run
+
+
+def cast_to(value: Any, dtype: Any) -> Any:
+    """Return the float arrays of an input in another dtype."""
+    if isinstance(value, (list, tuple)):
+        return [cast_to(item, dtype) for item in value]
+    return frozen(value.astype(dtype)) if is_float(value) else value
+
+
+def _in_own(given: Reference, *arguments: Any) -> tuple[Sequence[np.ndarray], Gradients] | None:
+    """Run the reference in the op's format, None where it does not run in it."""
+    try:
+        return given.run(*arguments)
+    except Exception:  # user code, or an operation that the framework lacks in the format
+        return None
+
+
+_Sample = tuple[Any, Any, Any, Any]
+
+
+def _value_samples(
+    given: Reference, run: InFormat, attrs: Attrs, near: Sequence[_Arrays], format: str, ledger: _Ledger
+) -> list[list[_Sample]]:
+    """Return a list per input tried, of an exact result, the reference's own and the op's for each result."""
+    found = []
+    last = None
+    for arrays in near:
+        try:
+            outputs, exact = run(arrays, attrs, None, format)[0], given.run(arrays, attrs, None, "float64")[0]
+        except Exception:  # user code: it does not take what lies beside the case
+            continue
+        own = None if format == "float64" else _in_own(given, arrays, attrs, None, format)
+        if own is None and format != "float64":
+            ledger.rounded.add(format)
+        rough = [FORMATS[format].rounded(item) for item in last or exact]
+        last = exact
+        found.append([(*one, 0.0) for one in zip(exact, rough if own is None else own[0], outputs)])
+    return found
+
+
+def _own_gradients(
+    given: Reference,
+    run: InFormat,
+    ev: Evaluator,
+    near: Sequence[_Arrays],
+    douts: Sequence[np.ndarray],
+    format: str,
+    ledger: _Ledger,
+) -> list[list[_Sample]]:
+    """Return the same of gradients, by the reference's own rules."""
+    found: list[list[_Sample]] = []
+    last: Gradients | None = None
+    for arrays in near:
+        try:
+            claimed = run(arrays, ev.attrs, douts, format)[1]
+            exact = given.run(arrays, ev.attrs, douts, "float64")[1]
+        except Exception:
+            if not found and arrays is near[0]:
+                raise
+            continue
+        own = None if format == "float64" else _in_own(given, arrays, ev.attrs, douts, format)
+        rough = (last or exact) if own is None else own[1]
+        last = exact
+        its, rougher, given_ones = (ev.by_leaf(item) for item in (exact, rough, claimed))
+        found.append([(its[leaf], rougher[leaf], given_ones[leaf], 0.0) for leaf in ev.leaves])
+    return found
+
+
+def _measured_gradients(
+    given: Reference,
+    run: InFormat,
+    ev: Evaluator,
+    near: Sequence[_Arrays],
+    douts: Sequence[np.ndarray],
+    format: str,
+    ledger: _Ledger,
+) -> list[list[_Sample]]:
+    """Return the same of gradients by differences; the reference's own error is what rounding the inputs changes."""
+    weights = np.concatenate([item.ravel() for item in douts]) if douts else np.zeros(0)
+    rows: list[list[Any]] = []
+    for arrays in near[:2]:
+        claimed = ev.by_leaf(run(arrays, ev.attrs, douts, format)[1])
+        row: list[Any] = []
+        for leaf in ev.leaves:
+            here = Evaluator(ev.checkable, replace(ev.case, inputs=arrays))
+
+            def value(array: np.ndarray, leaf: Any = leaf, here: Evaluator = here) -> np.ndarray:
+                results, _ = given.run(here.replaced(leaf, frozen(array)), ev.attrs, None, "float64")
+                return np.concatenate([np.asarray(item, dtype=np.float64).ravel() for item in results])
+
+            slopes, bound = weighted_gradient(value, here.array(leaf), weights)
+            row.append((slopes.reshape(here.array(leaf).shape), bound, claimed[leaf]))
+        rows.append(row)
+    first, second = rows
+    return [
+        [(here[0], beside[0], here[2], here[1]) for here, beside in zip(row, other)]
+        for row, other in ((first, second), (second, first))
+    ]
+
+
+# --- judging
+def _judge(
+    session: CheckSession,
+    ev: Evaluator,
+    rows: Sequence[Sequence[_Sample]],
+    names: Sequence[str],
+    what: tuple[str, Format],
+    ledger: _Ledger,
+) -> None:
+    """Judge each result, or gradient, over the inputs tried."""
+    code, form = what
+    terms = max((array.size for _, array in leaves_of(ev.inputs)), default=1)
+    for name, column in zip(names, zip(*rows)):
+        if any(item is None for sample in column for item in sample):
+            continue  # the contract check reports what is missing
+        shape = np.shape(column[0][0])
+        if any(np.shape(item) != shape for sample in column for item in sample[:3]) or not np.prod(shape):
+            continue
+        exact, own, given = (
+            np.stack([np.asarray(sample[which], dtype=np.float64).ravel() for sample in column]) for which in range(3)
+        )
+        slack = float(session.checkable.tolerance.get(name, 0.0))
+        samples = Samples(exact, own, given, form.name, terms, slack, column[0][3])
+        found = judged(_at_single(samples) if form.name == "float64" else samples)
+        if found is None:
+            continue
+        element = tuple(int(i) for i in np.unravel_index(found.element, shape)) if shape else ()
+        subject = name if code == VALUES else f"the gradient of {name}"
+        place = f"{name}{list(element) if element else ''}"
+        ledger.add(code, form.name, found, place)
+        if found.kind:
+            _note(session, ev, found, (code, form), (subject, name, element), ledger)
+
+
+def _at_single(samples: Samples) -> Samples:
+    """Return samples with what float32 inside the reference leaves of its digits: its results are numbers of it."""
+    with np.errstate(over="ignore"):
+        is_single = bool((samples.exact.astype(np.float32) == samples.exact).all())
+    return replace(samples, format="float32") if is_single and samples.exact.size > 1 else samples
+
+
+def _note(
+    session: CheckSession,
+    ev: Evaluator,
+    found: Found,
+    what: tuple[str, Format],
+    place: tuple[str, str, tuple[int, ...]],
+    ledger: _Ledger,
+) -> None:
+    code, form = what
+    subject, name, element = place
+    where = f"{subject}{list(element) if element else ''}"
+    reference = session.checkable.reference
+    assert reference is not None
+    size = f"{found.share:.1e} of the largest"
+    if form.name != "float64":  # in which there is nothing to measure the reference by
+        size += f", {found.ratio:.3g} times the reference's own in {form.name}"
+    if found.kind in ("value", "lower"):
+        text = f"{where} is {found.actual:.9g}, {reference.name} gives {found.expected:.9g}: the error is {size}"
+    elif found.kind == "noise":
+        text = f"the errors of {subject} are on the whole larger than rounding in {form.name} makes them: up to {size}"
+    else:
+        text = f"all of {subject} is off alike in {form.name}: by up to {size}"
+    if found.factor is not None and found.kind != "lower":
+        text += f"; it is {found.factor:.6g} times the reference's"
+    status = Status.FAIL
+    if found.kind == "lower":
+        status = Status.UNDECIDED
+        text += f"; sums in {form.name} would explain it: accumulate in float32, or say TOLERANCE"
+    fields = {"input": name} if code == GRADIENTS else {"output": name}
+    made = session.result(
+        code,
+        status,
+        text,
+        case=ev.case.to_json(),
+        evidence=Evidence(case=ev.case),
+        expected=found.expected,
+        actual=found.actual,
+        bound=found.allowed,
+        **fields,
+    )
+    (ledger.wrong if status is Status.FAIL else ledger.open).setdefault(code, made)
+
+
+def _results(session: CheckSession, given: Reference, ledger: _Ledger) -> Iterator[CheckResult]:
+    if not ledger.compared and not ledger.wrong:
+        why = f": it raised {ledger.raised}" if ledger.raised else ""
+        yield session.result(VALUES, Status.ERROR, f"{given.name} could not be compared on any case{why}")
+        return
+    for format in sorted(ledger.rounded):
+        session.notes.append(f"{given.name} does not run in {format}: what rounding its inputs changes is its error")
+    for code in (VALUES, GRADIENTS):
+        found = ledger.wrong.get(code) or ledger.open.get(code)
+        if found is not None:
+            yield found
+        elif code in ledger.best:
+            best = ledger.best[code]
+            text = ", ".join(
+                f"{ratio:.1e} of the largest in float64 ({place})"
+                if name == "float64"
+                else f"{ratio:.2g} times the reference's own in {name} ({place})"
+                for name, (ratio, place, _) in best.items()
+            )
+            sees = max(item[2] for item in best.values())
+            yield session.result(code, Status.PASS, f"error {text}", cases=len(ledger.compared), detectable=sees)
+
+
+# --- the reference itself
+def _confirmed(session: CheckSession, given: Reference, chosen: Sequence[Evaluator]) -> Iterator[CheckResult]:
+    """GC109: the reference's own derivative is that of its values, on one case."""
+    if not given.has_gradient or not given.judges_gradients:
+        return
+    for ev in chosen:
+        try:
+            yield _itself(session, given, ev)
+            return
+        except Exception:  # user code: not on this case
+            continue
+
+
+def _itself(session: CheckSession, given: Reference, ev: Evaluator) -> CheckResult:
+    def run(arrays: _Arrays, attrs: Attrs) -> tuple[Sequence[np.ndarray], Callable[..., Gradients]]:
+        outputs, _ = given.run(arrays, attrs, None, "float64")
+        return outputs, lambda douts, needs: given.run(arrays, attrs, douts, "float64")[1]
+
+    alone = replace(
+        session.checkable, forward=lambda arrays, attrs: run(arrays, attrs)[0], vjp=run, surrogate=None, moving=None,
+        paired=None, gradients=frozenset(leaf.name for leaf in ev.leaves), infer=None,
+    )  # fmt: skip
+    wide = ev.map_inputs(lambda array: frozen(array.astype(np.float64)) if is_float(array) else array)
+    other = Evaluator(alone, replace(ev.case, inputs=wide)).prepare()
+    for leaf in other.leaves:
+        probes = [probe_leaf(other, leaf, generator(session.options.seed, 6500 + turn)) for turn in range(2)]
+        if all(probe.is_wrong for probe in probes):
+            text = (
+                f"the derivative of {given.name} by its framework, {probes[0].actual:.9g} along a direction of {leaf}, "
+                f"is not that of its values, {probes[0].expected:.9g}: gradients were compared with the former"
+            )
+            return session.result(ITSELF, Status.UNDECIDED, text, case=ev.case.to_json(), input=str(leaf))
+    return session.passed(ITSELF, 1)

@@ -1,0 +1,96 @@
+"""References: declared functions of numpy arrays that results are compared with, run in any floating-point format.
+
+Those of other frameworks are run by their runners; what is compared is the checker's business.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Options
+from opkit.checker.checks.reference import cast_to
+from opkit.checker.model.reference import InFormat, Reference
+from opkit.errors import UsageError
+from opkit.project.module import load_module
+from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.parameters import Parameters, parameters_in
+
+
+def referred(declared: Declared, run: InFormat) -> Reference:
+    """Return a declared reference, run by ``run``; with a surrogate beside, that is for the gradients."""
+    name = str(getattr(declared.reference, "__name__", "the reference"))
+    return Reference(name, run, getattr(run, "has_gradient", True), declared.surrogate is None)
+
+
+def reference_in(options: Options) -> Callable[..., Any] | None:
+    """Return the function that options name as the reference, None where they name none.
+
+    Raises:
+        UsageError: there is no such function.
+    """
+    given = options.reference
+    if given is None or callable(given):
+        found: Callable[..., Any] | None = given
+        return found
+    module, _, name = str(given).rpartition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        home = load_module(module) if module.endswith(".py") else import_module(module)
+        found = getattr(home, name)
+    except Exception as error:  # user code
+        raise UsageError(f"--reference {given} cannot be had: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(os.getcwd())
+    if not callable(found):
+        raise UsageError(f"--reference {given} is not a function")
+    return found
+
+
+def taken_by(function: Callable[..., Any], known: Parameters) -> Parameters | None:
+    """Return the parameters of a function that takes some of the known arguments by name; None of one that does not."""
+    try:
+        own = parameters_in(function)
+    except ValueError:
+        return None
+    return None if own.starred or own.takes_any or set(own.names) - set(known.names) else own
+
+
+class NumpyReference:
+    """A function of numpy arrays in any format; its gradient is measured by whoever needs it.
+
+    Args:
+        call: (arrays, attributes) -> what the function gives.
+    """
+
+    has_gradient = False
+
+    def __init__(self, call: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]) -> None:
+        self._call = call
+
+    def __call__(
+        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray] | None, format: str
+    ) -> tuple[list[np.ndarray], dict[str, Any]]:
+        """Run the function; see ``opkit.checker.model.reference.InFormat``."""
+        dtype = _bfloat16() if format == "bfloat16" else format
+        result = self._call({name: cast_to(value, dtype) for name, value in arrays.items()}, attrs)
+        items = list(result) if isinstance(result, (list, tuple)) else [result]
+        found = [np.asarray(item) for item in items]
+        return [item.astype(np.float64) if item.dtype.kind in "fV" else item for item in found], {}
+
+
+def _bfloat16() -> Any:
+    """Return numpy's dtype of bfloat16.
+
+    Raises:
+        UsageError: ml_dtypes, which has it, is not installed.
+    """
+    try:
+        return np.dtype(import_module("ml_dtypes").bfloat16)
+    except ImportError:
+        raise UsageError("numpy has bfloat16 with ml_dtypes alone", help="pip install ml-dtypes") from None

@@ -1,0 +1,107 @@
+"""References of torch and JAX: compared in every format that a function takes, by the framework's own derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opkit.checker import OpReport, Status
+from opkit.verify import gradcheck
+
+pytestmark = pytest.mark.peer
+FACTORS = {"forward": 1.0, "backward": 1.0, "half": 1.0}
+
+
+def run(function: Any, inputs: Any, **options: Any) -> OpReport:
+    """Return the report of a function on inputs alone."""
+    return gradcheck(function, inputs, recorded_only=True, **options).ops[0]
+
+
+def codes(report: OpReport) -> set[str]:
+    """Return the codes that failed."""
+    return {item.code for item in report.checks if item.status is Status.FAIL}
+
+
+@pytest.fixture
+def norm() -> Any:
+    """Return an RMS norm of torch, and its reference; FACTORS plants errors."""
+    torch = pytest.importorskip("torch")
+
+    class Norm(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, w: Any, eps: float = 1e-6) -> Any:
+            wide = x.float() if x.dtype.itemsize < 4 else x
+            r = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)
+            ctx.save_for_backward(x, w, r)
+            factor = FACTORS["half"] if x.dtype.itemsize < 4 else FACTORS["forward"]
+            return (factor * wide * r).to(x.dtype) * w
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            x, w, r = ctx.saved_tensors
+            h, e = x.to(r.dtype) * r, (dy * w).to(r.dtype)
+            dx = r * (e - FACTORS["backward"] * h * (e * h).mean(-1, keepdim=True))
+            return dx.to(x.dtype), (dy.to(r.dtype) * h).sum(0).to(w.dtype), None
+
+    def reference(x: Any, w: Any, eps: float = 1e-6) -> Any:
+        wide = x.to(torch.float32)
+        return w * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)).to(x.dtype)
+
+    rng = np.random.default_rng(0)
+    return Norm, reference, (torch.from_numpy(rng.standard_normal((6, 16))), torch.from_numpy(rng.standard_normal(16)))
+
+
+def test_a_right_function_passes_in_every_format(norm: Any) -> None:
+    """A reference that computes in float32 inside is widened, so that float64 is compared to its digits."""
+    function, reference, inputs = norm
+    report = run(function, inputs, reference=reference)
+    assert report.status is Status.PASS
+    said = {item.code: item.message for item in report.checks}
+    assert all(name in said["GC108"] for name in ("float64", "float32", "bfloat16", "float16"))
+    assert float(said["GC107"].split()[1]) < 1e-14
+    assert "GC207" not in said
+
+
+@pytest.mark.parametrize(
+    ("place", "factor", "expected"),
+    [("forward", 1.001, "GC107"), ("backward", 1.001, "GC108"), ("half", 1.05, "GC107")],
+)
+def test_a_wrong_factor_is_found(
+    norm: Any, monkeypatch: pytest.MonkeyPatch, place: str, factor: float, expected: str
+) -> None:
+    """Also one that half precision alone has."""
+    function, reference, inputs = norm
+    monkeypatch.setitem(FACTORS, place, factor)
+    assert expected in codes(run(function, inputs, reference=reference))
+
+
+def test_a_reference_that_detaches_is_undecided(norm: Any) -> None:
+    """Its derivative by the framework is not that of its values."""
+    torch = pytest.importorskip("torch")
+    function, _, inputs = norm
+
+    def detached(x: Any, w: Any) -> Any:
+        return w * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6).detach()
+
+    report = run(function, inputs, reference=detached)
+    assert codes(report) == {"GC108"}
+    assert [item.status for item in report.checks if item.code == "GC109"] == [Status.UNDECIDED]
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(1.0, set()), (1.001, {"GC108"})])
+def test_a_rule_of_jax_is_compared(factor: float, expected: set[str]) -> None:
+    """Reference and rule are run in JAX's formats."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    @jax.custom_vjp
+    def soft(x: Any) -> Any:
+        return jnp.log(1 + jnp.exp(x))
+
+    soft.defvjp(lambda x: (soft(x), x), lambda x, dy: (factor * dy / (1 + jnp.exp(-x)),))
+    x = np.random.default_rng(0).standard_normal((3, 5))
+    report = run(soft, (x,), reference=lambda x: jnp.logaddexp(x, jnp.zeros_like(x)))
+    assert codes(report) >= expected
+    assert bool(codes(report)) == bool(expected)
