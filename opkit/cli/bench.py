@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from opkit.cli.arguments import one_of
+from opkit.cli.arguments import one_of, pair_of
 
 
 def bench(
@@ -21,22 +21,30 @@ def bench(
     picture: Annotated[
         str, typer.Option("--svg", metavar="FILE", help="Also draw time over size, both logarithmic.")
     ] = "",
+    report: Annotated[
+        list[str] | None,
+        typer.Option("--report", metavar="FORM=FILE", help="Also write html (picture and table) or json to a file."),
+    ] = None,
 ) -> None:
     """Measure both kernels of an op over sizes, beside an empty kernel and the machine's copy of as many bytes.
 
-    Example: `opkit bench my_op --svg my_op.svg`.
+    Example: `opkit bench my_op --report html=my_op.html`.
 
     An op with a cases file is measured on its first case. The fastest of five rounds counts.
     """
     from opkit.cli.columns import columns_text
     from opkit.cli.console import put, user_code
     from opkit.cli.edge import choice
-    from opkit.cli.timing_picture import timing_svg
+    from opkit.cli.report_file import write_report
+    from opkit.cli.timing_picture import microseconds, timing_page, timing_svg
     from opkit.errors import unknown
     from opkit.project import load
     from opkit.project.timing import WAYS, timed
 
     choice("--format", form, ("text", "json"))
+    reports = [pair_of(item) for item in report or []]
+    for name, _ in reports:
+        choice("--report", name, ("html", "json"))
     with user_code():
         loaded = load(path)
         chosen = op or next(iter(loaded.forward_ops), "")
@@ -46,19 +54,20 @@ def bench(
             raise unknown(f"{path} defines no op type", chosen, loaded.ops).error(UsageError)
         rows = list(timed(loaded, chosen, loaded.cases()))
     if picture:
-        from opkit.atomic import write_file
-
-        write_file(Path(picture), timing_svg(chosen, rows).encode())
+        write_report(Path(picture), timing_svg(chosen, rows))
+    sizes = [{"elements": row.elements, "bytes": row.bytes, **row.seconds} for row in rows]
+    numbers = json.dumps({"schema": 1, "op": chosen, "seconds_per_call": sizes}, indent=2)
+    for name, file in reports:
+        write_report(file, timing_page(chosen, rows) if name == "html" else numbers)
     if form == "json":
-        sizes = [{"elements": row.elements, "bytes": row.bytes, **row.seconds} for row in rows]
-        put(json.dumps({"schema": 1, "op": chosen, "seconds_per_call": sizes}, indent=2))
+        put(numbers)
         return
     ways = [way for way in WAYS if any(way in row.seconds for row in rows)]
     faster = {"python", "cpp"} <= set(ways)
     cells = [
         (
             f"{row.elements:,}",
-            *(f"{row.seconds[way] * 1e6:,.2f}" if way in row.seconds else "-" for way in ways),
+            *(microseconds(row, way) for way in ways),
             *((f"{row.seconds['python'] / row.seconds['cpp']:.2f}",) if faster else ()),
         )
         for row in rows

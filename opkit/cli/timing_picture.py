@@ -1,4 +1,4 @@
-"""Time per call over size as SVG, both axes logarithmic: one line for each kernel, the empty kernel and the copy."""
+"""Time per call over size: a picture as SVG, both axes logarithmic, and a page with it and the numbers."""
 
 from __future__ import annotations
 
@@ -45,3 +45,33 @@ def timing_svg(title: str, rows: Sequence[Row]) -> str:
             x, y = points[-1].split(",")
             parts.append(f'<text x="{float(x) + 6:.1f}" y="{float(y) + 4:.1f}" fill="{_COLOURS[way]}">{way}</text>')
     return "\n".join([*parts, "</svg>", ""])
+
+
+def timing_page(title: str, rows: Sequence[Row]) -> str:
+    """Return a page of HTML with the picture and a table of microseconds."""
+    ways = [way for way in WAYS if any(way in row.seconds for row in rows)]
+    lines = [
+        "<tr>"
+        + "".join(f"<td>{text}</td>" for text in (f"{row.elements:,}", *(microseconds(row, way) for way in ways)))
+        + "</tr>"
+        for row in rows
+    ]
+    head = "".join(f"<th>{name}</th>" for name in ("elements", *ways))
+    return "\n".join(
+        [
+            f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>',
+            "<style>body{font:15px sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
+            "td,th{padding:.2em .8em;text-align:right}</style></head><body>",
+            f"<h1>{escape(title)}</h1>",
+            timing_svg(title, rows),
+            f"<p>Microseconds per call, the fastest of five rounds.</p><table><tr>{head}</tr>",
+            *lines,
+            "</table></body></html>",
+            "",
+        ]
+    )
+
+
+def microseconds(row: Row, way: str) -> str:
+    """Return the time of a way, "-" where it was not measured."""
+    return f"{row.seconds[way] * 1e6:,.2f}" if way in row.seconds else "-"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from opkit.errors import ProjectError, UsageError, unknown
 from opkit.export.companion import write_test
@@ -16,7 +16,7 @@ from opkit.export.gradient import GRADIENT, gradient_trouble
 from opkit.export.head import head_of
 from opkit.export.jax_file import JaxFrame
 from opkit.export.listing import listed
-from opkit.export.model import ExportOp
+from opkit.export.model import ExportError, ExportOp
 from opkit.export.native import NotNativeError, native_bodies
 from opkit.export.proof import ProofResult, is_installed, prove
 from opkit.export.subject import subject_of
@@ -24,7 +24,9 @@ from opkit.export.text.jax_text import JaxDialect
 from opkit.export.text.torch_text import TorchDialect
 from opkit.export.text.writer import Dialect
 from opkit.export.torch_file import TorchFrame
+from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, load
+from opkit.settings import settings
 
 TARGETS = ("torch", "jax", "graph")
 FORMS = ("auto", "native", "callback")
@@ -42,7 +44,7 @@ class Exported:
         form: "native" or "callback"; "graph" for a listing.
         proof: what was proved; None where it was not requested.
         test: a test file for it.
-        note: why the form is not the native one, "" where it is.
+        note: why the form is not the native one, and which C++ kernels stay; "" where neither is to be said.
         functions: the public functions.
     """
 
@@ -88,7 +90,9 @@ def export(
         if value not in known:
             raise unknown(f"export has no {what}", value, list(known), has="it has").error(UsageError)
     path, _, name = os.fspath(target).partition("::")
-    loaded = load(path)
+    stays = _staying(path)
+    with settings(kernel="python"):
+        loaded = load(path)
     ops = tuple(subject_of(loaded, item) for item in _names(loaded, name))
     if to == "graph":
         return Exported(_file_name(ops), "\n".join(listed(op) for op in ops), "graph")
@@ -97,7 +101,24 @@ def export(
         trouble = gradient_trouble(path, [op.forward.name for op in ops])
     elif is_checked is False:
         trouble = "opkit gradcheck did not pass"
-    return _Export(ops, to, check, trouble, inductor).made(form)
+    made = _Export(ops, to, check, trouble, inductor).made(form)
+    return replace(made, note="; ".join(filter(None, (made.note, stays))))
+
+
+def _staying(path: str) -> str:
+    """Return in words which C++ kernels do not go along, "" without any.
+
+    Raises:
+        ExportError: there are no others.
+    """
+    directory = op_directory_of(path)
+    files = ", ".join(item.name for item in directory.cpp_kernels)
+    if files and not directory.kernel.is_file():
+        raise ExportError(
+            f"{directory.path} has kernels in C++ alone ({files}); a file for another framework carries numpy kernels",
+            help=f"write {directory.kernel.name}; opkit gradcheck then holds both together",
+        )
+    return f"the numpy kernels go along, and those in C++ stay ({files})" if files else ""
 
 
 def _names(loaded: LoadedOps, name: str) -> Sequence[str]:

@@ -13,6 +13,7 @@ from opkit.export.model import ExportError
 from opkit.export.native import NotNativeError
 from opkit.export.proof import prove, too_old
 from opkit.export.subject import subject_of
+from opkit.project import scaffold
 from opkit.project.loading import load
 from tests.corpus.model import Op, write
 from tests.export.ops import AWKWARD
@@ -28,6 +29,17 @@ _SMALL = """
 def written(folder: Path, op: Op, form: str = "native", to: str = "torch") -> str:
     """Export an op without a proof and return the file's text."""
     return export(write(op, folder), to=to, form=form, check=False).text
+
+
+# --- C++ kernels
+def test_cpp_kernels_stay(tmp_path: Path) -> None:
+    """Kernels in numpy go along, and a note says which do not; a directory that has none in numpy is refused."""
+    scaffold("t", tmp_path, cpp=True)
+    made = export(tmp_path / "t", form="native", check=False)
+    assert made.note == "the numpy kernels go along, and those in C++ stay (t_cpp_kernel.cpp)"
+    (tmp_path / "t" / "t_py_kernel.py").unlink()
+    with pytest.raises(ExportError, match="kernels in C\\+\\+ alone"):
+        export(tmp_path / "t", check=False)
 
 
 # --- frameworks

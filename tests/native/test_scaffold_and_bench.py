@@ -87,12 +87,16 @@ def test_timed_without_cpp(tmp_path: Path) -> None:
 
 
 def test_bench_on_the_command_line(tmp_path: Path, compiler: Compiler) -> None:
-    """Bench prints JSON and writes a picture; the cache lists the library that it built."""
+    """Bench prints JSON and writes a picture and a page; the cache lists the library that it built."""
     path = write_op(tmp_path, kind="loss", cpp=True)
     words = ["bench", str(path), "--format", "json", "--svg", str(tmp_path / "t.svg")]
+    words += ["--report", f"html={tmp_path / 't.html'}"]
     done = subprocess.run([sys.executable, "-m", "opkit", *words], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     (row,) = found["seconds_per_call"]
     assert {"python", "cpp", "empty", "copy"} <= set(row)
     assert (tmp_path / "t.svg").read_text().startswith("<svg")
+    page = (tmp_path / "t.html").read_text()
+    assert "<svg" in page
+    assert f"<td>{row['cpp'] * 1e6:,.2f}</td>" in page
     assert any(item.sources == (str(path / "t_cpp_kernel.cpp"),) for item in entries())
