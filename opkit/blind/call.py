@@ -30,11 +30,13 @@ class Origin:
         kind: what it is.
         path: its file, or its op directory.
         name: in the file (``Outer.Inner``), or of the op type.
+        kernel: which kernels of an op directory run: "python" or "cpp".
     """
 
     kind: Kind
     path: str
     name: str
+    kernel: str = "python"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from opkit.eager import Tensor, wrap
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import assemble
 from opkit.project.module import load_module
+from opkit.settings import settings
 from opkit.shim import frameworks, install_frameworks
 
 #: What torch's random numbers start from at every call.
@@ -47,7 +48,7 @@ def player_of(origin: Origin) -> Player:
         BaseException: what its file raises.
     """
     if origin.kind is Kind.OP:
-        with frameworks():
+        with frameworks(), settings(kernel=origin.kernel):
             return _OpPlayer(assemble(op_directory_of(origin.path)).ops[origin.name])
     install_frameworks()
     found: Any = load_module(origin.path)

@@ -218,15 +218,16 @@ def _rows(axis: str) -> list[str]:
         return [
             f"const int64_t axis_at = static_cast<int64_t>({name}) + ({name} < 0 ? shape.NumAxes() : 0);",
             "const int64_t along = shape.At(axis_at), inner = shape.Count(axis_at + 1);",
-            "const int64_t rows = shape.elem_cnt() / std::max<int64_t>(along, 1);",
+            "const int64_t rows = shape.Count(0, axis_at) * inner;",
         ]
     axes = sorted(map(int, axis.strip("()").replace(",", " ").split()))
     low, high = (f"shape.NumAxes() - {-item}" if item < 0 else str(item) for item in (axes[0], axes[-1]))
     if axes[-1] == -1:
-        lines = [f"const int64_t along = shape.Count({low});"]
-    else:
-        lines = [f"const int64_t along = shape.Count({low}, {high} + 1), inner = shape.Count({high} + 1);"]
-    return [*lines, "const int64_t rows = shape.elem_cnt() / std::max<int64_t>(along, 1);"]
+        return [f"const int64_t along = shape.Count({low}), rows = shape.Count(0, {low});"]
+    return [
+        f"const int64_t along = shape.Count({low}, {high} + 1), inner = shape.Count({high} + 1);",
+        f"const int64_t rows = shape.Count(0, {low}) * inner;",
+    ]
 
 
 def _is_number(axis: str) -> bool:
@@ -267,6 +268,7 @@ def _loop(inside: Sequence[str], step: Reduce | None, is_last: bool, writer: _Wr
     if step is None:
         return loop
     if step.kind == "sum":
+        loop[:1] = [f"#pragma omp simd reduction(+ : {name}_sum)", "for (int64_t j = 0; j < along; ++j) {"]
         return [f"double {name}_sum = 0;", *loop, f"const T {name} = static_cast<T>({name}_sum);"]
     return [f"T {name} = {'-' if step.kind == 'max' else ''}std::numeric_limits<T>::infinity();", *loop]
 

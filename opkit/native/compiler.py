@@ -22,7 +22,11 @@ INCLUDE = Path(__file__).resolve().parent / "include"
 
 _NAMES = ("g++", "clang++", "c++")
 #: numpy rounds each operation; a compiler that fuses a * b + c would make kernels differ from their Python twins.
-_FLAGS = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fdiagnostics-color=never")
+#: Loops become vectors where nothing asks for errno or for traps; sums keep their order but where the source lets them.
+_FLAGS = (
+    *("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never"),
+    *("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"),
+)
 _SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,13 @@ import pytest
 import opkit.oneflow as flow
 from opkit import gradcheck
 from opkit.checker import Report
+from opkit.errors import KernelError
 from opkit.native import Compiler
 from opkit.oneflow.session import session
 from opkit.project import Library, load, op_directory_of
 from opkit.project.loading import assemble
 from opkit.settings import settings
+from opkit.verify.subjects.cpp_twins import _refuse_stray
 from tests.native.conftest import use_compiler
 from tests.project.opdir import edit, write_op
 
@@ -184,6 +187,22 @@ def test_gradcheck_holds_both_together(report: Report) -> None:
     """A right pair passes, each under its name."""
     found = {item.op: item.status.value for item in report.ops if item.op.startswith("right")}
     assert found == {"right_forward": "pass", "right_forward (C++)": "pass"}
+
+
+def test_passes_are_confirmed_with_their_own_kernels(report: Report) -> None:
+    """An ordinary process runs the kernels that were checked: the Python kernel of an op whose C++ kernel is wrong passes."""
+    found = {item.op: {one.code: one.status.value for one in item.checks} for item in report.ops}
+    assert found["right_forward (C++)"]["GC199"] == "pass"
+    assert found["differs_forward"]["GC199"] == "pass"
+
+
+def test_nan_is_no_end_of_the_domain(tmp_path: Path) -> None:
+    """A C++ result that is NaN where the Python kernel's is a number is an error, not an input that the op does not take."""
+    op = load(write_op(tmp_path)).ops["t_forward"]
+    x = np.array([0.5, 2.0])
+    for stray, is_refused in (([0.97, np.nan], True), ([0.97, np.inf], True), ([0.97, 2.12], False)):
+        with pytest.raises(KernelError, match=r"at \[1\], the Python kernel 2\.1") if is_refused else nullcontext():
+            _refuse_stray(op.kernel, op.compiled, (x,), {}, [np.array(stray)])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from opkit.checker import Checkable, KernelCall
 from opkit.checker.model.agreement import agree
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.own import Fault, OwnCheck
-from opkit.errors import Location, OpkitError
+from opkit.errors import KernelError, Location, OpkitError
 from opkit.native.guarded import run_guarded
 from opkit.project.cpp_kernel import CppKernel
 from opkit.project.kernel import UserKernel
 from opkit.project.loading import LoadedOps, with_kernels
 from opkit.project.user_op import UserOp
+from opkit.spec import CompiledOp
 from opkit.verify.codes import BOUNDS, IN_PLACE, TWINS
 from opkit.verify.subjects.gradient import RawGradient
 from opkit.verify.subjects.raw_kernel import RawKernel
@@ -38,10 +40,13 @@ def twins_of(loaded: LoadedOps, kernel: str) -> tuple[LoadedOps, ...]:
     """
     if loaded.cpp is None or loaded.cpp.library is None:
         return (loaded,)
-    for op in loaded.ops.values():
+    python = with_kernels(loaded, None)
+    for name, op in loaded.ops.items():
         if op.kernel is not None and isinstance(op.kernel.function, CppKernel):
             op.kernel.function.is_guarded = True
-    python = with_kernels(loaded, None)
+            twin = python.ops[name].kernel
+            if twin is not None and op.compiled is not None:
+                op.kernel.function.witness = partial(_refuse_stray, twin, op.compiled)
     usable = [python] if kernel == "auto" and python.kernel_module is not None else []
     return (*usable, loaded)
 
@@ -144,10 +149,36 @@ class _Used:
         return []
 
 
+def _refuse_stray(
+    twin: UserKernel, op: CompiledOp, args: tuple[Any, ...], attrs: Mapping[str, Any], results: Sequence[np.ndarray]
+) -> None:
+    """Let nothing pass for the end of an op's domain that is none for its Python kernel.
+
+    Raises:
+        KernelError: a result is NaN, or infinite, where the Python kernel's is an ordinary number.
+    """
+    if all(item.dtype.kind != "f" or np.isfinite(item).all() for item in results):
+        return
+    try:
+        expected = _flat(twin.call(_read_only(args), _narrowed(op, attrs)))
+    except Exception:  # that the Python kernel raises is found when it is checked
+        return
+    for one, other in zip(expected, results):
+        if one.shape != other.shape or one.dtype.kind != "f" or other.dtype.kind != "f":
+            continue
+        with np.errstate(all="ignore"):
+            is_plain = np.abs(one) < np.sqrt(np.finfo(one.dtype).max)
+        stray = is_plain & ~np.isfinite(other)
+        if stray.any():
+            at = _index(stray)
+            there, here = other[stray].flat[0], one[stray].flat[0]
+            raise KernelError(f"the C++ kernel of {op.name!r} gives {there} at {at}, the Python kernel {here}")
+
+
 def _compared(call: _Call, twin: UserKernel, args: tuple[Any, ...]) -> Fault | None:
     is_empty = args is not call.args
     try:
-        expected = _flat(twin.call(_read_only(args), _as_cpp(call)))
+        expected = _flat(twin.call(_read_only(args), _narrowed(call.cpp.compiled, call.attrs)))
     except Exception:  # that the Python kernel raises is found when it is checked
         return None
     try:
@@ -167,9 +198,9 @@ def _compared(call: _Call, twin: UserKernel, args: tuple[Any, ...]) -> Fault | N
     return None
 
 
-def _as_cpp(call: _Call) -> dict[str, Any]:
+def _narrowed(op: CompiledOp, attrs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes as the C++ kernel has them: a float there is float32."""
-    kinds = {name: spec.type for name, spec in call.cpp.compiled.attrs.items()}
+    kinds = {name: spec.type for name, spec in op.attrs.items()}
 
     def narrowed(kind: str, value: Any) -> Any:
         if kind == "list_float":
@@ -177,7 +208,7 @@ def _as_cpp(call: _Call) -> dict[str, Any]:
         return float(np.float32(value)) if kind == "float" else value
 
     with np.errstate(all="ignore"):
-        return {name: narrowed(kinds[name], value) for name, value in call.attrs.items()}
+        return {name: narrowed(kinds[name], value) for name, value in attrs.items()}
 
 
 def _difference(one: np.ndarray, other: np.ndarray) -> str:

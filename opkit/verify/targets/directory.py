@@ -82,7 +82,8 @@ def _checkables(
         else:
             from opkit.verify.subjects.cpp_twins import with_own_checks
 
-            checkables.append(with_own_checks(made, loaded, loaded.ops[name]))
+            found = made if options.sanitize else found_at(made, Kind.OP, target.path, name, kernel="cpp")
+            checkables.append(with_own_checks(found, loaded, loaded.ops[name]))
     return checkables, reports
 
 

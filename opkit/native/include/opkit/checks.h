@@ -6,6 +6,13 @@
 #error "opkit compiles C++ kernels with g++ 9 or later, or clang++ 10 or later"
 #endif
 
+// glibc shows its vectors of exp, log, sin and others to -ffast-math alone; kernels get these without the rest of it.
+#ifndef __FAST_MATH__
+#define __FAST_MATH__ 1
+#include <math.h>
+#undef __FAST_MATH__
+#endif
+
 #include <algorithm>
 #include <array>
 #include <atomic>
