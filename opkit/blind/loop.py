@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from opkit.blind.call import Answers, Request, Step, Taken
-from opkit.blind.namespaces import changed
 from opkit.blind.players import Player
+from opkit.replaced import put_back
 
 
 def answers_of(player: Player, request: Request) -> Answers:
@@ -24,8 +24,8 @@ def answers_of(player: Player, request: Request) -> Answers:
             for step in request.steps:
                 turns[-1].append(_refilled(player, step, held))
     except BaseException as error:  # user code; it ran without complaint where it was checked
-        return Answers(turns, raised=f"{type(error).__name__}: {error}", changed=changed())
-    return Answers(turns, changed=changed())
+        return Answers(turns, raised=f"{type(error).__name__}: {error}", changed=put_back())
+    return Answers(turns, changed=put_back())
 
 
 def _fresh(player: Player, step: Step) -> Taken:

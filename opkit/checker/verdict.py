@@ -25,8 +25,8 @@ _Check = Callable[[Checkable, Options], OpReport]
 
 #: Wrong only after the caller changed an input or a result in place: undecided wherever it is found (rule 5).
 _HAZARDS = frozenset({"GC203"})
-#: Of what nothing declares: empty arrays, and a fake kernel's strides (rules 1 and 5).
-_OPEN_WHERE_FOUND = frozenset({"GC160", "GC206"})
+#: Of what nothing declares: empty arrays (rules 1 and 5).
+_OPEN_WHERE_FOUND = frozenset({"GC160"})
 #: What compares numbers, and says at which inputs.
 _NUMBERS = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC110", "GC111", "GC150", "GC152"})
 

@@ -13,7 +13,6 @@ from itertools import chain
 from typing import Any
 
 from opkit.checker import Checkable, OpReport, Report, check
-from opkit.checker.model.interpreter import Interpreter
 from opkit.errors import UsageError
 from opkit.forked import end_if_forked
 from opkit.verify.failures.slopes import with_slopes
@@ -126,12 +125,11 @@ def load_given(given: tuple[Any, ...], options: RunOptions, flight: Flight | Non
         return Loaded(served.checkables, served.reports)
     if target is not None:
         raise UsageError(f"{target.__name__} is not a PyLayer", help="give a PyLayer class, or forward= and backward=")
-    process, interpreter = os.getpid(), Interpreter()
+    process = os.getpid()
     try:
         return Loaded((pair(forward, backward, inputs, cases, options=options.check),))
     finally:
         end_if_forked(process)
-        interpreter.put_back()  # what the functions did to it when they were tried is found by the check
 
 
 def _framework_of(target: Any, inputs: Any, device: str) -> Framework | None:

@@ -25,7 +25,6 @@ ACCUMULATED = CheckCode("GC204", "accumulated", "gradients accumulated and reset
 FORWARD_MODE = CheckCode("GC205", "forward_mode", "the forward-mode derivative agrees with the gradient")
 FAKE = CheckCode("GC206", "fake_kernel", "the fake kernel gives the real kernel's shapes, dtypes, strides and devices")
 HALF = CheckCode("GC207", "half_precision", "results in half precision agree with float32 within its rounding")
-SILENT = CheckCode("GC208", "silent_gradient", "backward gives nothing for inputs on which nothing depends")
 
 COMPILED = CheckCode("GC211", "jit", "results and gradients are the same under jit")
 BATCHED = CheckCode("GC212", "vmap", "gradients are the same under vmap")
@@ -42,7 +41,7 @@ CODES: dict[str, CheckCode] = {
     row.code: row
     for row in (
         *(CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT, INTERNAL, ORDINARY),
-        *(UNDEFINED, NEEDS, KEPT, ACCUMULATED, FORWARD_MODE, FAKE, HALF, SILENT),
+        *(UNDEFINED, NEEDS, KEPT, ACCUMULATED, FORWARD_MODE, FAKE, HALF),
         *(COMPILED, BATCHED, REMEMBERED, RULE_VALUE),
         *(TWINS, BOUNDS, IN_PLACE),
     )

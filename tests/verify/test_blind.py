@@ -16,8 +16,6 @@ from tests.verify.opdirs import make_op
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 
-#: What a script's own arrays give away only beyond them is undecided, as all that is found there alone.
-_BEYOND = frozenset({"identity", "pointer"})
 _MAKERS: dict[str, Callable[[str, Path], object]] = {"layer": layer_of, "directory": directory_of, "script": script_of}
 _RIGHT = """
 
@@ -51,9 +49,7 @@ def ordinary(report: OpReport) -> str:
 def test_what_is_right_only_while_it_is_checked_fails(maker: str, here: Path) -> None:
     """Every exploit, told in each front end."""
     reports = reports_of([str(_MAKERS[maker](name, here)) for name in EXPLOITS])
-    found = {name: report.status.value for name, report in zip(EXPLOITS, reports)}
-    expected = {name: "undecided" if maker == "script" and name in _BEYOND else "fail" for name in EXPLOITS}
-    assert found == expected
+    assert {name: report.status.value for name, report in zip(EXPLOITS, reports)} == dict.fromkeys(EXPLOITS, "fail")
 
 
 @pytest.mark.peer

@@ -6,6 +6,7 @@ Rearranges memory without changing values; other checks decide which values are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -20,8 +21,20 @@ from opkit.checker.model.thresholds import (
     LAYOUT_ULPS,
 )
 
+_REFUSED = "not served: "
 #: The strides of all arrays of a call.
 _Strides: TypeAlias = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What came of another layout: a sentence, and whether the function refused it aloud."""
+
+    said: str
+    is_refusal: bool = False
+
+    def at(self, where: str) -> _Fault:
+        return replace(self, said=f"{self.said} for {where}")
 
 
 def _fortran(array: np.ndarray) -> np.ndarray:
@@ -86,25 +99,28 @@ def layouts(session: CheckSession) -> Iterator[CheckResult]:
     evaluators = session.diverse(LAYOUT_CASES, 2)
     found: dict[str, CheckResult] = {}
     for number, ev in enumerate(evaluators):
-        for code, message in _faults(ev, session.rng(700 + number)):
+        for code, fault in _faults(ev, session.rng(700 + number)):
             where = session.checkable.backward_where if code == "GC131" else session.checkable.forward_where
-            found.setdefault(code, session.failed(code, message, ev, where=where))
+            if not (fault.is_refusal and session.is_found(ev.case) and session.checkable.infer is None):
+                found.setdefault(code, session.failed(code, fault.said, ev, where=where))
+            elif not any(note.startswith(_REFUSED) for note in session.notes):  # a misfit (rule 5)
+                session.notes.append(f"{_REFUSED}{fault.said}")
     yield from found.values()
     for code in ("GC130", "GC131"):
         if code not in found:
             yield session.passed(code, len(evaluators))
 
 
-def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, _Fault]]:
     douts = ev.douts_from(rng.uniform(-2, 2, sum(ev.sizes)))
     gradients = list(ev.gradients(douts).values()) if ev.leaves and ev.slots else []
     tried = {_strides(ev.inputs), _strides(ev.inputs, douts)}  # arrays of one axis lie alike in several layouts
     for name, change in LAYOUTS.items():
         moved = ev.map_inputs(lambda array, change=change: frozen(change(array)))  # type: ignore[misc]
         turned = [change(item) for item in douts]
-        message = _try(ev, moved, ev.outputs) if _is_new(tried, _strides(moved)) else ""
-        if message:
-            yield "GC130", f"{message} for arguments with {name}"
+        fault = _try(ev, moved, ev.outputs) if _is_new(tried, _strides(moved)) else None
+        if fault:
+            yield "GC130", fault.at(f"arguments with {name}")
         if not gradients:
             continue
         for inputs, incoming, results, whose in (
@@ -114,9 +130,9 @@ def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str]
         ):
             if not _is_new(tried, _strides(inputs, incoming)):
                 continue
-            message = _try_backward(ev, inputs, incoming, gradients, results)
-            if message:
-                yield "GC131", f"{message} for {whose} with {name}"
+            fault = _try_backward(ev, inputs, incoming, gradients, results)
+            if fault:
+                yield "GC131", fault.at(f"{whose} with {name}")
     yield from _one_by_one(ev, douts, gradients)
     yield from _shared(ev)
     yield from _zero_strides(ev, douts, gradients)
@@ -135,7 +151,7 @@ def _is_new(tried: set[_Strides], lies: _Strides) -> bool:
 
 def _one_by_one(
     ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None]
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[tuple[str, _Fault]]:
     """Arguments that differ among each other in how they lie."""
     leaves = [leaf for leaf, array in leaves_of(ev.inputs) if array.ndim]
     if len(leaves) < 2:
@@ -146,15 +162,15 @@ def _one_by_one(
             inputs = ev.replaced(leaf, frozen(LAYOUTS[name](ev.array(leaf))))
             if not _is_new(tried, _strides(inputs)):
                 continue
-            message = _try(ev, inputs, ev.outputs)
-            if message:
-                yield "GC130", f"{message} for {leaf} alone with {name}"
-            message = _try_backward(ev, inputs, douts, gradients, None) if gradients else ""
-            if message:
-                yield "GC131", f"{message} for {leaf} alone with {name}"
+            fault = _try(ev, inputs, ev.outputs)
+            if fault:
+                yield "GC130", fault.at(f"{leaf} alone with {name}")
+            fault = _try_backward(ev, inputs, douts, gradients, None) if gradients else None
+            if fault:
+                yield "GC131", fault.at(f"{leaf} alone with {name}")
 
 
-def _shared(ev: Evaluator) -> Iterator[tuple[str, str]]:
+def _shared(ev: Evaluator) -> Iterator[tuple[str, _Fault]]:
     """Two arguments that are views of one buffer, against the same values in buffers of their own."""
     leaves = [(leaf, array) for leaf, array in leaves_of(ev.inputs) if array.size > 1]
     for (first, array), (second, other) in pairwise(leaves):
@@ -169,19 +185,19 @@ def _shared(ev: Evaluator) -> Iterator[tuple[str, str]]:
                 expected = snapshot(ev.forward(apart))
             except Exception:  # these values lie outside the domain
                 continue
-            message = _try(ev, shared, expected)
-            if message:
-                yield "GC130", f"{message} for {first} and {second} as {how}"
+            fault = _try(ev, shared, expected)
+            if fault:
+                yield "GC130", fault.at(f"{first} and {second} as {how}")
 
 
-def _try(ev: Evaluator, inputs: dict[str, Any], expected: list[np.ndarray], least: float = 0.0) -> str:
+def _try(ev: Evaluator, inputs: dict[str, Any], expected: list[np.ndarray], least: float = 0.0) -> _Fault | None:
     try:
         outputs = ev.forward(inputs)
     except Exception as error:  # user code
-        return "" if _is_misfit(ev, error) else f"forward raised {type(error).__name__}: {error}"
+        return _raised("forward", error)
     # One of several results may be the small difference of numbers of the others' size.
     least = max(least, _largest([item for item in expected if is_float(item)]))
-    return "" if same(expected, list(outputs), LAYOUT_ULPS, least) else "forward gave another result"
+    return None if same(expected, list(outputs), LAYOUT_ULPS, least) else _Fault("forward gave another result")
 
 
 def _try_backward(
@@ -191,7 +207,7 @@ def _try_backward(
     expected: list[np.ndarray | None],
     change_outputs: Callable[[np.ndarray], np.ndarray] | None,
     least: float = 0.0,
-) -> str:
+) -> _Fault | None:
     """Run backward on rearranged arrays, with forward's results rearranged as well where they are handed over."""
     backward = ev.checkable.backward
     try:
@@ -203,14 +219,13 @@ def _try_backward(
             with np.errstate(all="ignore"):
                 found = ev.by_leaf(backward(inputs, outputs, [frozen(item) for item in douts], ev.attrs, needs))
     except Exception as error:  # user code
-        return "" if _is_misfit(ev, error) else f"backward raised {type(error).__name__}: {error}"
-    return "" if same(expected, list(found.values()), LAYOUT_ULPS, least) else "backward gave another result"
+        return _raised("backward", error)
+    return None if same(expected, list(found.values()), LAYOUT_ULPS, least) else _Fault("backward gave another result")
 
 
-def _is_misfit(ev: Evaluator, error: Exception) -> bool:
-    """Say whether raising on another layout is a misfit: aloud, on inputs that nothing declares (rule 5)."""
-    is_write = "read-only" in str(error)
-    return ev.case.origin == "search" and ev.checkable.infer is None and not is_write
+def _raised(who: str, error: Exception) -> _Fault:
+    """Return what was raised: a refusal, unless it was a write to an argument."""
+    return _Fault(f"{who} raised {type(error).__name__}: {error}", is_refusal="read-only" not in str(error))
 
 
 def _largest(arrays: Sequence[np.ndarray | None]) -> float:
@@ -220,7 +235,7 @@ def _largest(arrays: Sequence[np.ndarray | None]) -> float:
 
 def _zero_strides(
     ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None]
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[tuple[str, _Fault]]:
     """Zero strides change values, so both sides of the comparison are made of the same repeated values.
 
     All strides are zero in the gradient of a sum, one in what was expanded or comes of a sum over an axis.
@@ -235,7 +250,7 @@ def _zero_strides(
 
 def _spread_gradients(
     ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None], axis: int | None
-) -> tuple[str, str] | None:
+) -> tuple[str, _Fault] | None:
     if not (ev.leaves and ev.slots and sum(ev.sizes)):
         return None
     spread = [_broadcast(item, axis) for item in douts]
@@ -243,31 +258,31 @@ def _spread_gradients(
         dense = list(ev.gradients([np.ascontiguousarray(item).reshape(item.shape) for item in spread]).values())
     except Exception:  # then the layout is not the cause
         return None
-    message = _try_backward(ev, ev.inputs, spread, dense, None, _largest(gradients))
-    return ("GC131", f"{message} for an incoming gradient with zero strides") if message else None
+    fault = _try_backward(ev, ev.inputs, spread, dense, None, _largest(gradients))
+    return ("GC131", fault.at("an incoming gradient with zero strides")) if fault else None
 
 
 def _spread_inputs(
     ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None], axis: int | None
-) -> tuple[str, str] | None:
+) -> tuple[str, _Fault] | None:
     repeated = ev.map_inputs(lambda array: frozen(_broadcast(array, axis)))
     plain = ev.map_inputs(lambda array: frozen(_broadcast(array, axis).copy()))
     try:
         expected = list(ev.forward(plain))
     except Exception:  # the repeated values lie outside the domain
         return None
-    message = _try(ev, repeated, expected, _largest([item for item in ev.outputs if is_float(item)]))
-    if message:
-        return "GC130", f"{message} for arguments with zero strides"
+    fault = _try(ev, repeated, expected, _largest([item for item in ev.outputs if is_float(item)]))
+    if fault:
+        return "GC130", fault.at("arguments with zero strides")
     if not gradients:
         return None
     try:
         dense = list(ev.gradients(douts, inputs=plain).values())
     except Exception:  # the repeated values lie outside the domain
         return None
-    message = _try_backward(ev, repeated, douts, dense, None, _largest(gradients))
-    if message and not _is_steep(ev, plain, douts, dense):
-        return "GC131", f"{message} for forward's inputs with zero strides"
+    fault = _try_backward(ev, repeated, douts, dense, None, _largest(gradients))
+    if fault and not _is_steep(ev, plain, douts, dense):
+        return "GC131", fault.at("forward's inputs with zero strides")
     return None
 
 
@@ -287,8 +302,3 @@ def _is_steep(ev: Evaluator, plain: dict[str, Any], douts: list[np.ndarray], den
 def _next(value: Any) -> Any:
     """Return a float array of the next larger numbers, anything else as it is."""
     return frozen(np.nextafter(value, np.inf, dtype=value.dtype)) if is_float(value) else value
-
-
-def count_arrays(ev: Evaluator) -> int:
-    """Return the number of arrays among the inputs."""
-    return sum(1 for _ in leaves_of(ev.inputs))

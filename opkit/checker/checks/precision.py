@@ -288,7 +288,6 @@ def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
                 return None
             if values[side][-1].size != sum(ev.sizes):
                 return None
-    moving.settle()
     base, eps = ev.vector(ev.outputs), ev.eps()
     entries = np.linspace(0, base.size - 1, min(base.size, NOISE_VALUES)).astype(int)
     plus, minus = (np.stack([item[entries] for item in side])[None] for side in values)

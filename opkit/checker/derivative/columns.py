@@ -109,7 +109,6 @@ class Columns:
             plus, minus = self._together(elements, above), self._together(elements, below)
         else:
             plus, minus = self._apart(elements, above, below)
-        self.moving.settle()
         return plus, minus, above.astype(np.float64) - origin, origin - below.astype(np.float64)
 
     def _apart(self, elements: np.ndarray, above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -162,7 +161,6 @@ class Columns:
         else:
             self._is_mixed = True
         self.flat[...] = kept
-        self.moving.settle()
 
     def _mover(self, kept: np.ndarray, step: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         def moved(mask: np.ndarray) -> np.ndarray:
@@ -197,7 +195,6 @@ class Columns:
             self.flat[...] = kept - move
             values[1, index] = self.call()
         self.flat[...] = kept
-        self.moving.settle()
         return _choose(values, self.base, rungs, self.evaluator.eps())
 
     def central(self, elements: np.ndarray | None, steps: Steps) -> tuple[np.ndarray, np.ndarray]:

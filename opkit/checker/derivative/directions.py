@@ -75,9 +75,7 @@ class _Line:
         np.add(self._exact, self.array, out=self._exact)
         if self._moved is not self._exact:
             self._moved[...] = self._exact
-        found = self.ev.value_of(self._moving)
-        self._moving.settle()
-        return found
+        return self.ev.value_of(self._moving)
 
     def value(self, step: float) -> float:
         found = self.moved(step)

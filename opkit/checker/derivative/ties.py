@@ -59,7 +59,6 @@ def compare_ties(
 
     steps = steps_for(np.ones(1), STEPS, float(np.finfo(arrays[0].dtype).eps))
     plus, minus = np.stack([at(step) for step in steps[0]])[None], np.stack([at(-step) for step in steps[0]])[None]
-    moving.settle()
     base = evaluator.value_at(evaluator.inputs)
     found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones(1))
     with np.errstate(all="ignore"):

@@ -102,7 +102,7 @@ def through(checkable: Checkable, name: str, bring: Bring, pull: Pull) -> Checka
 
     surrogate = None if checkable.surrogate is None else moved(checkable.surrogate)
     made = replace(checkable, forward=moved(checkable.forward), vjp=vjp, surrogate=surrogate)
-    return replace(made, backward=None, trace=None, moving=None, paired=None)
+    return replace(made, backward=None, trace=None)
 
 
 def _brought(inputs: Mapping[str, Any], name: str, bring: Bring) -> dict[str, Any]:

@@ -119,22 +119,6 @@ class Backward(Protocol):
         ...
 
 
-class Moving(Protocol):
-    """The reference as a function of inputs of which the caller changes some arrays, in place, between calls."""
-
-    def __call__(self) -> Sequence[np.ndarray]:
-        """Call the function on what the arrays hold now.
-
-        Raises:
-            Exception: what the kernel raised.
-        """
-        ...
-
-    def settle(self) -> None:
-        """Look at what several calls left behind."""
-        ...
-
-
 class Infer(Protocol):
     """Gives the outputs' descriptions for the inputs', or raises InferError where the spec refuses them.
 
@@ -246,10 +230,6 @@ class Checkable:
             says nothing.
         seen: of an op to be searched: cases that the search stays near.
         claims: what the definition says about devices, None where there is none.
-        moving: makes forward, or the surrogate, a function of arrays that change between its calls; see Moving. None
-            where nobody looks after several calls at once.
-        paired: forward and then backward, ``(arrays, attrs, douts, needs) -> gradients``, looked after together. None
-            where nobody does.
         ordinary: how another process makes and calls the op as an ordinary run does, None where none can; for whoever
             confirms a pass (see ``Confirm``).
         directory: the op directory as the user would write it, None for a PyLayer or py_func.
@@ -301,8 +281,6 @@ class Checkable:
     uses_misfits: bool = False
     seen: tuple[Case, ...] = ()
     claims: Claims | None = None
-    moving: Callable[[Arrays, Attrs, Sequence[str]], Moving] | None = None
-    paired: Callable[[Arrays, Attrs, Sequence[np.ndarray], frozenset[str]], Gradients] | None = None
     ordinary: Any = None
     directory: str | None = None
     forward_where: Location | None = None

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.checkable import Checkable, Gradients, Moving, Pullback
+from opkit.checker.model.checkable import Checkable, Gradients, Pullback
 from opkit.checker.model.copies import is_same_option
 from opkit.checker.model.thresholds import SEEN_ULPS
 
@@ -57,21 +57,6 @@ def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, np.ndarray
 def snapshot(outputs: Sequence[Any]) -> list[np.ndarray]:
     """Return copies of results, which later calls cannot change."""
     return [np.array(item, copy=True) for item in outputs]
-
-
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """``Moving`` of an op that nobody looks after, or that is looked after at each call."""
-
-    function: Callable[[Mapping[str, Any]], Sequence[np.ndarray]]
-    inputs: Mapping[str, Any]
-
-    def __call__(self) -> Sequence[np.ndarray]:
-        """Call the function on what the arrays hold now."""
-        return self.function(self.inputs)
-
-    def settle(self) -> None:
-        """Do nothing: there is nothing left to look at."""
 
 
 class Evaluator:
@@ -150,7 +135,9 @@ class Evaluator:
         function = self.checkable.surrogate or self.checkable.forward
         return function(inputs, self.attrs)
 
-    def movable(self, leaves: Sequence[InputLeaf], of_forward: bool = False) -> tuple[list[np.ndarray], Moving]:
+    def movable(
+        self, leaves: Sequence[InputLeaf], of_forward: bool = False
+    ) -> tuple[list[np.ndarray], Callable[[], Sequence[np.ndarray]]]:
         """Return arrays that hold what these leaves do, and the reference as a function of what they hold at a call.
 
         Results that it returned before may change with the next call. With ``of_forward`` the function is forward
@@ -162,12 +149,7 @@ class Evaluator:
         inputs: dict[str, Any] = dict(self.inputs)
         for leaf, array in zip(leaves, arrays):
             inputs = self.replaced(leaf, frozen(array), inputs)
-        if of_forward and self.checkable.surrogate is not None:
-            return arrays, Plain(self.forward, inputs)
-        make = self.checkable.moving
-        if make is None:
-            return arrays, Plain(self.reference, inputs)
-        return arrays, make(inputs, self.attrs, [str(leaf) for leaf in leaves])
+        return arrays, partial(self.forward if of_forward else self.reference, inputs)
 
     def run(self, inputs: Mapping[str, Any] | None = None) -> tuple[Sequence[np.ndarray], Pullback]:
         """Run forward and return its raw results and the pullback."""
@@ -178,9 +160,6 @@ class Evaluator:
     ) -> dict[InputLeaf, np.ndarray | None]:
         """Run backward (after a fresh forward unless a pullback is given) and return a gradient per leaf."""
         needs = frozenset([leaf.name for leaf in self.leaves])
-        if pullback is None and self.checkable.paired is not None:
-            given = self.inputs if inputs is None else inputs
-            return self.by_leaf(self.checkable.paired(given, self.attrs, douts, needs))
         if pullback is None:
             _, pullback = self.run(inputs)
         return self.by_leaf(pullback([frozen(item) for item in douts], needs))

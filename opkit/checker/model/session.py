@@ -110,7 +110,6 @@ class CheckSession:
         """Run forward once on every case."""
         self._measure()
         for case in self.cases:
-            _fix(case)
             self.evaluators.append(Evaluator(self.checkable, case).prepare())
         if large is not None and not self.is_slow:
             self.large.append(Evaluator(self.checkable, large).prepare())
@@ -231,15 +230,6 @@ class CheckSession:
         return f"output {index}" if len(outputs) != 1 else f"{outputs[0].name}[{index}]"
 
 
-def _fix(case: Case) -> None:
-    """Let nobody write to a case's own arrays any more, so that custody need not look whether they changed."""
-    for _, array in leaves_of(case.inputs):
-        array.setflags(False)  # type: ignore[call-arg]  # as a keyword it takes twice as long
-        owner = array.base
-        if type(owner) is np.ndarray and owner.base is None:
-            owner.setflags(False)  # type: ignore[call-arg]
-
-
 def _various(cases: list[Case]) -> list[Case]:
     """Order cases: one of each combination of ranks and attributes first, the smaller and the ordinary ones before."""
 
@@ -256,18 +246,6 @@ def _various(cases: list[Case]) -> list[Case]:
         if first.setdefault(kind, case) is not case:
             later.append(case)
     return sorted(first.values(), key=order) + later
-
-
-def first_failure(
-    session: CheckSession, code: str, evaluators: list[Evaluator], find: Callable[[Evaluator], CheckResult | None]
-) -> Iterator[CheckResult]:
-    """Run a check over cases; yield its first failure, or one pass for all of them."""
-    for ev in evaluators:
-        found = find(ev)
-        if found is not None:
-            yield found
-            return
-    yield session.passed(code, len(evaluators)) if evaluators else session.skipped(code, "no case applies")
 
 
 def name_of(leaf: InputLeaf) -> str:

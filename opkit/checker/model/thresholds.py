@@ -175,9 +175,6 @@ TELLING_DOMAINS = 1
 MOST_NAMED = 5
 #: Cases that an ordinary process is asked about. Cost.
 CONFIRMED_CASES = 3
-#: Sets of inputs whose copies custody keeps: those of one case are asked for again and again. With 256 the memory of
-#: those that were not came back too late to be at hand: checks took up to a tenth longer. Cost.
-MOST_HANDED = 16
 #: Seeds what stands in for numpy's global random numbers during a call; kernels hardly seed with it. Tuned.
 DRAWN_SEED = 2_718_281_828
 #: Neighbours of recorded shapes that are tried, and findings beyond a recording that are shown. Cost.

@@ -1,4 +1,4 @@
-"""Written: the source of user functions and classes, as text, as a syntax tree, and the comments in it.
+"""Written: the source of user functions and classes, as text and as a syntax tree.
 
 Nothing is executed; what has no source of its own, as a lambda within a larger expression has none, is empty.
 """
@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-import io
 import textwrap
-import tokenize
 from typing import Any
 
 
@@ -27,12 +25,3 @@ def tree_in(text: str) -> ast.Module:
         return ast.parse(text)
     except (SyntaxError, ValueError):
         return ast.Module([], [])
-
-
-def comments_in(text: str) -> list[str]:
-    """Return the comments in a piece of source, without their marks."""
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (SyntaxError, tokenize.TokenError):
-        return []
-    return [token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT]
