@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from opkit.checker import OpReport, Options, check
+from opkit.checker import OpReport, Options, Status, check
 from opkit.project.module import load_module
 from opkit.verify.isolation.watch import SingleProcess
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
@@ -15,6 +15,14 @@ from opkit.verify.subjects.foreign.framework import loaded_frameworks
 FOLDER = Path(__file__).parent / "data" / "torch_files"
 #: The files, and whether what they hold is correct.
 FILES = {"right": True, "tricky": True, "faults": False, "library": True, "library_faults": False}
+
+#: What the rules make of faults of some kinds: hazards are open, what is refused aloud and what gets None are a line.
+_BY_KIND = {
+    "undecided": Status.UNDECIDED,
+    "kept": Status.UNDECIDED,
+    "refuses": Status.PASS,
+    "constant": Status.PASS,
+}
 
 
 def names_in(file: str) -> list[str]:
@@ -44,3 +52,14 @@ def checked(file: str, name: str, options: Options | None = None) -> OpReport:
     options = options or Options()
     served = framework.named(names[name], names, name, options)
     return served.reports[0] if served.reports else check(SingleProcess().over(served.checkables[0]), options)
+
+
+def is_expected(file: str, name: str, report: OpReport) -> bool:
+    """Say whether a verdict is the one that the rules give."""
+    names = vars(loaded(file))
+    if name in names.get("OPEN", ()):
+        return report.status is Status.UNDECIDED
+    if FILES[file] and name not in names.get("WRONG_TO_THE_LETTER", ()):
+        return report.status is Status.PASS
+    expected = _BY_KIND.get(names.get("FAULTS", {}).get(name, ""))
+    return report.status is expected if expected is not None else report.status in (Status.FAIL, Status.ERROR)

@@ -70,6 +70,7 @@ def _unit_pull(array: np.ndarray, gradient: np.ndarray) -> np.ndarray:
 
 #: Of inputs without a gradient, the wider before those that they hold.
 _CONSTANTS = (
+    Narrow("{} is one number", lambda array: np.asarray(array.mean())),
     Narrow("{} sums to 1 over its last axis", _shares, axes=1),
     Narrow("the values of {} are 0 and 1", lambda array: array > array.mean()),
     Narrow("the values of {} are -1 and 1", lambda array: np.where(array > array.mean(), 1.0, -1.0)),
@@ -121,9 +122,24 @@ def declared(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
             said.append(kind.text.format(name))
     results = again(session, op, session.cases, failed) if said else []
     if not holds(results) or any(item.status is Status.UNDECIDED for item in results):
-        return {}
+        return _bits(session, failed)
     why = f"this does not count, for in all inputs given {' and '.join(said)}, and along that the gradient holds"
     return dict.fromkeys(gone(failed, results), why)
+
+
+def _bits(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
+    """Return what is said of failures of inputs that are 0 or 1 in all that is declared, and get zeros for it.
+
+    No direction stays within 0 and 1, so nothing there tells a gradient.
+    """
+    said: dict[int, str] = {}
+    for index, item in failed.items():
+        name = (item.input or "").partition("[")[0]
+        values = [case.inputs.get(name) for case in session.cases]
+        are_bits = all(isinstance(one, np.ndarray) and set(np.unique(one)) == {0, 1} for one in values)
+        if name and values and are_bits and not _has_slope(session, session.cases, {name}):
+            said[index] = f"this does not count, for all values given of {name} are 0 and 1, and its gradient is 0"
+    return said
 
 
 def _tried(session: CheckSession, cases: Sequence[Case]) -> Iterator[tuple[str, Narrow]]:

@@ -19,7 +19,7 @@ from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, leaves_of
 from opkit.checker.model.thresholds import LOOK_SEED, LOOK_WEIGHTS, MOST_GENERALISED, MOST_GROWN, OWN_SIZE
-from opkit.checker.search.extents import elements, shapes_of, sizes_of
+from opkit.checker.search.extents import arrays_of, elements, shapes_of, sizes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
@@ -67,8 +67,10 @@ class Unserved:
 
     @property
     def shapes(self) -> str:
-        """The shapes, for a sentence."""
-        return ", ".join(f"{leaf} of shape {list(array.shape)}" for leaf, array in leaves_of(self.answer.case.inputs))
+        """The shapes and options, for a sentence."""
+        case = self.answer.case
+        options = [f"{name} {value!r}" for name, value in case.attrs.items()]
+        return ", ".join([f"{leaf} of shape {list(array.shape)}" for leaf, array in leaves_of(case.inputs)] + options)
 
 
 def answer_of(checkable: Checkable, case: Case, compares: bool = True) -> Answer:
@@ -184,10 +186,19 @@ class Table:
                 kept.append(case)
             else:
                 aside.setdefault((kind_of(case), _setting(case)), Unserved(answer))
-        if not any(all(sizes_of(case)) for case in kept):
+        if aside and not any(all(sizes_of(case)) and not self._is_one_of_misfits(case) for case in kept):
             aside.clear()
             return list(cases)
         return kept
+
+    def _is_one_of_misfits(self, case: Case) -> bool:
+        """Say whether backward answers a case for its sizes of 1 alone: without them there is a misfit."""
+        if max(sizes_of(case), default=0) < 2:
+            return True
+        if 1 not in [size for shape in arrays_of(case) for size in shape.shape]:
+            return False
+        general = self._general(shapes_of(case), _setting(case))
+        return bool(general) and all(not one.is_answered for seen in general for one in seen.standings)
 
     def _general(self, shapes: Assignment, setting: str) -> list[_Seen]:
         """Return what was seen of the kinds beside which shapes are special."""

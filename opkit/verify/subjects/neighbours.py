@@ -12,6 +12,9 @@ from typing import Any
 from opkit.checker import Attr, Checkable, compared_in, constants_of
 from opkit.verify.subjects.functions import is_plain_option
 
+#: Options of these values are usual; which one is tried decides nothing.
+_WORDS = ("mean", "sum", "none")
+
 
 def near(
     made: Checkable, functions: Sequence[Callable[..., Any]], defaults: Mapping[str, Any] | None = None
@@ -45,4 +48,6 @@ def with_choices(made: Checkable, functions: Sequence[Callable[..., Any]]) -> Ch
 
 def _with(attr: Attr, values: Sequence[Any]) -> Attr:
     kept = values if attr.type == "any" else [value for value in values if type(value) is type(attr.default)]
-    return replace(attr, choices=(*attr.choices, *kept))
+    # One word more: what a function does for all other words.
+    words = [word for word in _WORDS if word not in values][:1] if any(isinstance(one, str) for one in kept) else []
+    return replace(attr, choices=(*attr.choices, *kept, *words))

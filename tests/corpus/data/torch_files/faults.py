@@ -262,7 +262,7 @@ class LinearNoBias(LinearFunction):
         return g.mm(weight), g.t().mm(input), None
 
 
-@fault("operand")
+@fault("constant")
 class LinearNoWeight(LinearFunction):
     @staticmethod
     def backward(ctx, g):
@@ -801,7 +801,7 @@ class DrawsNoise(Function):
 
 
 # --- contiguity
-@fault("layout")
+@fault("refuses")
 class ViewsInput(Function):
     @staticmethod
     def forward(ctx, x):
@@ -813,7 +813,7 @@ class ViewsInput(Function):
         return (g * 2).reshape(ctx.shape)
 
 
-@fault("layout")
+@fault("refuses")
 class ViewsGradient(Function):
     @staticmethod
     def forward(ctx, x):
@@ -950,7 +950,7 @@ class GradientIsInputView(Function):
 
 
 # --- what autograd refuses
-@fault("contract")
+@fault("refuses")
 class TooFewGradients(Function):
     @staticmethod
     def forward(ctx, x, k: float = 2.0):
@@ -1103,7 +1103,7 @@ class ShortCutForSums(Function):
         return 2 * g
 
 
-@fault("layout")
+@fault("refuses")
 class GradientLikeTheInput(Function):
     @staticmethod
     def forward(ctx, x):

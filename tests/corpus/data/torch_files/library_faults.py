@@ -4,6 +4,10 @@ import torch
 from torch.library import custom_op
 
 
+#: Of which class the faults are whose verdict is no failure.
+FAULTS = {"fake_strides": "undecided", "kept": "kept"}
+
+
 def _save(ctx, inputs, output):
     ctx.save_for_backward(*[item for item in inputs if isinstance(item, torch.Tensor)])
 
