@@ -60,10 +60,15 @@ def second_order(session: CheckSession, check: Callable[[Checkable, Options], Op
     if second is None or not session.options.second_order:
         yield session.skipped("GC171", "no gradient of the gradient is offered")
         return
+    is_asked = session.checkable.asks_second or session.options.demand_second
+    if not is_asked and session.left() < 0:
+        yield session.skipped("GC171", "nothing asks for a second order, and the time is over")
+        return
+    seconds = session.options.seconds if is_asked else session.left()
     codes = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC181", "GC182"})
-    report = check(second, replace(session.options, select=codes, power=False))
+    report = check(second, replace(session.options, select=codes, power=False, seconds=seconds))
     bad = [item for item in report.checks if item.status in (Status.FAIL, Status.ERROR)]
-    if not (session.checkable.asks_second or session.options.demand_second) and report.status is not Status.PASS:
+    if not is_asked and report.status is not Status.PASS:
         yield _noted(session, bad)
         return
     for item in bad:

@@ -212,11 +212,15 @@ def _flat_edge(point: Point, start: float, target: float) -> float | None:
 def _steep_edge(point: Point, line: Line, start: float, target: float) -> float | None:
     """Return where backward begins to be wrong next to 0, None where forward is neither flat nor steep there."""
     edge, _ = _bisected(start, target, lambda u: not point.is_right(line(u)))
-    inside, ordinary = [abs(slope) for slope in point.slopes(line(edge))], abs(point.claimed(line(target)))
+    ordinary = abs(point.claimed(line(target)))
     beside = max(abs(point.claimed(line(2 * edge))), NONZERO)
     if not point.noise(point.value(line(edge))) / (EDGE_STEPS[0] * beside) < abs(edge) <= EDGE_NEAR:
         return None  # at 0, as far as the steps can tell
-    return edge if not any(inside) or max(inside) >= STEEP * ordinary else None
+    for u in (edge, start):  # what underflows is flat at 0 alone, and no guard
+        inside = [abs(slope) for slope in point.slopes(line(u))]
+        if any(inside) and max(inside) < STEEP * ordinary:
+            return None
+    return edge
 
 
 def _bisected(start: float, target: float, is_wrong: Callable[[float], bool]) -> tuple[float, float]:

@@ -27,6 +27,7 @@ from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.thresholds import (
     CALLS_A_CASE,
     CALLS_TIMED,
+    CLOCK_SHARE,
     EXTREME,
     MOST_ELEMENTS,
     SLOW_CALL,
@@ -174,9 +175,11 @@ class CheckSession:
     def elapsed(self) -> float:
         """Seconds since the check began: of the processor, so that others' load changes no verdict.
 
-        Of an op whose calls take long, of the clock: kernels that sleep or wait take none of the processor's.
+        Of an op whose calls take long, of the clock: kernels that sleep or wait take none of the processor's. The
+        clock has the last word for all, since --timeout is of the clock.
         """
-        return perf_counter() - self.started if self.is_slow else process_time() - self.worked
+        clock = perf_counter() - self.started
+        return clock if self.is_slow else max(process_time() - self.worked, clock / CLOCK_SHARE)
 
     def left(self) -> float:
         """Seconds until no further case is begun."""

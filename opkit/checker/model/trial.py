@@ -83,6 +83,7 @@ class Trial:
     Args:
         checkable: the op.
         until: from this time on nothing more is tried of an op whose calls take long, once something was accepted.
+        latest: the same of any op: others' load seldom delays a check by as much.
         quickest: seconds of the quickest call of forward.
         most: attempts after which the search is given up if nothing was accepted; 0 for no limit.
         give_up: the time at which it is given up.
@@ -94,6 +95,7 @@ class Trial:
 
     checkable: Checkable
     until: float = float("inf")
+    latest: float = float("inf")
     quickest: float = float("inf")
     most: int = 0
     give_up: float = float("inf")
@@ -150,7 +152,8 @@ class Trial:
 
     def attempt(self, case: Case) -> Attempt:
         """Try a case: infer, then forward, then whether all results are finite."""
-        if self.counts[Answer.ACCEPTED] and self.quickest > SLOW_CALL and perf_counter() > self.until:
+        until = self.until if self.quickest > SLOW_CALL else self.latest
+        if self.counts[Answer.ACCEPTED] and perf_counter() > until:
             self.counts[Answer.UNTRIED] += 1
             return Attempt(Answer.UNTRIED)
         outcome = self.probe(case)
