@@ -166,7 +166,6 @@ DIFFERENCES = {
         "set_device 3": "the error is a UsageError",
         "set_device None": "the error is a UsageError",
         "set_device place": "a place is taken too",
-        "is_bfloat16_supported cpu": "there are no Tensors of bfloat16",
         "op_namescope": "layers are scopes too",
         "save_inference_model": "the file of parameters is written even where there are none",
         "save_inference_model no feed": "what is needed and not fed is an error",

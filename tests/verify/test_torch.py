@@ -28,6 +28,8 @@ pytestmark = pytest.mark.peer
 #: One name in so many is checked here; ``python -m tests.campaigns.torch_functions`` checks all.
 _STRIDE = 9
 _SAMPLE = [(file, name) for file in FILES for name in names_in(file)[::_STRIDE]]
+#: A fault that is found; some are hazards, which are undecided.
+_FOUND = (Status.FAIL, Status.UNDECIDED)
 #: The faults that a code of torch's own must find.
 _OWN = {
     "NoneRaises": "GC201",
@@ -60,14 +62,14 @@ def test_the_verdict_on_the_corpus_is_as_listed(file: str, name: str) -> None:
 @pytest.mark.parametrize(("name", "code"), _OWN.items())
 def test_a_fault_of_torchs_own_has_its_code(name: str, code: str) -> None:
     """What autograd's rules forbid is found under the code whose page explains it."""
-    assert code in {item.code for item in checked("faults", name).findings}
+    assert code in {item.code for item in checked("faults", name).checks if item.status in _FOUND}
 
 
 def test_a_library_op_with_a_lying_fake_kernel_fails_under_its_code() -> None:
     """Shape, dtype, values that are read, sizes that are no numbers; strides that differ for a transposed input are open."""
     for name in ("fake_shape", "fake_dtype", "fake_strides", "fake_values", "fake_dynamic"):
         report = checked("library_faults", name)
-        assert [item.code for item in report.findings] == ["GC206"], name
+        assert [item.code for item in report.checks if item.status in _FOUND] == ["GC206"], name
         assert (report.status is Status.UNDECIDED) == (name == "fake_strides"), name
 
 
@@ -314,10 +316,10 @@ def test_a_release_whose_apply_cannot_be_listened_to_is_searched(
         raise AttributeError("apply is another thing now")
 
     monkeypatch.setattr(type(framework_of("torch")), "recording", refuses)
-    with recorded_frameworks() as ((framework, heard),):
+    with recorded_frameworks() as every:
         pass
-    assert framework is framework_of("torch")
-    assert not heard.calls
+    heard = dict(every)
+    assert not heard[framework_of("torch")].calls
 
 
 # --- bad input
@@ -512,7 +514,7 @@ def test_a_fake_kernel_for_vectors_fails_at_given_matrices_alone(is_given: bool,
 
 @pytest.mark.parametrize(("gives", "status"), [(1.0, Status.PASS), (2.0, Status.FAIL), (None, Status.PASS)])
 def test_what_may_be_a_number_is_a_tensor_where_it_gets_a_gradient(gives: float | None, status: Status) -> None:
-    """A factor without a default is tried as a tensor; None for it says that it is a number."""
+    """A factor without a default is read as a tensor; None for it says that it is a constant."""
 
     class Times(torch.autograd.Function):
         @staticmethod
@@ -529,7 +531,7 @@ def test_what_may_be_a_number_is_a_tensor_where_it_gets_a_gradient(gives: float 
     (made,) = framework_of("torch").named(Times, {}, "Times", options).checkables
     report = check(made, options)
     assert report.status is status, report
-    assert [arg.name for arg in made.inputs] == (["x"] if gives is None else ["x", "factor"])
+    assert [arg.name for arg in made.inputs] == ["x", "factor"]
 
 
 def test_whole_numbers_are_found_whatever_an_input_is_called() -> None:

@@ -282,7 +282,6 @@ for label, fact in {
     "is_float16_supported": lambda: paddle.amp.is_float16_supported(),
     "is_float16_supported xxx": lambda: paddle.amp.is_float16_supported("xxx"),
     "is_bfloat16_supported xxx": lambda: paddle.amp.is_bfloat16_supported("xxx"),
-    "is_bfloat16_supported cpu": lambda: paddle.amp.is_bfloat16_supported("cpu"),
     "increment list": lambda: paddle.increment([1, 2, 3]),
     "increment two": lambda: paddle.increment(paddle.ones([2])),
     "increment int": lambda: paddle.increment(paddle.to_tensor([1]), 2).tolist(),

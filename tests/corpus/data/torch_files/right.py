@@ -8,10 +8,8 @@ import torch.nn.functional as F
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-#: What is wrong by rule 3: these take a broadcast pair in silence, and the gradient is wrong there.
-WRONG_TO_THE_LETTER = frozenset({"MSELoss"})
-#: What holds for one number alone, as eps without a default does, and takes arrays in silence (rule 5).
-OPEN = frozenset({"RMSNorm"})
+#: What holds for one number alone, such as an eps without a default, and takes arrays in silence (rule 5).
+OPEN = frozenset({"MSELoss", "RMSNorm"})
 
 
 # --- pointwise

@@ -1,0 +1,23 @@
+"""Functions whose authors had not read the checker: a part of them; all by ``python -m tests.campaigns.first_contact``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import opkit
+from tests.corpus.first_contact import First, functions_of, outcome
+from tests.corpus.words import reworded
+
+_ROWS = [row for row in functions_of("pylayer") if not row.is_letter]
+_GOOD = {"right": {"pass", "pass with a line"}, "faulty": {"fail"}, "surrogate": {"undecided"}}
+
+
+@pytest.mark.parametrize("row", _ROWS[12::20], ids=lambda row: row.name)
+def test_what_is_right_and_what_is_wrong_is_told_apart_whatever_it_is_called(row: First, tmp_path: Path) -> None:
+    """With its own names and words, and with others that mislead."""
+    other = f"{reworded(row.path, tmp_path)}::{row.name}"
+    found = [outcome(op) for op in opkit.gradcheck([row.target, other], jobs=1, replay=False).ops]
+    assert found[0] in _GOOD[row.kind]
+    assert found[1] == found[0]
