@@ -374,8 +374,8 @@ def _itself(session: CheckSession, given: Reference, ev: Evaluator) -> CheckResu
         return outputs, lambda douts, needs: given.run(arrays, attrs, douts, "float64")[1]
 
     alone = replace(
-        session.checkable, forward=lambda arrays, attrs: run(arrays, attrs)[0], vjp=run, surrogate=None, moving=None,
-        paired=None, gradients=frozenset(leaf.name for leaf in ev.leaves), infer=None,
+        session.checkable, forward=lambda arrays, attrs: run(arrays, attrs)[0], vjp=run, surrogate=None,
+        gradients=frozenset(leaf.name for leaf in ev.leaves), infer=None,
     )  # fmt: skip
     wide = ev.map_inputs(lambda array: frozen(array.astype(np.float64)) if is_float(array) else array)
     other = Evaluator(alone, replace(ev.case, inputs=wide)).prepare()
