@@ -9,11 +9,13 @@ import ctypes
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import getpid
 from typing import Any
 
 import numpy as np
 
 from opkit.errors import KernelError, Location
+from opkit.forked import end_if_forked
 from opkit.native.signature import Signature, fields_of
 
 _ABI = 1
@@ -173,7 +175,11 @@ class Plan:
         Raises:
             KernelError: a check of the kernel failed, or it threw.
         """
-        if self._call(self.handle, arrays):
+        process = getpid()
+        has_failed = self._call(self.handle, arrays)
+        if getpid() != process:  # the kernel forked: its copy of this process has no business here
+            end_if_forked(process)
+        if has_failed:
             raise self.library.error(self.library._returned(), self.signature, "running")
 
     def _by_address(self, handle: int, arrays: tuple[np.ndarray, ...]) -> int:

@@ -6,13 +6,11 @@ Which op types have one is decided by ``cpp_kernels``; compilers are known to ``
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from os import getpid
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from opkit.errors import InferError
-from opkit.forked import end_if_forked
 from opkit.ir import TensorDesc, canonical_dtype, to_numpy
 from opkit.native import CppLibrary, Plan, SanitizedLibrary, Signature, Tensor
 from opkit.native.guarded import run_guarded
@@ -121,17 +119,12 @@ class CppKernel:
         def run(*arrays: Any, **_: Any) -> Any:
             key = tuple([None if array is None else (array.shape, array.dtype) for array in arrays])
             plan, expected = plans.get(key) or make(key)
-            process = getpid()
             given = [_ready_array(array) for array in arrays if array is not None]
-            try:
-                if self.is_guarded:
-                    results = tuple(run_guarded(plan, given, expected)[0])
-                else:
-                    results = tuple([empty(shape, dtype) for shape, dtype in expected])
-                    plan.run((*given, *results))
-            finally:
-                if getpid() != process:
-                    end_if_forked(process)
+            if self.is_guarded:
+                results = tuple(run_guarded(plan, given, expected)[0])
+            else:
+                results = tuple([empty(shape, dtype) for shape, dtype in expected])
+                plan.run((*given, *results))
             return results[0] if is_single else results
 
         return run

@@ -24,6 +24,7 @@ from opkit.project.loading import LoadedOps, with_kernels
 from opkit.project.user_op import UserOp
 from opkit.spec import CompiledOp
 from opkit.verify.codes import BOUNDS, IN_PLACE, TWINS
+from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.gradient import RawGradient
 from opkit.verify.subjects.raw_kernel import RawKernel
 
@@ -267,4 +268,4 @@ def _emptied(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _where(call: _Call) -> Location:
-    return call.kernel.where
+    return replace(call.kernel.where, file=shown_path(call.kernel.where.file))
