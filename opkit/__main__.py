@@ -27,6 +27,15 @@ def main() -> None:
     if _IS_OURS:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     fill_closed()
+    if sys.argv[1:] in (["--version"], ["-V"]):  # asked often, by scripts: nothing else is loaded for it
+        from opkit.version import __version__
+
+        try:
+            print(f"opkit {__version__}", flush=True)
+        except OSError as error:
+            print(f"error: standard output cannot be written: {error.strerror}", file=sys.stderr)
+            os._exit(1)  # Python itself would try to write the rest again
+        return
     try:
         if sys.argv[1:2] in (["run"], ["test"]):  # what they run has its own ways to end
             _run()
