@@ -32,6 +32,8 @@ def main() -> None:
 
         try:
             print(f"opkit {__version__}", flush=True)
+        except BrokenPipeError:
+            os._exit(1)
         except OSError as error:
             print(f"error: standard output cannot be written: {error.strerror}", file=sys.stderr)
             os._exit(1)  # Python itself would try to write the rest again
