@@ -87,6 +87,28 @@ def test_a_cache_that_is_full(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "opkit cache --prune" in finding.help
 
 
+def test_a_cache_that_cannot_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the cache folder cannot be made, a temporary one serves, and a note says so."""
+    (folder / "cache").write_text("a file")
+    (folder / "instead").mkdir()
+    monkeypatch.setattr("opkit.native.cache._instead", [str(folder / "instead")])
+    found = built(folder, SCRIPT)
+    assert found.library is not None
+    assert found.library.parent == folder / "instead"
+    assert "cannot be written" in found.note
+
+
+def test_a_library_that_is_not_whole_is_built_again(folder: Path) -> None:
+    """A library that lost its end is noticed before it is loaded."""
+    compiler = scripted(folder, SCRIPT)
+    library = build([folder / "k.cpp"], compiler).library
+    assert library is not None
+    data = library.read_bytes()
+    library.write_bytes(data[: len(data) // 2])
+    assert build([folder / "k.cpp"], compiler).library == library
+    assert library.read_bytes() == data
+
+
 def child(folder: Path) -> subprocess.Popen[str]:
     """Start a process that builds, and prints where the library is."""
     program = (

@@ -59,16 +59,6 @@ def test_the_cache_knows_sources_and_headers(compiler: Compiler, tmp_path: Path)
     assert any(item.sources == (str(file),) for item in entries())
 
 
-def test_a_library_that_is_not_whole_is_built_again(compiler: Compiler, made: tuple[Path, Path]) -> None:
-    """A library that lost its end is noticed before it is loaded."""
-    file, library = made
-    data = library.read_bytes()
-    library.unlink()
-    library.write_bytes(data[: len(data) // 2])
-    assert build([file], compiler).library == library
-    assert len(library.read_bytes()) == len(data)
-
-
 def test_an_error_is_shown_at_the_users_line(compiler: Compiler, tmp_path: Path) -> None:
     """An error of a kernel, of a header of its own and of a template is one finding each, at the user's line."""
     built = build([write(tmp_path, KERNEL.replace("= FACTOR", "= factor_"))], compiler)
@@ -87,21 +77,6 @@ def test_what_is_not_defined_is_found(compiler: Compiler, tmp_path: Path) -> Non
     """A function without a definition is a finding of the build, not of the first call."""
     built = build([write(tmp_path, KERNEL.replace("= FACTOR", "= missing()"), "float missing();\n")], compiler)
     assert "missing() is declared and not defined" in built.diagnostics[0].message
-
-
-@pytest.mark.usefixtures("made")
-def test_a_folder_that_cannot_be_written(compiler: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the cache folder cannot be made, a temporary one serves, and a note says so."""
-    (tmp_path / "cache").write_text("a file")
-    prelude = next(item for item in cache_folder().glob("prelude-*") if item.is_dir())
-    instead = tmp_path / "instead"
-    instead.mkdir()
-    shutil.copytree(prelude, instead / prelude.name)
-    monkeypatch.setenv("OPKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("opkit.native.cache._instead", [str(instead)])
-    built = build([write(tmp_path)], compiler)
-    assert built.library is not None
-    assert "cannot be written" in built.note
 
 
 def test_prune_removes_what_was_not_used(

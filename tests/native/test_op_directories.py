@@ -170,7 +170,9 @@ def report(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iter
             path = write_op(folder, name)
             (path / f"{name}_cpp_kernel.cpp").write_text(LOOPS.replace('"t_', f'"{name}_'))
             edit(path / f"{name}_cpp_kernel.cpp", *changes)
-            if name != "right":  # the Python kernels of one op are enough
+            if name in ("dies", "leaves"):
+                (path / f"{name}_py_kernel.py").unlink()
+            if name != "right":
                 (path / f"{name}_cases.py").write_text(ONE_CASE)
         yield gradcheck(str(folder), replay=False, effort=0.02)
 
@@ -210,7 +212,7 @@ def test_nan_is_no_end_of_the_domain(tmp_path: Path) -> None:
 )
 def test_gradcheck_finds(report: Report, op: str, code: str) -> None:
     """A kernel that differs, writes past its output, dies or leaves is found, under its code and with a case."""
-    (cpp,) = [item for item in report.ops if item.op == f"{op}_forward (C++)"]
+    cpp = [item for item in report.ops if item.op.startswith(f"{op}_forward")][-1]
     found = [item for item in cpp.checks if item.status.value in ("fail", "error")]
     assert code in {item.code for item in found}
     assert all(item.case for item in found)
