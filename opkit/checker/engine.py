@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from opkit.checker.checks.history import history
 from opkit.checker.checks.layout import layouts
 from opkit.checker.checks.linearity import linearity
 from opkit.checker.checks.modes import parity, second_order
+from opkit.checker.checks.narrow import narrow
 from opkit.checker.checks.own import own
 from opkit.checker.checks.precision import low_precision, single_precision
 from opkit.checker.checks.purity import backward_purity, forward_purity
@@ -54,7 +56,8 @@ Confirm = Callable[[Sequence[Evaluator]], CheckResult]
 _Check = Callable[[CheckSession], Iterable[CheckResult]]
 _FORWARD: tuple[_Check, ...] = (forward_contract, forward_purity)
 _BACKWARD: tuple[_Check, ...] = (registration, gradient_contract, backward_purity, history)
-_LATER: tuple[_Check, ...] = (layouts, linearity, low_precision, reference, gradients, single_precision, parity, own)
+_NUMBERS: tuple[_Check, ...] = (linearity, low_precision, reference, narrow, gradients, single_precision)
+_LATER: tuple[_Check, ...] = (layouts, *_NUMBERS, parity, own)
 #: Checks that report under these codes and do nothing else: they are left out where no such report is wanted.
 _REPORTS: dict[_Check, tuple[str, ...]] = {
     layouts: ("GC130", "GC131"),
@@ -63,6 +66,8 @@ _REPORTS: dict[_Check, tuple[str, ...]] = {
     parity: ("GC170",),
     reference: ("GC107", "GC108", "GC109"),
 }
+#: Checks that compare digits which half precision has not.
+_WIDE = (linearity, low_precision, gradients, single_precision)
 #: Failures after which comparing values says nothing more.
 _FATAL = frozenset({"GC140", "GC144", "GC142", "GC181", "GC145"})
 
@@ -118,6 +123,7 @@ def _checked(
     start = perf_counter()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        before = checkable.settings()
         session, collected = _begun(checkable, options, start)
         results = list(collected.findings)
         if collected.cases:
@@ -125,7 +131,7 @@ def _checked(
                 results.append(item)
                 if tell is not None and options.wants(item.code):
                     tell(allowed(checkable, idle([item])[0] if checkable.is_beyond else item))
-        results.extend(_after(session, results))
+        results.extend(_after(session, results, before))
         results = excused(session, results)
         results = settled(session, results, collected.table, _checked)
         if options.power and checkable.has_gradient and collected.cases:
@@ -134,6 +140,9 @@ def _checked(
             else:
                 results.extend(power(checkable, options, _checked))
         results = stated(checkable, [item for item in results if options.wants(item.code)])
+        if session.checkable.format:
+            confirm = None
+            session.notes.append(f"it takes {session.checkable.format} alone: not confirmed in an ordinary process")
         if confirm is not None and options.wants(ORDINARY.code) and _is_pass(results):
             results.append(confirm(session.diverse(CONFIRMED_CASES)))
             session.notes += [item.message for item in results[-1:] if item.status is Status.SKIP]
@@ -177,11 +186,15 @@ def _begun(checkable: Checkable, options: Options, start: float) -> tuple[CheckS
     return session, collected
 
 
-def _after(session: CheckSession, results: Sequence[CheckResult]) -> Iterator[CheckResult]:
+def _after(session: CheckSession, results: Sequence[CheckResult], before: Mapping[str, Any]) -> Iterator[CheckResult]:
     """GC122 and GC123, where custody found what no check reported; GC198, which holds as far as is known here."""
+    now = session.checkable.settings()
+    changed = [f"{name} from {before[name]} to {now[name]}" for name in before if now[name] != before[name]]
+    if changed:
+        yield session.failed("GC198", f"the op's functions changed {', '.join(changed)}, for all that comes after")
     failed = {item.code for item in results if item.status is Status.FAIL}
     yield from (item for item in session.breaches("GC122", "GC123") if item.code not in failed)
-    if session.evaluators:
+    if session.evaluators and not changed:
         yield session.passed("GC198", len(session.cases))
 
 
@@ -207,7 +220,8 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
             continue
         if stage in later and failed & _FATAL and stage is not layouts and stage is not gradients:
             continue
-        if stage is later[0] and session.checkable.has_gradient and not failed and collected.domain is not None:
+        is_scanned = session.checkable.has_gradient and not session.checkable.format and not failed
+        if stage is later[0] and is_scanned and collected.domain is not None:
             scan(session, collected.domain)
         if not _is_wanted(stage, session.options) or _is_replaced(session, stage):
             continue
@@ -230,7 +244,7 @@ def _plan(session: CheckSession) -> tuple[Sequence[_Check], Sequence[_Check]]:
         return _FORWARD, (layouts, reference)
     if not session.is_slow:
         return (*_FORWARD, *_BACKWARD), _LATER
-    telling = (forward_contract, gradient_contract, reference, gradients)
+    telling = (forward_contract, gradient_contract, reference, narrow, gradients)
     rest = (*_FORWARD, *_BACKWARD, *_LATER)
     return telling, tuple(stage for stage in rest if stage not in telling)
 
@@ -242,8 +256,10 @@ def _is_wanted(stage: _Check, options: Options) -> bool:
 
 
 def _is_replaced(session: CheckSession, stage: _Check) -> bool:
-    """Say whether a reference decides what a check asks: float32, and derivatives where there is no float64."""
-    given = session.checkable.reference
+    """Say whether a reference decides what a check asks, or half precision has no digits for it."""
+    given, is_narrow = session.checkable.reference, bool(session.checkable.format)
+    if (is_narrow and stage in _WIDE) or (stage is narrow and (given is not None or not is_narrow)):
+        return True
     is_vague = stage is gradients and session.dtype != "float64"
     return given is not None and (stage is single_precision or (is_vague and given.judges_gradients))
 

@@ -17,6 +17,7 @@ import pytest
 from opkit.checker import Options
 from opkit.reporters import text_report
 from opkit.verify import FailureStore, RunOptions, run_targets
+from opkit.verify.isolation import limits
 from opkit.verify.isolation.supervisor import can_fork
 from tests.verify.opdirs import SQUARE, make_op
 
@@ -280,3 +281,14 @@ def test_the_report_of_deadly_ops_is_as_its_golden_file(outcome) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8")
+
+
+def test_workers_have_one_thread_and_tritons_interpreter_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """BLAS reads these names; who sets Triton's variable is heard."""
+    monkeypatch.setattr(limits, "_GPUS", ("/nowhere",))
+    found = limits.pinned({"OMP_NUM_THREADS": "8"})
+    assert found["OMP_NUM_THREADS"] == found["OPENBLAS_NUM_THREADS"] == found["MKL_NUM_THREADS"] == "1"
+    assert found["TRITON_INTERPRET"] == "1"
+    assert limits.pinned({"TRITON_INTERPRET": "0"})["TRITON_INTERPRET"] == "0"
+    monkeypatch.setattr(limits, "_GPUS", ("/",))
+    assert "TRITON_INTERPRET" not in limits.pinned({})

@@ -105,3 +105,75 @@ def test_a_rule_of_jax_is_compared(factor: float, expected: set[str]) -> None:
     report = run(soft, (x,), reference=lambda x: jnp.logaddexp(x, jnp.zeros_like(x)))
     assert codes(report) >= expected
     assert bool(codes(report)) == bool(expected)
+
+
+@pytest.fixture
+def single() -> Any:
+    """Return a GELU of torch that takes one half format alone; FACTORS plants errors in one term."""
+    torch = pytest.importorskip("torch")
+
+    def made(dtype: str) -> Any:
+        class Gelu(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                assert x.dtype == getattr(torch, dtype)
+                ctx.save_for_backward(x)
+                return torch.nn.functional.gelu(x.float()).to(x.dtype)
+
+            @staticmethod
+            def backward(ctx: Any, dy: Any) -> Any:
+                x = ctx.saved_tensors[0].float()
+                p, q = 0.5 * (1 + torch.erf(x * 2**-0.5)), torch.exp(-x * x / 2) * 0.39894228
+                return (dy.float() * (p + FACTORS["backward"] * x * q)).to(dy.dtype)
+
+        return Gelu, torch.from_numpy(np.random.default_rng(0).standard_normal((6, 20))).to(getattr(torch, dtype))
+
+    return made
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (1.25, Status.UNDECIDED), (3.0, Status.FAIL)])
+def test_half_precision_alone_is_checked_along_lines(
+    single: Any, monkeypatch: pytest.MonkeyPatch, dtype: str, factor: float, status: Status
+) -> None:
+    """What rounding does not hide fails; what it may hide asks for a reference."""
+    monkeypatch.setitem(FACTORS, "backward", factor)
+    function, x = single(dtype)
+    report = run(function, (x,))
+    if (dtype, factor) != ("float16", 1.25):  # whose digits show it
+        assert report.status is status
+    asks = [item.message for item in report.checks if item.status is Status.UNDECIDED]
+    assert all("REFERENCE" in text for text in asks)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize(("factor", "expected"), [(1.0, set()), (1.25, {"GC108"})])
+def test_half_precision_alone_is_compared_with_a_reference(
+    single: Any, monkeypatch: pytest.MonkeyPatch, dtype: str, factor: float, expected: set[str]
+) -> None:
+    """In the one format that the function takes."""
+    monkeypatch.setitem(FACTORS, "backward", factor)
+    function, x = single(dtype)
+    torch = pytest.importorskip("torch")
+    report = run(function, (x,), reference=torch.nn.functional.gelu)
+    assert codes(report) == expected
+    assert expected or report.status is Status.PASS
+
+
+def test_float32_inside_is_checked_in_float32() -> None:
+    """A kernel that takes float64 and computes in float32, as Triton's do, promises nothing of float64."""
+    torch = pytest.importorskip("torch")
+
+    class Rough(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return torch.sin(x.float()).to(x.dtype)
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            return (dy.float() * torch.cos(ctx.saved_tensors[0].float())).to(dy.dtype)
+
+    x = torch.from_numpy(np.random.default_rng(0).standard_normal((4, 5)))
+    assert run(Rough, (x.float(),), reference=torch.sin).status is Status.PASS
+    assert "GC151" in codes(run(Rough, (x,), reference=torch.sin))

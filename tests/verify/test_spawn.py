@@ -92,7 +92,9 @@ def test_a_file_that_starts_threads_is_not_forked(here: Path) -> None:
 
 def test_files_that_import_a_framework_share_an_interpreter(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is one process that checks, and one more for the op that passes, which confirms it."""
-    (here / "tensorflow.py").write_text("import os\nwith open('frameworks', 'a') as h: h.write(str(os.getpid()) + ' ')\n")
+    (here / "tensorflow.py").write_text(
+        "import os\nwith open('frameworks', 'a') as h: h.write(str(os.getpid()) + ' ')\n"
+    )
     monkeypatch.syspath_prepend(str(here))
     head = _HEAD + "import tensorflow\n"
     reports = run(here, layer("A") + layer("B", factor=3), "A", "B", head=head)

@@ -14,9 +14,11 @@ import numpy as np
 
 from opkit.checker.checks.purity import same
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
+from opkit.checker.model.formats import FORMATS
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
+    COARSE_ULPS,
     LAYOUT_CASES,
     LAYOUT_ULPS,
 )
@@ -111,6 +113,12 @@ def layouts(session: CheckSession) -> Iterator[CheckResult]:
             yield session.passed(code, len(evaluators))
 
 
+def _ulps(ev: Evaluator) -> float:
+    """Return how many units of the arrays' dtype an op may be off by; its own where it computes in a coarser one."""
+    form = ev.checkable.format
+    return COARSE_ULPS * FORMATS[form].eps / FORMATS["float32"].eps if form else LAYOUT_ULPS
+
+
 def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, _Fault]]:
     douts = ev.douts_from(rng.uniform(-2, 2, sum(ev.sizes)))
     gradients = list(ev.gradients(douts).values()) if ev.leaves and ev.slots else []
@@ -197,7 +205,7 @@ def _try(ev: Evaluator, inputs: dict[str, Any], expected: list[np.ndarray], leas
         return _raised("forward", error)
     # One of several results may be the small difference of numbers of the others' size.
     least = max(least, _largest([item for item in expected if is_float(item)]))
-    return None if same(expected, list(outputs), LAYOUT_ULPS, least) else _Fault("forward gave another result")
+    return None if same(expected, list(outputs), _ulps(ev), least) else _Fault("forward gave another result")
 
 
 def _try_backward(
@@ -220,7 +228,7 @@ def _try_backward(
                 found = ev.by_leaf(backward(inputs, outputs, [frozen(item) for item in douts], ev.attrs, needs))
     except Exception as error:  # user code
         return _raised("backward", error)
-    return None if same(expected, list(found.values()), LAYOUT_ULPS, least) else _Fault("backward gave another result")
+    return None if same(expected, list(found.values()), _ulps(ev), least) else _Fault("backward gave another result")
 
 
 def _raised(who: str, error: Exception) -> _Fault:

@@ -309,6 +309,8 @@ def _note(
         text = f"{where} is {found.actual:.9g}, {reference.name} gives {found.expected:.9g}: the error is {size}"
     elif found.kind == "noise":
         text = f"the errors of {subject} are on the whole larger than rounding in {form.name} makes them: up to {size}"
+    elif found.kind == "recurs":
+        text = f"the errors of {subject} recur where rounding in {form.name} does not: up to {size}"
     else:
         text = f"all of {subject} is off alike in {form.name}: by up to {size}"
     if found.factor is not None and found.kind != "lower":

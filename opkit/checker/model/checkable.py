@@ -206,6 +206,7 @@ class Checkable:
             called like forward.
         reference: what results and gradients are compared with, None where nothing is declared.
         in_format: runs the op in another floating-point format; None where it computes in its arrays' dtype.
+        settings: what a framework is set to in this process, by name: an op leaves it as it is.
         format: the one format that the op takes where numpy has no such dtype: arrays of float32 hold its numbers.
         constants: numbers and strings that occur in the kernels' source (see ``constants_of``); hints for values
             and sizes at which the kernels may branch. Never needed, often decisive.
@@ -262,6 +263,7 @@ class Checkable:
     reference: Reference | None = None
     in_format: InFormat | None = None
     format: str = ""
+    settings: Callable[[], Mapping[str, Any]] = np.geterr
     constants: tuple[Any, ...] = ()
     sources: tuple[Any, ...] = ()
     sizes: tuple[int, ...] = ()

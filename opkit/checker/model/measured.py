@@ -19,6 +19,7 @@ from opkit.checker.model.thresholds import (
     GREW_TIMES,
     GREW_ULPS,
     NONZERO,
+    RECURS_ULPS,
     REFERENCE_TIMES,
     REFERENCE_ULPS,
     SPREADS,
@@ -55,8 +56,8 @@ class Found:
 
     Args:
         kind: "" where rounding explains all; "value" where an element is wrong, "bias" where all are off by a factor,
-            "noise" where they are off more than rounding makes them, "lower" where sums in half precision would
-            explain it.
+            "recurs" where many are off by the same at all inputs, "noise" where they are off more than rounding makes
+            them, "lower" where sums in half precision would explain it.
         ratio: the largest error over the reference's own largest.
         share: the largest error over the largest element.
         element: where it is.
@@ -103,7 +104,9 @@ def judged(samples: Samples) -> Found | None:
         over = off > allowed
         bulk = usable & ~over & (error <= allowed)
         bias, limit = _bias(exact, own, given, bulk, form, ulps + samples.slack)
-        grown = _is_grown(exact, own, given, bulk, (GREW_ULPS * form.eps + ulps + samples.slack, least))
+        floor = ulps + samples.slack
+        grown = _is_grown(exact, own, given, bulk, (GREW_ULPS * form.eps + floor, least))
+        recurs = _recurs(exact, own, given, bulk.all(axis=0), (RECURS_ULPS * form.eps + floor, least))
         wrong = 2 * over.sum(axis=0) > exact.shape[0]
     which = np.where(wrong, off / allowed, -1.0).max(axis=0) if wrong.any() else (off / allowed).max(axis=0)
     element = int(np.argmax(which))
@@ -111,8 +114,8 @@ def judged(samples: Samples) -> Found | None:
     largest = float(off.max(initial=0.0))
     unit = max(float(error.max(initial=0.0)), form.eps / 2 * size, NONZERO)
     factor = _factor(exact, given, usable)
-    kind = "value" if wrong.any() else "bias" if abs(bias) > limit else "noise" if grown else ""
-    if kind in ("value", "noise") and form.eps > FORMATS["float32"].eps and factor is None:
+    kind = "value" if wrong.any() else "bias" if abs(bias) > limit else "recurs" if recurs else "noise" if grown else ""
+    if kind in ("value", "noise") and not recurs and form.eps > FORMATS["float32"].eps and factor is None:
         summed = allowed + np.sqrt(samples.terms) * form.eps * size
         kind = "lower" if not (2 * (off > summed).sum(axis=0) > exact.shape[0]).any() else kind
     return Found(
@@ -165,6 +168,24 @@ def _is_grown(
         float(np.sqrt(np.square(item).mean(where=bulk))) for item in (exact, own - exact, given - exact)
     )
     return off > GREW_TIMES * error + floors[0] * size + floors[1]
+
+
+def _recurs(
+    exact: np.ndarray, own: np.ndarray, given: np.ndarray, columns: np.ndarray, floors: tuple[float, float]
+) -> bool:
+    """Say whether errors are the same at all inputs, more than those of a rounded constant are: rounding is not."""
+    count = int(columns.sum())
+    if not count or exact.shape[0] < 2:
+        return False
+    found = []
+    for item in (own, given):
+        error = (item - exact)[:, columns]
+        chance = error.var(axis=0, ddof=1) / exact.shape[0]
+        power = max(float((np.square(error.mean(axis=0)) - chance).mean()), 0.0)
+        found.append((float(np.sqrt(power)), float(np.sqrt(chance.mean())) * (2 / count) ** (1 / 4)))
+    size = float(np.sqrt(np.square(exact[:, columns]).mean()))
+    its, spread = found[0][0], found[0][1] + found[1][1]
+    return bool(found[1][0] > 2 * its + SPREADS * spread + floors[0] * size + floors[1])
 
 
 def _factor(exact: np.ndarray, given: np.ndarray, usable: np.ndarray) -> float | None:

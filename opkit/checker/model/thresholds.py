@@ -380,7 +380,7 @@ HALF_STAIRS, HALF_REPEATS, HALF_NOISE, HALF_GRID = 0.5, 0.9, 1e-3, 2.0**-6
 
 # ---- a reference in the function's format (docs/gradcheck-reference.md derives the factors) --------------------------
 #: Cases that are compared with a reference, and inputs near each: the errors of one element at them are a sample. Cost.
-REFERENCE_CASES, REFERENCE_NEAR = 8, 5
+REFERENCE_CASES, REFERENCE_NEAR = 8, 8
 #: Incoming gradients there. Derived: numbers of every format, none of them small beside the others.
 REFERENCE_DOUTS = (-1.5, -1.25, -1.0, -0.75, -0.5, 0.5, 0.75, 1.0, 1.25, 1.5)
 #: Times the root mean square of the reference's own errors that an element may be off by. Derived: among 1e5 normal
@@ -398,12 +398,25 @@ SPREADS = 4.0
 #: Times the reference's errors, and units beside, that the function's may be on the whole. Derived: its roundings may
 #: be nine times as many; the roundings of thirty steps, each by 0.29 units, make 1.6.
 GREW_TIMES, GREW_ULPS = 3.0, 1.5
+#: Units that errors may be on the whole which are the same at all inputs. Derived: two constants that are rounded make
+#: 0.41; kernels that compute in their own dtype throughout were seen to make 0.57.
+RECURS_ULPS = 0.75
 #: Share of a difference that a factor may leave unexplained. Tuned.
 FACTOR_FITS = 0.25
 #: Times the smallest number of a format that counts as 0. Derived: as many roundings as REFERENCE_ULPS stands for.
 SUBNORMALS = 8.0
 #: Elements of an input of a reference without a gradient of its own, of which each is measured. Cost.
 MEASURED_ELEMENTS = 160
+
+#: The share by which inputs get digits that float32 has not. Derived: below its resolution, far above float64's.
+FINER = 2.0**-30
+#: Lines through a case of an op in half precision, and how far they reach to each side, as shares of the scale. Cost.
+LINES, LINE_STEPS = 8, (0.25, 0.5)
+#: Shares of a line's length that slopes at five points of it count for. Derived: Simpson's rule on both halves.
+LINE_SHARES = (1 / 12, 4 / 12, 2 / 12, 4 / 12, 1 / 12)
+#: The share of a gradient in half precision that an error must be below to go unseen. Source: what such ops promise.
+#: Tuned.
+NARROW_PROMISE = 0.1
 
 # ---- the scan of elementwise ops -------------------------------------------------------------------------------------
 #: Suspicious points that become a case; points that show whether an op is elementwise at all. Cost.

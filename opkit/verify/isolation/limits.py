@@ -19,21 +19,27 @@ MEBIBYTE = 1 << 20
 _SPACE, _RESIDENT = 0, 1
 #: What BLAS and OpenMP read the number of their threads from.
 THREADS = (
-    "OMP_NUMTHREADS",
-    "OPENBLAS_NUMTHREADS",
-    "MKL_NUMTHREADS",
-    "BLIS_NUMTHREADS",
-    "VECLIB_MAXIMUMTHREADS",
-    "NUMEXPR_NUMTHREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
 )
+#: What Triton reads: whether kernels run in its interpreter; and where the systems show a GPU.
+INTERPRETED = "TRITON_INTERPRET"
+_GPUS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg")
 
 
 def pinned(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which BLAS and OpenMP use one thread.
+    """Return an environment in which BLAS and OpenMP use one thread, and Triton its interpreter where there is no GPU.
 
     One thread makes the results independent of the machine's load, and a fork safe.
     """
-    return {**environment, **dict.fromkeys(THREADS, "1")}
+    found = {**environment, **dict.fromkeys(THREADS, "1")}
+    if not any(map(os.path.exists, _GPUS)):
+        found.setdefault(INTERPRETED, "1")
+    return found
 
 
 def threads_here() -> int:

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arg, Attr, Case, Checkable
+from opkit.checker.checks.reference import cast_to
 from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.formats import HALVES
 from opkit.checker.model.own import OwnCheck
+from opkit.checker.model.session import cast_case
 from opkit.errors import UsageError
 from opkit.verify.codes import HALF
 from opkit.verify.subjects.declared import Declared
@@ -69,7 +72,9 @@ def of_examples(
         constants = constants_in(subject, every)
     made = _read(subject, every, declared, label, frozenset() if is_idle else constants, options)
     names = [arg.name for arg in made.inputs]
-    made = replace(made, recorded=tuple(_case(subject, call, names, origin) for call in calls), is_beyond=is_idle)
+    seen = (_case(subject, call, names, origin) for call in calls)
+    seen = (cast_case(case, "float32") for case in seen) if made.format else seen
+    made = replace(made, recorded=tuple(seen), is_beyond=is_idle)
     if cases is None:
         return near(made, subject.functions, subject.parameters.defaults)
     source = cases
@@ -78,7 +83,10 @@ def of_examples(
         for case in source(rng):
             call = named(subject, case)
             learn(call)
-            yield _scaled(subject, {key: subject.plain(value) for key, value in call.items()})
+            scaled = _scaled(subject, {key: subject.plain(value) for key, value in call.items()})
+            if made.format:
+                scaled = {key: cast_to(value, np.float32) for key, value in scaled.items()}
+            yield scaled
 
     return replace(made, cases=every_case, cases_where=declared.cases_where)
 
@@ -148,6 +156,8 @@ def _laid_out(made: Checkable, case: Case) -> Checkable:
 
 def _own(made: Checkable, runner: SubjectRunner) -> tuple[OwnCheck, ...]:
     """Return the checks that a subject brings; a reference says more of half precision than float32 does."""
+    if made.format:  # they compare what float32 and float64 give
+        return ()
     return tuple(item for item in runner.own_checks() if made.reference is None or item.row is not HALF)
 
 
@@ -201,7 +211,29 @@ def _read(
     made = replace(frame(subject, runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
     arrays = {name: subject.plain(every[0].get(name)) for name in inputs}
     case = Case(arrays, {**made.default_attrs, **{k: v for k, v in every[0].items() if k not in inputs}})
+    made, case = single_format(made, runner, case)
     return finished(made, subject, runner, case, constants)
+
+
+def single_format(made: Checkable, runner: SubjectRunner, case: Case) -> tuple[Checkable, Case]:
+    """Return a function that takes bfloat16 or float16 alone as one of float32 arrays, with its case; others as is."""
+    single = cast_case(case, "float32")
+    if runner.format is None or _takes(made, single) or _takes(made, cast_case(case, "float64")):
+        return made, case
+    for name in HALVES:
+        runner.format = name
+        if _takes(made, single):
+            return replace(made, format=name, starts_in="float32"), single
+    runner.format = ""
+    return made, case
+
+
+def _takes(made: Checkable, case: Case) -> bool:
+    try:
+        made.forward(case.inputs, case.attrs)
+    except Exception:  # user code: whatever it raises, it does not take the case
+        return False
+    return True
 
 
 # --- what all have in common
@@ -219,6 +251,7 @@ def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: st
         surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
         reference=None if declared.reference is None else referred(declared, runner.reference(declared.reference)),
         in_format=runner.in_format,
+        settings=subject.settings,
         uses_misfits=subject.uses_misfits,
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         tolerance=declared.tolerance,
@@ -262,7 +295,7 @@ def finished(
         gradients=floats,
         own=_own(made, runner),
     )
-    if not (made.asks_second or subject.offers_second):  # it takes as long as the first order
+    if made.format or not (made.asks_second or subject.offers_second):  # it takes as long as the first order
         return made
     example = {**case.inputs, **case.attrs}
     return replace(made, second=runner.second(replace(made, recorded=(case,)), example))

@@ -73,6 +73,7 @@ class Runner:
         self._constants = constants
         self._leaves = leaves
         self.overwrites: frozenset[str] = frozenset()
+        self.format: str | None = None
         self._raw: list[Any] = []
         self._layer = _listening(layer, self._raw)
         self._order: tuple[tuple[str, ...], list[tuple[str, bool]]] = ((), [])

@@ -15,6 +15,7 @@ import numpy as np
 
 from opkit.checker import Arg, Attr, Case, Checkable, Options, answer_of, constants_of, first_cases
 from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.formats import HALVES
 from opkit.checker.model.thresholds import FIRST_TRIALS
 from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
@@ -114,6 +115,12 @@ class _Search:
         if self._is_single(made, cases[:1]):
             made = replace(made, starts_in="float32")
             cases = self._cases(made) or cases
+        for name in HALVES if not cases and runner.format is not None and made.starts_in == "float32" else ():
+            runner.format = name
+            cases = self._cases(made)
+            if cases:
+                made = replace(made, format=name)
+                break
         if not any(is_float(array) for case in cases for _, array in leaves_of(case.inputs)):
             return None  # nothing to differentiate
         given = {name for case in cases for name, value in case.inputs.items() if value is not None}
@@ -127,7 +134,8 @@ class _Search:
             if silent and not constants:
                 constants = silent
                 runner = self.subject.make(frozenset(reading.inputs), constants)
-                made = replace(self._made(runner, reading), starts_in=made.starts_in)
+                runner.format = made.format if runner.format is not None else None
+                made = replace(self._made(runner, reading), starts_in=made.starts_in, format=made.format)
             with np.errstate(all="ignore"):
                 if answer_of(made, case, compares=False).standing.is_answered:
                     found = found or _Taken(made, runner, case, constants, is_answered=True)

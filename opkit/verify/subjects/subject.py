@@ -23,9 +23,11 @@ class SubjectRunner(Protocol):
 
     Attributes:
         overwrites: the inputs that it overwrites on purpose, which it gets as copies.
+        format: the one format in which the function gets float32 arrays, "" for none; None where it cannot be said.
     """
 
     overwrites: frozenset[str]
+    format: str | None
 
     def forward(self, arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
         """Run it; see ``opkit.checker.Forward``."""
@@ -86,6 +88,7 @@ class Subject:
         backward_where: file and line of backward.
         remark: what a reader of its reports should know, "" for nothing.
         offers_second: whether second order is looked at though nothing asks for it.
+        settings: what its framework is set to in this process.
         uses_misfits: whether its framework uses a gradient of another shape than its input in silence.
     """
 
@@ -108,4 +111,5 @@ class Subject:
     backward_where: Location | None = None
     remark: str = ""
     offers_second: bool = False
+    settings: Callable[[], Mapping[str, Any]] = np.geterr
     uses_misfits: bool = False

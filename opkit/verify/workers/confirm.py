@@ -179,6 +179,7 @@ class Script:
             for number, ev in enumerate(evaluators):
                 begun = time.perf_counter()
                 case = _Case(made, ev, form_of(ordinary, ev), generator(seed, _DRAWS + number))
+                case.add(case.moved(case.way(0), _NEAR))  # first: what is kept of a shape is of other values
                 center = case.add({})
                 if time.perf_counter() - begun > SLOW_CALL:
                     case.add(case.moved(case.way(0), _NEAR))

@@ -46,8 +46,11 @@ class Serving(ABC):
     #: What its custom functions are called.
     kinds = ""
     kind: Kind
-    #: What a reader of every report should know of the framework as it is installed.
-    remark = ""
+
+    @property
+    def remark(self) -> str:
+        """What a reader of every report should know of the framework as it is installed."""
+        return ""
 
     @abstractmethod
     def knows(self, value: Any) -> bool:

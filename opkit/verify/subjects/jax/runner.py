@@ -59,6 +59,7 @@ class Runner:
         self.inputs, self.constants, self.trees = inputs, constants, trees
         self.device = device
         self.overwrites: frozenset[str] = frozenset()
+        self.format: str | None = None
         self._traces: dict[Any, Any] = {}
 
     # --- arguments

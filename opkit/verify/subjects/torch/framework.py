@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import torch
 
 from opkit.blind.call import Kind
+from opkit.verify.isolation.limits import INTERPRETED
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Serving
 from opkit.verify.subjects.making import constants_in
@@ -37,7 +40,13 @@ class Torch(Serving):
 
     kinds = "torch.autograd.Function or torch.library.custom_op"
     kind = Kind.TORCH
-    remark = untested(torch.__version__)
+
+    @property
+    def remark(self) -> str:
+        """What is untested of torch as it is installed, and whether Triton's kernels are interpreted."""
+        is_interpreted = "triton" in sys.modules and os.environ.get(INTERPRETED) == "1"
+        said = "there is no GPU: Triton's kernels ran in its interpreter" if is_interpreted else ""
+        return "; ".join(filter(None, (untested(torch.__version__), said)))
 
     @property
     def place(self) -> Device:

@@ -22,7 +22,7 @@ from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.identity import Place, identities
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
-from opkit.verify.subjects.torch.tensors import plain, takes_gradient
+from opkit.verify.subjects.torch.tensors import plain, settings, takes_gradient
 from opkit.verify.subjects.torch.twice import twice_of
 
 _BASE = torch.autograd.Function
@@ -69,6 +69,7 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
         make=make,
         plain=plain,
         takes_gradient=takes_gradient,
+        settings=settings,
         functions=tuple(users),
         sources=(forward, backward, function, *users[2:]),
         forward_where=_where(function, "forward"),

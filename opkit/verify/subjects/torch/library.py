@@ -22,7 +22,7 @@ from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.fake import fake_check
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
-from opkit.verify.subjects.torch.tensors import plain, takes_gradient
+from opkit.verify.subjects.torch.tensors import plain, settings, takes_gradient
 from opkit.verify.subjects.torch.twice import twice_of
 
 _USUAL: dict[str, Any] = {
@@ -84,6 +84,7 @@ def library_subject(op: Any, device: Device = CPU) -> Subject:
         make=make,
         plain=plain,
         takes_gradient=takes_gradient,
+        settings=settings,
         functions=tuple(item for item in (op._init_fn, op._backward_fn, op._setup_context_fn) if item is not None),
         inputs=arrays,
         optional=optional,

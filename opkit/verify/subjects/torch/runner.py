@@ -146,6 +146,7 @@ class Runner:
         changes_inputs: whether it may change an input in place and say so, which a leaf forbids.
 
     Attributes:
+        format: the one format that the function takes, "" where it takes its arrays' dtypes.
         is_short: options at their defaults are left out at the end of a call: backward runs only so.
     """
 
@@ -165,6 +166,7 @@ class Runner:
         self.order = tuple(sorted(inputs, key=lambda name: (names.index(name) if name in names else len(names), name)))
         self.is_short = False
         self.overwrites: frozenset[str] = frozenset()
+        self.format: str | None = ""
 
     # --- one application
     def apply(
@@ -220,7 +222,13 @@ class Runner:
                     leaves[name][index] = given[name][index] = original
         return held
 
+    def _array(self, tensor: Any) -> np.ndarray:
+        """Return an output; what computes in one format alone gives float32."""
+        return array_of(tensor.float() if self.format and is_float(tensor) else tensor)
+
     def _enter(self, leaf: Any) -> Any:
+        if self.format and is_float(leaf):
+            leaf = leaf.to(getattr(torch, self.format))
         if not self.changes_inputs:
             return leaf
         return _Entrance.apply(leaf) if leaf.requires_grad else leaf.clone(memory_format=torch.preserve_format)
@@ -255,7 +263,7 @@ class Runner:
         """Run the function; see ``opkit.checker.Forward``."""
         applied = self.apply(arrays, attrs)
         self._tell(applied, arrays)
-        return [array_of(item) for item in applied.outputs]
+        return [self._array(item) for item in applied.outputs]
 
     def vjp(
         self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]
@@ -279,7 +287,7 @@ class Runner:
                 self.device.give_back(seed, dout)
             return _by_name(applied, found, needs)
 
-        return [array_of(item) for item in applied.outputs], pullback
+        return [self._array(item) for item in applied.outputs], pullback
 
     def _once_more(
         self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], seeds: Sequence[Any], is_short: bool

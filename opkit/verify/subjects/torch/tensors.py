@@ -96,3 +96,13 @@ def _tensors(result: Any) -> Iterator[Any]:
     elif isinstance(result, (list, tuple)):
         for item in result:
             yield from _tensors(item)
+
+
+def settings() -> dict[str, Any]:
+    """Return what torch and numpy are set to in this process."""
+    return {
+        "torch's default dtype": torch.get_default_dtype(),
+        "torch's grad mode": torch.is_grad_enabled(),
+        "torch's number of threads": torch.get_num_threads(),
+        **np.geterr(),
+    }

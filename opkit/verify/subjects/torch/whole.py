@@ -16,7 +16,7 @@ from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.runner import Runner
-from opkit.verify.subjects.torch.tensors import plain, takes_gradient
+from opkit.verify.subjects.torch.tensors import plain, settings, takes_gradient
 
 
 def whole_subject(function: Any, device: Device = CPU) -> Subject:
@@ -47,6 +47,7 @@ def whole_subject(function: Any, device: Device = CPU) -> Subject:
         make=make,
         plain=plain,
         takes_gradient=takes_gradient,
+        settings=settings,
         forward_where=where,
         backward_where=where,
     )
