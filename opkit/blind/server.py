@@ -39,6 +39,8 @@ _MEBIBYTE = 1 << 20
 
 #: The way to the server of this process and its forked copies, None where there is none.
 _link: socket.socket | None = None
+#: Variables of the environment as the user's own process has them.
+usual: dict[str, str | None] = {}
 
 
 class NoAnswerError(Exception):
@@ -73,7 +75,8 @@ def main(then: str, unpinned: Mapping[str, str | None], frameworks: Sequence[str
         with contextlib.suppress(Exception):
             import_module(name)
     if hasattr(os, "fork"):
-        _start(dict(unpinned))
+        usual.update(unpinned)
+        _start(usual)
     import_module(then).main(**given)
 
 

@@ -17,13 +17,12 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES
 from opkit.checker.model.copies import NestingError
-from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
-from opkit.checker.model.formats import FORMATS
+from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.place import raised_at
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
-from opkit.checker.model.thresholds import FINER
+from opkit.checker.model.thresholds import COARSER, FINER
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.search.pipeline import search
 from opkit.checker.search.table import Table
@@ -189,18 +188,21 @@ def _preferred(trial: Trial, case: Case) -> Case:
 
 
 def is_single_inside(checkable: Checkable, case: Case) -> bool:
-    """Say whether forward computes in float32 what it takes in float64: its results are numbers of float32."""
-    finer = Evaluator(checkable, case)
-    finer.inputs = finer.map_inputs(lambda array: array * (1 + FINER) if is_float(array) else array)
+    """Say whether forward rounds to float32 what it takes in float64: digits beyond those of float32 change nothing."""
+    ev = Evaluator(checkable, case)
     try:
-        found = [np.asarray(item) for item in finer.forward(finer.inputs)]
+        kept = [np.array(item) for item in ev.forward(ev.inputs)]
+        for leaf, array in leaves_of(ev.inputs):
+            if is_float(array):
+                finer, coarser = (
+                    [np.array(item) for item in ev.forward(ev.replaced(leaf, frozen(array * (1 + by))))]
+                    for by in (FINER, COARSER)
+                )
+                if all(map(np.array_equal, kept, finer)) and not all(map(np.array_equal, kept, coarser)):
+                    return True
     except Exception:  # user code: it does not take what lies beside the case
         return False
-    floats = [item for item in found if is_float(item) and item.any()]
-    coarse, single = FORMATS["bfloat16"], FORMATS["float32"]
-    return any(not np.array_equal(item, coarse.rounded(item)) for item in floats) and all(
-        np.array_equal(item, single.rounded(item)) for item in floats
-    )
+    return False
 
 
 def _as_seen(checkable: Checkable, case: Case, wide: Case) -> Case:

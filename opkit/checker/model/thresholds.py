@@ -408,8 +408,9 @@ SUBNORMALS = 8.0
 #: Elements of an input of a reference without a gradient of its own, of which each is measured. Cost.
 MEASURED_ELEMENTS = 160
 
-#: The share by which inputs get digits that float32 has not. Derived: below its resolution, far above float64's.
-FINER = 2.0**-30
+#: Shares by which inputs are moved within float32's resolution, and beyond it, to see whether it is all that counts.
+#: Derived: far below 2**-24 and far above 2**-52, and far above both.
+FINER, COARSER = 2.0**-30, 2.0**-10
 #: Lines through a case of an op in half precision, and how far they reach to each side, as shares of the scale. Cost.
 LINES, LINE_STEPS = 8, (0.25, 0.5)
 #: Shares of a line's length that slopes at five points of it count for. Derived: Simpson's rule on both halves.

@@ -31,6 +31,8 @@ def command(module: str, frameworks: Sequence[str] = (), **given: Any) -> list[s
     """
     flags = [flag for flag, name in _FLAGS.items() if getattr(sys.flags, name)]
     path = [os.path.abspath(item) for item in sys.path]
-    unpinned = {name: os.environ.get(name) for name in THREADS}
+    # This process may have been started so itself: then its own environment is pinned already.
+    usual = getattr(sys.modules.get("opkit.blind.server"), "usual", {})
+    unpinned = {name: usual.get(name, os.environ.get(name)) for name in THREADS}
     settings = {"path": path, "then": module, "frameworks": list(frameworks), "unpinned": unpinned}
     return [sys.executable, *flags, "-c", _PROGRAM, json.dumps({**settings, **given})]

@@ -87,15 +87,27 @@ def in_format(
         return outputs, {}
     rest = [np.zeros(item.shape) for item in outputs[len(douts) :]]
     found = pull(applied, [runner.device.private(np.asarray(item)) for item in (*douts, *rest)])
-    gradients: dict[str, Any] = {}
-    for (name, index), item in found.items():
-        value = None if item is None else array_of(item.double())
-        if index is None:
-            gradients[name] = np.zeros(np.shape(arrays[name])) if value is None else value
-        else:  # every leaf of a list has its place
-            whole = gradients.setdefault(name, [np.zeros(np.shape(one)) for one in arrays[name]])
-            whole[index] = whole[index] if value is None else value
-    return outputs, gradients
+    wide = {key: None if item is None else item.double() for key, item in found.items()}
+    return outputs, by_name(applied.leaves, wide, frozenset(name for name, _ in found))
+
+
+def by_name(
+    leaves: Mapping[str, Any], found: Mapping[tuple[str, int | None], Any], needs: frozenset[str]
+) -> dict[str, Any]:
+    """Return gradients by input; zeros where autograd gives none for a leaf that takes one."""
+    result: dict[str, Any] = {}
+    for name, value in leaves.items():
+        if name not in needs:
+            continue
+        if isinstance(value, list):
+            result[name] = [_gradient(item, found.get((name, index))) for index, item in enumerate(value)]
+        elif value is not None:
+            result[name] = _gradient(value, found.get((name, None)))
+    return result
+
+
+def _gradient(leaf: Any, gradient: Any) -> np.ndarray:
+    return np.zeros(tuple(leaf.shape), array_of(leaf).dtype) if gradient is None else array_of(gradient)
 
 
 def referred(

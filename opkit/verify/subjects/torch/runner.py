@@ -20,7 +20,7 @@ from opkit.errors import UsageError
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.references import taken_by
 from opkit.verify.subjects.torch.device import CPU, Device
-from opkit.verify.subjects.torch.formats import in_format, referred
+from opkit.verify.subjects.torch.formats import by_name, in_format, referred
 from opkit.verify.subjects.torch.identity import Place, holding
 from opkit.verify.subjects.torch.tensors import array_of, each, is_float, listed, share, tensors_in
 
@@ -285,7 +285,7 @@ class Runner:
             self._give_back(applied, arrays)
             for seed, dout in zip(seeds, douts):
                 self.device.give_back(seed, dout)
-            return _by_name(applied, found, needs)
+            return by_name(applied.leaves, found, needs)
 
         return [self._array(item) for item in applied.outputs], pullback
 
@@ -387,20 +387,3 @@ def _leaf(make: Callable[[np.ndarray], Any], is_open: bool, array: np.ndarray) -
 
 def _is_same(tensor: Any, array: np.ndarray) -> bool:
     return array_of(tensor).tobytes() == np.ascontiguousarray(array).tobytes()
-
-
-def _by_name(applied: Applied, found: Mapping[tuple[str, int | None], Any], needs: frozenset[str]) -> dict[str, Any]:
-    """Return gradients by input; zeros where autograd gives none for a leaf that takes one."""
-    result: dict[str, Any] = {}
-    for name, value in applied.leaves.items():
-        if name not in needs:
-            continue
-        if isinstance(value, list):
-            result[name] = [_gradient(item, found.get((name, index))) for index, item in enumerate(value)]
-        elif value is not None:
-            result[name] = _gradient(value, found.get((name, None)))
-    return result
-
-
-def _gradient(leaf: Any, gradient: Any) -> np.ndarray:
-    return np.zeros(tuple(leaf.shape), array_of(leaf).dtype) if gradient is None else array_of(gradient)
