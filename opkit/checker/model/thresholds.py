@@ -27,6 +27,9 @@ RATIO = 4.0
 #: Rungs of a full ladder: they end at 4e-9 of the scale, far enough below the best step of central differences in
 #: float64 (the cube root of its resolution, 6e-6) to show the noise of the values. Derived.
 STEPS = 14
+#: Rungs of a ladder where calls take long: twelve calls. Extrapolated, the last is off by the fourth power of its step,
+#: 1e-4 of the scale. Derived.
+SLOW_STEPS = 6
 #: The first step, as a share of the magnitude: no simple fraction, so that no period divides all steps. Tuned.
 FIRST_STEP = 0.2836
 #: Steps below this many resolutions of the input (times FIRST_STEP: 16 ulps) are rounding alone. Derived.
@@ -167,6 +170,8 @@ FIRST_PLAIN = 12
 TELLING_ERRORS = 3
 #: Attempts, and seconds, after which such a reading is given up too. Cost.
 FIRST_TRIALS, FIRST_SECONDS = 5000, 4.0
+#: Seconds after which no further case is looked at for a reading of parameters if calls take long. Cost.
+SLOW_FIRST = 0.5
 #: Inputs that may hold whole numbers together, where forward is all that says what it takes. Cost.
 MOST_INTEGERS = 2
 #: Domains after which others are not tried where forward raises the same in each: it is not about the values. Tuned.

@@ -152,8 +152,7 @@ class Trial:
 
     def attempt(self, case: Case) -> Attempt:
         """Try a case: infer, then forward, then whether all results are finite."""
-        until = self.until if self.quickest > SLOW_CALL else self.latest
-        if self.counts[Answer.ACCEPTED] and perf_counter() > until:
+        if self.is_late:
             self.counts[Answer.UNTRIED] += 1
             return Attempt(Answer.UNTRIED)
         outcome = self.probe(case)
@@ -164,6 +163,17 @@ class Trial:
         if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
             self.errors.append((case, outcome.error))
         return outcome
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether calls take long."""
+        return SLOW_CALL < self.quickest < float("inf")
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is over, and something was accepted."""
+        until = self.until if self.is_slow else self.latest
+        return self.counts[Answer.ACCEPTED] > 0 and perf_counter() > until
 
     @property
     def is_given_up(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
-from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, LEAST_EFFORT, ROUND_SEED
+from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, LEAST_EFFORT, ROUND_SEED, SLOW_FIRST
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.extents import sizes_of
 from opkit.checker.search.natural import Natural
@@ -61,7 +61,8 @@ def first_cases(
     A forward that breaks a rule of its own (``KernelError``) has taken its inputs. Nothing is tried after the time
     ``give_up``, nor after FIRST_SECONDS.
     """
-    trial = Trial(checkable, most=trials, give_up=min(give_up, perf_counter() + FIRST_SECONDS))
+    now = perf_counter()
+    trial = Trial(checkable, now + SLOW_FIRST, most=trials, give_up=min(give_up, now + FIRST_SECONDS))
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
     found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)

@@ -73,13 +73,14 @@ class Unserved:
         return ", ".join([f"{leaf} of shape {list(array.shape)}" for leaf, array in leaves_of(case.inputs)] + options)
 
 
-def answer_of(checkable: Checkable, case: Case, compares: bool = True) -> Answer:
+def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: bool = False) -> Answer:
     """Call forward and backward on a case.
 
     Args:
         checkable: the op.
         case: forward takes it.
         compares: whether gradients are compared along one direction of each input.
+        is_slow: whether calls take long.
     """
     ev = Evaluator(checkable, case)
     rng = np.random.default_rng(LOOK_SEED)
@@ -98,21 +99,20 @@ def answer_of(checkable: Checkable, case: Case, compares: bool = True) -> Answer
         if ev.leaves and all(value is None for value in found.values()):
             return Answer(case, Standing.RAISED, "backward gives no input a gradient")
         try:
-            return (
-                Answer(case, *_compared(ev, rng)) if compares and not checkable.format else Answer(case, Standing.OPEN)
-            )
+            is_compared = compares and not checkable.format
+            return Answer(case, *_compared(ev, rng, is_slow)) if is_compared else Answer(case, Standing.OPEN)
         except Exception:  # user code that raises beside the case; the checks report it
             return Answer(case, Standing.OPEN)
 
 
-def _compared(ev: Evaluator, rng: np.random.Generator) -> tuple[Standing, str]:
+def _compared(ev: Evaluator, rng: np.random.Generator, is_slow: bool) -> tuple[Standing, str]:
     """Return how gradients stand beside differences along a direction of each input."""
     standing = Standing.RIGHT
     for leaf in ev.leaves:
         if not ev.array(leaf).size or not sum(ev.sizes):
             standing = Standing.OPEN
             continue
-        probe = probe_leaf(ev, leaf, rng)
+        probe = probe_leaf(ev, leaf, rng, is_slow=is_slow)
         if probe.is_wrong:
             said = f"along a direction of {leaf} backward gives {probe.actual:.6g} for {probe.expected:.6g}"
             return Standing.WRONG, said
@@ -149,7 +149,9 @@ class Table:
         setting = _setting(case)
         place, key = (shapes_of(case), setting), (kind_of(case), setting)
         if place not in self._asked:
-            self._asked[place] = answer_of(self.scope.checkable, case, compares=key not in self._compared)
+            trial = self.scope.trial
+            compares = key not in self._compared and not trial.is_late
+            self._asked[place] = answer_of(self.scope.checkable, case, compares, trial.is_slow)
             self._note(key, self._asked[place], case)
         asked = self._asked[place]
         return self._compared[key] if asked.standing.is_answered else asked
@@ -181,6 +183,8 @@ class Table:
         kept: list[Case] = []
         aside = self.unserved
         for case in cases:
+            if kept and self.scope.trial.is_late and (shapes_of(case), _setting(case)) not in self._asked:
+                continue  # no time is left to ask
             answer = self.answer(case)
             if answer.standing is Standing.WRONG and self.is_excused(case):
                 aside.setdefault((kind_of(case), _setting(case)), Unserved(answer, self.is_open(case)))
