@@ -110,7 +110,7 @@ def _changed(
     if error is not None:
         message += f", after which no check can run ({words_of(error)})"
     failure = CheckResult(row.name, Status.FAIL, row.code, message, where=checkable.forward_where)
-    kept = [item for item in report.checks if item.code != row.code]
+    kept = [item for item in report.checks if item.code not in (row.code, INTERNAL.code)]  # those follow from it
     return replace(report, checks=tuple(sorted([*kept, failure], key=lambda item: item.code)))
 
 
@@ -230,7 +230,7 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
                 failed.add(item.code)
             yield item
     if session.checkable.has_gradient and session.left() > 0:
-        yield from second_order(session, check)
+        yield from second_order(session, _checked)
     if left_out:
         session.notes.append(f"left out to keep within the time set: {', '.join(left_out)}")
 

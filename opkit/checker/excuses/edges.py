@@ -171,7 +171,8 @@ def points_of(session: CheckSession, item: CheckResult) -> Iterator[Point]:
 def region_of(point: Point) -> Region | None:
     """Return the values on the right side of the guard that a wrong point lies behind, None where there is none."""
     start = float(point.evaluator.array(point.leaf).reshape(-1)[point.element])
-    target = point.right(point.alone)
+    is_part = point.leaf.index is not None  # of a list, which no region is said of
+    target = None if is_part else point.right(point.alone)
     edge = None if target is None else _flat_edge(point, start, target)
     if target is not None and edge is not None:
         return _beside(str(point.leaf), start, edge, target)

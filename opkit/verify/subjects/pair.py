@@ -70,7 +70,10 @@ def pair(
     defaults = options_of(forward, names)
     functions = Functions(forward, backward, names, arrays, defaults)
     options_given = {name: every[0][name] for name in names if name not in arrays}
-    count = len(functions.forward(*map(option_copied, _split(every[0], arrays, {**options_given, **defaults}))))
+    try:
+        count = len(functions.forward(*map(option_copied, _split(every[0], arrays, {**options_given, **defaults}))))
+    except Exception:  # user code: the checks report what it raises
+        count = 1
     functions.binding(count)
     given = reference_in(options) if options else None
     made = _made(functions, forward, backward, name, _args(arrays, every), {**options_given, **defaults}, count)
