@@ -40,7 +40,7 @@ from opkit.checker.model.place import raised_at
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import CLOCK_SHARE, CONFIRMED_CASES, MOST_NAMED, SEARCH_SHARE
+from opkit.checker.model.thresholds import CLOCK_SEARCH, CONFIRMED_CASES, MOST_NAMED, SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.rests import rests_on
@@ -169,7 +169,7 @@ def _begun(checkable: Checkable, options: Options, start: float) -> tuple[CheckS
     custody = Custody()
     guarded = custody.over(checkable)
     share = SEARCH_SHARE * options.seconds * max(options.effort, 1.0)
-    trial = Trial(guarded, start + share, start + CLOCK_SHARE * share)
+    trial = Trial(guarded, start + share, start + CLOCK_SEARCH * options.clock)
     collected = collect(guarded, options, trial)
     session = CheckSession(
         guarded,

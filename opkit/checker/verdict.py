@@ -49,7 +49,7 @@ def settled(
     if any(item.status in (Status.FAIL, Status.ERROR) for item in settled):
         return settled
     settled += unserved(session, () if table is None else table.unserved.values())
-    settled += beyond(checkable, session.options, check)
+    settled += beyond(checkable, session.rest(), check)
     return settled
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from opkit import checker
+from opkit.checker.model.thresholds import CLOCK_SHARE
 from opkit.errors import UsageError, unknown
 
 #: How torch and JAX name a device: a kind, and the number among those of its kind.
@@ -103,9 +104,10 @@ class RunOptions:
                 changes.update(given)
         its = {name: changes.pop(name) for name in list(changes) if name in _CHECKER}
         chosen = replace(self, check=replace(self.check, **its), **changes)
-        if not chosen.timeout or chosen.check.seconds <= chosen.timeout / 3:
+        if not chosen.timeout:
             return chosen
-        return replace(chosen, check=replace(chosen.check, seconds=chosen.timeout / 3))
+        seconds, clock = min(chosen.check.seconds, chosen.timeout / 3), CLOCK_SHARE * chosen.timeout
+        return replace(chosen, check=replace(chosen.check, seconds=seconds, clock=clock))
 
     @staticmethod
     def of(options: Mapping[str, Any]) -> RunOptions:

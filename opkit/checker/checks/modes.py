@@ -66,7 +66,7 @@ def second_order(session: CheckSession, check: Callable[[Checkable, Options], Op
         return
     seconds = session.options.seconds if is_asked else session.left()
     codes = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC181", "GC182"})
-    report = check(second, replace(session.options, select=codes, power=False, seconds=seconds))
+    report = check(second, replace(session.rest(), select=codes, power=False, seconds=seconds))
     bad = [item for item in report.checks if item.status in (Status.FAIL, Status.ERROR)]
     if not is_asked and report.status is not Status.PASS:
         yield _noted(session, bad)

@@ -38,6 +38,7 @@ class Options:
         effort: scales how many cases a search finds: 0.02 a few of them, 10 ten rounds of values; 1.0 is meant for
             under a second per op.
         seconds: stop adding cases after that many seconds, times an effort above 1 (what is left out is reported).
+        clock: seconds of the clock after which no further case is begun; those of --timeout leave time for the last.
         shapes: {input name: shape} given by hand, instead of searching.
         attrs: attribute values given by hand.
         second_order: also check the gradient of the gradient where it is offered.
@@ -60,6 +61,7 @@ class Options:
     max_cases: int = MOST_CASES
     effort: float = 1.0
     seconds: float = SECONDS
+    clock: float = math.inf
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     attrs: Mapping[str, Any] = field(default_factory=dict)
     second_order: bool = True

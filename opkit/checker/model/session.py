@@ -27,7 +27,6 @@ from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.thresholds import (
     CALLS_A_CASE,
     CALLS_TIMED,
-    CLOCK_SHARE,
     EXTREME,
     MOST_ELEMENTS,
     SLOW_CALL,
@@ -175,15 +174,18 @@ class CheckSession:
     def elapsed(self) -> float:
         """Seconds since the check began: of the processor, so that others' load changes no verdict.
 
-        Of an op whose calls take long, of the clock: kernels that sleep or wait take none of the processor's. The
-        clock has the last word for all, since --timeout is of the clock.
+        Of an op whose calls take long, of the clock: kernels that sleep or wait take none of the processor's.
         """
-        clock = perf_counter() - self.started
-        return clock if self.is_slow else max(process_time() - self.worked, clock / CLOCK_SHARE)
+        return perf_counter() - self.started if self.is_slow else process_time() - self.worked
 
     def left(self) -> float:
         """Seconds until no further case is begun."""
-        return self.options.seconds * max(self.options.effort, 1.0) - self.elapsed()
+        seconds = self.options.seconds * max(self.options.effort, 1.0) - self.elapsed()
+        return min(seconds, self.rest().clock)
+
+    def rest(self) -> Options:
+        """Return the options with what is left of the clock, for a check within this one."""
+        return replace(self.options, clock=self.options.clock - (perf_counter() - self.started))
 
     def out_of_time(self, message: str) -> CheckResult:
         """Make the error of a check whose time ended before the derivatives were decided."""

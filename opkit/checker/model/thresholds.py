@@ -317,9 +317,8 @@ SLOW_CALL, CALLS_TIMED, CALLS_A_CASE = 0.004, 3, 200
 PLAIN_CALLS = 4
 #: Share of the time that the search for cases may take, once some are found. Cost.
 SEARCH_SHARE = 0.3
-#: Of a check's limit on the processor's time, the limit on the clock: that is a third of --timeout at most, and this
-#: leaves a sixth of it for the last case. Derived.
-CLOCK_SHARE = 2.5
+#: Shares of --timeout by the clock: after the first no case is begun, after the second none is searched for. Cost.
+CLOCK_SHARE, CLOCK_SEARCH = 0.85, 0.5
 #: Seconds of a forward and a backward from which on a case with many elements is not differentiated. Cost.
 SLOW_GRADIENT = 0.05
 #: What a PASS promises of float32 results. Tuned; of float64's it is Options.promise.
