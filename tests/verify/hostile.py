@@ -357,8 +357,8 @@ MEMORY = (
     H("array_too_large", "np.ones((10**6, 10**7))", BAD),
 )
 GLOBALS = (
-    H("numpy_errors_raise", "np.seterr(all='raise')", PASS, quick=True),
-    H("numpy_errors_call", "np.seterrcall(sys.exit)\nnp.seterr(all='call')", PASS),
+    H("numpy_errors_raise", "np.seterr(all='raise')", BAD, quick=True),
+    H("numpy_errors_call", "np.seterrcall(sys.exit)\nnp.seterr(all='call')", BAD),
     H("print_options", "np.set_printoptions(threshold=1, formatter={'all': lambda v: 1 / 0})", PASS),
     H("warnings_are_errors", "warnings.simplefilter('error')", PASS),
     H(

@@ -149,7 +149,7 @@ RIGHT = {
     "alias of the builder": 'from oneflow import user_op_builder as make\n\n\ndef f(x):\n    return make("n").Op("t_forward").Input("x", [x]).Output("y")' + END + "\n",
     "consistent builder": f'def f(x):\n    return flow.consistent_user_op_builder("n").Op("t_forward").Input("x", [x]).Output("y"){END}\n',
     "other flow functions": f'def f(x):\n    y = flow.math.relu(x) * 2.0 + 1\n    return flow.math.reduce_sum({F}.Input("x", [y]).Output("y"){END}, axis=[0])\n',
-    "variables": f'def f(x):\n    w = flow.get_variable("w", shape=x.shape, dtype=x.dtype, initializer=flow.ones_initializer())\n    return flow.user_op_builder("n").Op("t_pair").Input("x", [x]).Input("w", [w]).Output("y"){END}\n',
+    "variables": f'def f(x):\n    w = flow.get_variable("of_a_trial", shape=x.shape, dtype=x.dtype, initializer=flow.ones_initializer())\n    return flow.user_op_builder("n").Op("t_pair").Input("x", [x]).Input("w", [w]).Output("y"){END}\n',
     "scope": f'def f(x):\n    with flow.scope.placement("cpu", "0:0"):\n        return {F}.Input("x", [x]).Output("y"){END}\n',
     "shape of a blob": f'def f(x):\n    n, c, h, w = x.shape\n    return {F}.Input("x", [flow.reshape(x, (n, c * h * w))]).Output("y"){END}\n',
     "refuses other shapes": f'def f(x):\n    if len(x.shape) != 3:\n        raise ValueError("three axes, please")\n    return {F}.Input("x", [x]).Output("y"){END}\n',

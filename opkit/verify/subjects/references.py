@@ -39,6 +39,10 @@ def reference_in(options: Options) -> Callable[..., Any] | None:
         found: Callable[..., Any] | None = given
         return found
     module, _, name = str(given).rpartition(":")
+    if not module or not name:
+        raise UsageError(
+            f"--reference takes MODULE:FUNCTION, got {given!r}", help="for example --reference slow.py:gelu"
+        )
     sys.path.insert(0, os.getcwd())
     try:
         home = load_module(module) if module.endswith(".py") else import_module(module)
