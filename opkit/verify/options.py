@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from opkit import checker
-from opkit.checker.model.thresholds import CLOCK_SHARE
 from opkit.errors import UsageError, unknown
 
 #: How torch and JAX name a device: a kind, and the number among those of its kind.
 _DEVICE = re.compile(r"[A-Za-z_]+(:[0-9]+)?")
 
+#: Share of --timeout after which no case is begun: what is left is for the last one.
+_CLOCK_SHARE = 0.85
 _CHECKER = tuple(item.name for item in fields(checker.Options))
 
 
@@ -106,7 +107,7 @@ class RunOptions:
         chosen = replace(self, check=replace(self.check, **its), **changes)
         if not chosen.timeout:
             return chosen
-        seconds, clock = min(chosen.check.seconds, chosen.timeout / 3), CLOCK_SHARE * chosen.timeout
+        seconds, clock = min(chosen.check.seconds, chosen.timeout / 3), _CLOCK_SHARE * chosen.timeout
         return replace(chosen, check=replace(chosen.check, seconds=seconds, clock=clock))
 
     @staticmethod

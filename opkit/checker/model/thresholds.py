@@ -317,8 +317,8 @@ SLOW_CALL, CALLS_TIMED, CALLS_A_CASE = 0.004, 3, 200
 PLAIN_CALLS = 4
 #: Share of the time that the search for cases may take, once some are found. Cost.
 SEARCH_SHARE = 0.3
-#: Shares of --timeout by the clock: after the first no case is begun, after the second none is searched for. Cost.
-CLOCK_SHARE, CLOCK_SEARCH = 0.85, 0.5
+#: Share of the clock's limit after which no further case is searched for. Cost.
+CLOCK_SEARCH = 0.5
 #: Seconds of a forward and a backward from which on a case with many elements is not differentiated. Cost.
 SLOW_GRADIENT = 0.05
 #: What a PASS promises of float32 results. Tuned; of float64's it is Options.promise.
