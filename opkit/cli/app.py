@@ -68,8 +68,6 @@ def application(names: Collection[str] = COMMANDS) -> typer.Typer:
 
 def _needed(words: Sequence[str]) -> tuple[str, ...]:
     """Return the commands that a command line may ask for: one where it begins with it, else all."""
-    if words[:1] in (["--version"], ["-V"]):
-        return ()
     return tuple(words[:1]) if words and words[0] in COMMANDS else COMMANDS
 
 

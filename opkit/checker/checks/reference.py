@@ -100,11 +100,12 @@ def _compare(session: CheckSession, given: Reference, ev: Evaluator, number: int
     douts = [rng.choice(REFERENCE_DOUTS, item.shape) for item in exact]
     near = _near(ev, inputs, form, rng)
     ledger.compared.add(number)
-    _judge(session, ev, _value_samples(given, run, ev.attrs, near, format, ledger), names, (VALUES, form), ledger)
-    if ev.leaves and checkable.has_gradient and given.judges_gradients:
-        gather = _own_gradients if given.has_gradient else _measured_gradients
-        found = gather(given, run, ev, near, douts, format, ledger)
-        _judge(session, ev, found, [str(leaf) for leaf in ev.leaves], (GRADIENTS, form), ledger)
+    judges = bool(ev.leaves) and checkable.has_gradient and given.judges_gradients
+    values, gradients = _samples(given, run, ev, near, douts if judges and given.has_gradient else None, format, ledger)
+    _judge(session, ev, values, names, (VALUES, form), ledger)
+    if judges:
+        gradients = gradients or _measured_gradients(given, run, ev, near, douts, format)
+        _judge(session, ev, gradients, [str(leaf) for leaf in ev.leaves], (GRADIENTS, form), ledger)
 
 
 def _misfit(given: Reference, names: Sequence[str], outputs: Sequence[Any], exact: Sequence[Any]) -> str:
@@ -168,52 +169,41 @@ def _in_own(given: Reference, *arguments: Any) -> tuple[Sequence[np.ndarray], Gr
 _Sample = tuple[Any, Any, Any, Any]
 
 
-def _value_samples(
-    given: Reference, run: InFormat, attrs: Attrs, near: Sequence[_Arrays], format: str, ledger: _Ledger
-) -> list[list[_Sample]]:
-    """Return a list per input tried, of an exact result, the reference's own and the op's for each result."""
-    found = []
-    last = None
-    for arrays in near:
-        try:
-            outputs, exact = run(arrays, attrs, None, format)[0], given.run(arrays, attrs, None, "float64")[0]
-        except Exception:  # user code: it does not take what lies beside the case
-            continue
-        own = None if format == "float64" else _in_own(given, arrays, attrs, None, format)
-        if own is None and format != "float64":
-            ledger.rounded.add(format)
-        rough = [FORMATS[format].rounded(item) for item in last or exact]
-        last = exact
-        found.append([(*one, 0.0) for one in zip(exact, rough if own is None else own[0], outputs)])
-    return found
-
-
-def _own_gradients(
+def _samples(
     given: Reference,
     run: InFormat,
     ev: Evaluator,
     near: Sequence[_Arrays],
-    douts: Sequence[np.ndarray],
+    douts: Sequence[np.ndarray] | None,
     format: str,
     ledger: _Ledger,
-) -> list[list[_Sample]]:
-    """Return the same of gradients, by the reference's own rules."""
-    found: list[list[_Sample]] = []
-    last: Gradients | None = None
+) -> tuple[list[list[_Sample]], list[list[_Sample]]]:
+    """Return, for results and for gradients, a list per input tried of what is exact, the reference's own and the op's.
+
+    Where douts is None there are no gradients. Where the reference does not run in the format, what rounding the
+    inputs changes stands for its own.
+    """
+    values: list[list[_Sample]] = []
+    gradients: list[list[_Sample]] = []
+    last: tuple[Sequence[Any], Gradients] | None = None
     for arrays in near:
         try:
-            claimed = run(arrays, ev.attrs, douts, format)[1]
-            exact = given.run(arrays, ev.attrs, douts, "float64")[1]
-        except Exception:
-            if not found and arrays is near[0]:
+            made, exact = run(arrays, ev.attrs, douts, format), given.run(arrays, ev.attrs, douts, "float64")
+        except Exception:  # user code: it does not take what lies beside the case
+            if arrays is near[0]:
                 raise
             continue
         own = None if format == "float64" else _in_own(given, arrays, ev.attrs, douts, format)
-        rough = (last or exact) if own is None else own[1]
+        if own is None:
+            before = last or exact
+            own = [FORMATS[format].rounded(item) for item in before[0]], before[1]
+            ledger.rounded |= {format} - {"float64"}
         last = exact
-        its, rougher, given_ones = (ev.by_leaf(item) for item in (exact, rough, claimed))
-        found.append([(its[leaf], rougher[leaf], given_ones[leaf], 0.0) for leaf in ev.leaves])
-    return found
+        values.append([(*one, 0.0) for one in zip(exact[0], own[0], made[0])])
+        if douts is not None:
+            its, rougher, claimed = (ev.by_leaf(item[1]) for item in (exact, own, made))
+            gradients.append([(its[leaf], rougher[leaf], claimed[leaf], 0.0) for leaf in ev.leaves])
+    return values, gradients
 
 
 def _measured_gradients(
@@ -223,9 +213,8 @@ def _measured_gradients(
     near: Sequence[_Arrays],
     douts: Sequence[np.ndarray],
     format: str,
-    ledger: _Ledger,
 ) -> list[list[_Sample]]:
-    """Return the same of gradients by differences; the reference's own error is what rounding the inputs changes."""
+    """Return the samples of gradients by differences; the reference's own error is what rounding the inputs changes."""
     weights = np.concatenate([item.ravel() for item in douts]) if douts else np.zeros(0)
     rows: list[list[Any]] = []
     for arrays in near[:2]:

@@ -137,7 +137,7 @@ def _bits(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int,
         name = (item.input or "").partition("[")[0]
         values = [case.inputs.get(name) for case in session.cases]
         are_bits = all(isinstance(one, np.ndarray) and set(np.unique(one)) == {0, 1} for one in values)
-        if name and values and are_bits and not _has_slope(session, session.cases, {name}):
+        if name and values and are_bits and not _slopes(session, session.cases, {name}):
             said[index] = f"this does not count, for all values given of {name} are 0 and 1, and its gradient is 0"
     return said
 
@@ -174,12 +174,17 @@ def _fits(kind: Narrow, array: np.ndarray) -> bool:
 
 def _has_slope(session: CheckSession, cases: Sequence[Case], names: set[str]) -> bool:
     """Say whether in most cases an input that fails elsewhere has a gradient at all: where none has, all is right."""
+    return 2 * _slopes(session, cases, names) > len(cases)
+
+
+def _slopes(session: CheckSession, cases: Sequence[Case], names: set[str]) -> int:
+    """Return in how many cases backward gives one of some inputs a gradient other than zero."""
     count = 0
     for case in cases:
         ev = Evaluator(session.checkable, case).prepare()
         found = ev.gradients(ev.douts_from(np.ones(sum(ev.sizes))))
         count += any(leaf.name in names and np.any(value) for leaf, value in found.items() if value is not None)
-    return 2 * count > len(cases)
+    return count
 
 
 # --- what declared values share

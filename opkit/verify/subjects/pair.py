@@ -70,10 +70,7 @@ def pair(
     defaults = options_of(forward, names)
     functions = Functions(forward, backward, names, arrays, defaults)
     options_given = {name: every[0][name] for name in names if name not in arrays}
-    try:
-        count = len(functions.forward(*map(option_copied, _split(every[0], arrays, {**options_given, **defaults}))))
-    except Exception:  # user code: the checks report what it raises
-        count = 1
+    count = _count(functions, [_split(values, arrays, {**options_given, **defaults}) for values in every])
     functions.binding(count)
     given = reference_in(options) if options else None
     made = _made(functions, forward, backward, name, _args(arrays, every), {**options_given, **defaults}, count)
@@ -93,6 +90,16 @@ def pair(
             yield {key: as_input(value) if key in arrays else value for key, value in values.items()}
 
     return replace(made, cases=drawn)
+
+
+def _count(functions: Functions, every: Sequence[tuple[Any, ...]]) -> int:
+    """Return how many results forward gives on the first case that it takes; one where it takes none."""
+    for given in every:
+        try:
+            return len(functions.forward(*map(option_copied, given)))
+        except Exception:  # user code: the checks report what it raises
+            continue
+    return 1
 
 
 def _made(
