@@ -27,10 +27,10 @@ def need_value(function: str, argument: str, item: Any) -> Any:
     return item
 
 
-def titled(function: Callable[..., Any], name: str, build: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function under Paddle's name, with the docstring of the op builder that it calls."""
+def titled(function: Callable[..., Any], name: str, text: str | None) -> Callable[..., Any]:
+    """Return a function under Paddle's name, with a docstring, such as that of the op builder that it calls."""
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = build.__doc__
+    function.__doc__ = text
     return function
 
 
@@ -42,7 +42,7 @@ def of_one(name: str, build: Callable[[Any], Any]) -> Callable[..., Any]:
             need_value(function.__name__, "x", x)
         return build(x)
 
-    return titled(function, name, build)
+    return titled(function, name, build.__doc__)
 
 
 def ints(items: Any) -> list[int]:

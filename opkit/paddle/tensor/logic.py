@@ -18,7 +18,7 @@ def _comparison(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., An
     def function(x: Any, y: Any, name: str | None = None) -> Any:
         return build(need_value(function.__name__, "x", x), y)
 
-    return titled(function, name, build)
+    return titled(function, name, build.__doc__)
 
 
 def _comparisons(**builders: Callable[[Any, Any], Any]) -> dict[str, Callable[..., Any]]:

@@ -96,7 +96,7 @@ def _binary(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
             need_value(function.__name__, "y", y)
         return build(x, y)
 
-    return titled(function, name, build)
+    return titled(function, name, build.__doc__)
 
 
 BINARY: dict[str, Callable[..., Any]] = {

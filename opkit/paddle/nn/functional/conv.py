@@ -7,71 +7,43 @@ from typing import Any
 from opkit.errors import ShapeError, UsageError
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.checks import need_value, titled
 from opkit.shim.missing import guard as _guard
 
 __all__ = ["conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose"]
 
 
 # ---- convolutions ----------------------------------------------------------------------------------------------------
-def conv1d(
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-    data_format: str = "NCL",
-    name: str | None = None,
-) -> Any:
-    """Return a 1-D convolution; the weight is (filters, channels / groups, length)."""
-    return _conv(x, weight, bias, stride, padding, dilation, groups, data_format)
+def _convolution(rank: int, sizes: str, layout: str) -> Any:
+    """Return Paddle's convolution over so many axes, which its documentation calls ``sizes``."""
+
+    def convolve(
+        x: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        data_format: str = layout,
+        name: str | None = None,
+    ) -> Any:
+        order = channel_layout(data_format)
+        need_value("conv", "x", x)
+        if 0 in weight.shape[:2]:
+            raise ShapeError(f"conv: filters of shape {list(weight.shape)} have no channels")
+        x, left = _padded(x, _padding_of(x, weight, stride, padding, order), order)
+        if order == "channels_last":  # Paddle's filters are channels first in either layout
+            weight = ops.transpose(weight, [0, *range(2, weight.ndim), 1])
+        return ops.conv(x, weight, bias, stride, left, _dilation(dilation, padding), groups, order)
+
+    text = f"Return a {rank}-D convolution; the weight is (filters, channels / groups, {sizes})."
+    return titled(convolve, f"conv{rank}d", text)
 
 
-def conv2d(
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-    data_format: str = "NCHW",
-    name: str | None = None,
-) -> Any:
-    """Return a 2-D convolution; the weight is (filters, channels / groups, height, width)."""
-    return _conv(x, weight, bias, stride, padding, dilation, groups, data_format)
-
-
-def conv3d(
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-    data_format: str = "NCDHW",
-    name: str | None = None,
-) -> Any:
-    """Return a 3-D convolution; the weight is (filters, channels / groups, depth, height, width)."""
-    return _conv(x, weight, bias, stride, padding, dilation, groups, data_format)
-
-
-def _conv(
-    x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, data_format: str
-) -> Any:
-    """Return a convolution over the axes that the format names."""
-    layout = channel_layout(data_format)
-    need_value("conv", "x", x)
-    if 0 in weight.shape[:2]:
-        raise ShapeError(f"conv: filters of shape {list(weight.shape)} have no channels")
-    x, left = _padded(x, _padding_of(x, weight, stride, padding, layout), layout)
-    dilation = _dilation(dilation, padding)
-    if layout == "channels_last":  # Paddle's filters are channels first in either layout
-        weight = ops.transpose(weight, [0, *range(2, weight.ndim), 1])
-    return ops.conv(x, weight, bias, stride, left, dilation, groups, layout)
+conv1d = _convolution(1, "length", "NCL")
+conv2d = _convolution(2, "height, width", "NCHW")
+conv3d = _convolution(3, "depth, height, width", "NCDHW")
 
 
 def _dilation(dilation: Any, padding: Any) -> Any:
@@ -117,21 +89,31 @@ def _padded(x: Any, pairs: list[tuple[int, int]], layout: str) -> tuple[Any, Any
 
 
 # ---- transposed convolutions -----------------------------------------------------------------------------------------
-def conv1d_transpose(
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-    output_size: Any = None,
-    data_format: str = "NCL",
-    name: str | None = None,
-) -> Any:
-    """Return a transposed 1-D convolution; the weight is (channels, filters / groups, length)."""
-    return _transposed(x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format)
+def _transposed_convolution(rank: int, sizes: str, layout: str) -> Any:
+    """Return Paddle's transposed convolution over one or three axes, where ``groups`` stands before ``dilation``."""
+
+    def convolve(
+        x: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+        output_size: Any = None,
+        data_format: str = layout,
+        name: str | None = None,
+    ) -> Any:
+        more = (output_padding, dilation, groups, output_size, data_format)
+        return conv2d_transpose(x, weight, bias, stride, padding, *more)
+
+    text = f"Return a transposed {rank}-D convolution; the weight is (channels, filters / groups, {sizes})."
+    return titled(convolve, f"conv{rank}d_transpose", text)
+
+
+conv1d_transpose = _transposed_convolution(1, "length", "NCL")
+conv3d_transpose = _transposed_convolution(3, "depth, height, width", "NCDHW")
 
 
 def conv2d_transpose(
@@ -147,40 +129,10 @@ def conv2d_transpose(
     data_format: str = "NCHW",
     name: str | None = None,
 ) -> Any:
-    """Return a transposed 2-D convolution; the weight is (channels, filters / groups, height, width)."""
-    return _transposed(x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format)
+    """Return a transposed 2-D convolution; the weight is (channels, filters / groups, height, width).
 
-
-def conv3d_transpose(
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-    output_size: Any = None,
-    data_format: str = "NCDHW",
-    name: str | None = None,
-) -> Any:
-    """Return a transposed 3-D convolution; the weight is (channels, filters / groups, depth, height, width)."""
-    return _transposed(x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format)
-
-
-def _transposed(
-    x: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
-    dilation: Any,
-    groups: int,
-    output_size: Any,
-    data_format: str,
-) -> Any:
-    """Return a transposed convolution; with an output_size, which decides between the sizes that a stride allows."""
+    An output_size decides between the sizes that a stride allows.
+    """
     layout = channel_layout(data_format)
     need_value("conv_transpose", "x", x)
     pairs = _padding_of(x, weight, stride, padding, layout)

@@ -8,7 +8,7 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import ints, need_value
+from opkit.paddle.tensor.checks import ints, need_value, titled
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
@@ -37,54 +37,34 @@ def _padding(padding: Any, dims: int, data_format: str) -> Any:
     return padding_pairs(padding, dims, list(range(2, dims + 2) if first else range(1, dims + 1)))
 
 
-def _max_pool(
-    dims: int, x: Any, window: tuple[Any, Any, Any], return_mask: bool, ceil_mode: bool, data_format: str
-) -> Any:
-    function, (size, stride, padding) = f"max_pool{dims}d", window
-    left, layout = _padding(padding, dims, data_format), channel_layout(data_format)
-    if return_mask and layout != "channels_first":
-        raise UsageError(f"{function}: a mask is returned with the channels first only, got {data_format!r}")
-    largest = ops.max_pool(need_value(function, "x", x), size, stride, left, ceil_mode, layout)
-    return (largest, ops.max_pool_places(x, largest, size, stride, left, ceil_mode)) if return_mask else largest
+def _max_pool(rank: int, layout: str) -> Any:
+    """Return Paddle's pool of the largest elements over so many axes."""
+    function = f"max_pool{rank}d"
+
+    def pool(
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        return_mask: bool = False,
+        ceil_mode: bool = False,
+        data_format: str = layout,
+        name: str | None = None,
+    ) -> Any:
+        left, order = _padding(padding, rank, data_format), channel_layout(data_format)
+        if return_mask and order != "channels_first":
+            raise UsageError(f"{function}: a mask is returned with the channels first only, got {data_format!r}")
+        largest = ops.max_pool(need_value(function, "x", x), kernel_size, stride, left, ceil_mode, order)
+        if not return_mask:
+            return largest
+        return largest, ops.max_pool_places(x, largest, kernel_size, stride, left, ceil_mode)
+
+    return titled(pool, function, "Return the largest of each window.")
 
 
-def _max_unpool(
-    dims: int, x: Any, indices: Any, window: tuple[Any, Any, Any], output_size: Any, data_format: str
-) -> Any:
-    function = f"max_unpool{dims}d"
-    need_value(function, "indices", indices)
-    if channel_layout(data_format) != "channels_first":
-        raise UsageError(f"{function}: the channels come first, got {data_format!r}")
-    if need_value(function, "x", x).ndim != dims + 2:
-        raise UsageError(f"{function}: x has {dims + 2} axes, got shape {list(x.shape)}")
-    size, stride, padding = (each(window[0] if item is None else item, dims) for item in window)
-    usual = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(x.shape[2:], stride, size, padding)]
-    given = usual if output_size is None else ints(output_size)[-dims:]
-    if len(given) != dims or any(abs(n - m) >= s for n, m, s in zip(given, usual, stride)):
-        raise UsageError(
-            f"{function}: output_size {output_size!r} does not fit",
-            help=f"it is less than a stride away from {usual}",
-        )
-    return ops.max_unpool(x, indices, given)
-
-
-def _avg_pool(
-    dims: int,
-    x: Any,
-    window: tuple[Any, Any, Any],
-    ceil_mode: bool,
-    exclusive: bool,
-    divisor: float | None,
-    data_format: str,
-) -> Any:
-    size, stride, padding = window
-    need_value(f"avg_pool{dims}d", "x", x)
-    left, layout = _padding(padding, dims, data_format), channel_layout(data_format)
-    if divisor is None:
-        return ops.avg_pool(x, size, stride, left, ceil_mode, layout, exclusive)
-    # As in Paddle: the mean that ``exclusive`` asks for, times the window's size, over the divisor.
-    mean = ops.avg_pool(x, size, stride, left, ceil_mode, layout, exclusive)
-    return ops.div(ops.mul(mean, math.prod(each(size, dims))), divisor)
+max_pool2d = _max_pool(2, "NCHW")
+max_pool3d = _max_pool(3, "NCDHW")
+_max_pool1d = _max_pool(1, "NCL")
 
 
 def max_pool1d(
@@ -97,35 +77,7 @@ def max_pool1d(
     name: str | None = None,
 ) -> Any:
     """Return the largest of each window."""
-    return _max_pool(1, x, (kernel_size, stride, padding), return_mask, ceil_mode, "NCL")
-
-
-def max_pool2d(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    return_mask: bool = False,
-    ceil_mode: bool = False,
-    data_format: str = "NCHW",
-    name: str | None = None,
-) -> Any:
-    """Return the largest of each window."""
-    return _max_pool(2, x, (kernel_size, stride, padding), return_mask, ceil_mode, data_format)
-
-
-def max_pool3d(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    return_mask: bool = False,
-    ceil_mode: bool = False,
-    data_format: str = "NCDHW",
-    name: str | None = None,
-) -> Any:
-    """Return the largest of each window."""
-    return _max_pool(3, x, (kernel_size, stride, padding), return_mask, ceil_mode, data_format)
+    return _max_pool1d(x, kernel_size, stride, padding, return_mask, ceil_mode)
 
 
 def max_unpool2d(
@@ -139,7 +91,51 @@ def max_unpool2d(
     name: str | None = None,
 ) -> Any:
     """Return zeros with the elements of x where ``max_pool2d(return_mask=True)`` found them."""
-    return _max_unpool(2, x, indices, (kernel_size, stride, padding), output_size, data_format)
+    need_value("max_unpool2d", "indices", indices)
+    if channel_layout(data_format) != "channels_first":
+        raise UsageError(f"max_unpool2d: the channels come first, got {data_format!r}")
+    if need_value("max_unpool2d", "x", x).ndim != 4:
+        raise UsageError(f"max_unpool2d: x has 4 axes, got shape {list(x.shape)}")
+    window = (kernel_size, kernel_size if stride is None else stride, padding)
+    usual = [(n - 1) * s + k - 2 * p for n, k, s, p in zip(x.shape[2:], *(each(item, 2) for item in window))]
+    given = usual if output_size is None else ints(output_size)[-2:]
+    if len(given) != 2 or any(abs(n - m) >= s for n, m, s in zip(given, usual, each(window[1], 2))):
+        raise UsageError(
+            f"max_unpool2d: output_size {output_size!r} does not fit",
+            help=f"it is less than a stride away from {usual}",
+        )
+    return ops.max_unpool(x, indices, given)
+
+
+def _avg_pool(rank: int, layout: str) -> Any:
+    """Return Paddle's pool of means over so many axes."""
+    function = f"avg_pool{rank}d"
+
+    def pool(
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        exclusive: bool = True,
+        divisor_override: float | None = None,
+        data_format: str = layout,
+        name: str | None = None,
+    ) -> Any:
+        need_value(function, "x", x)
+        left, order = _padding(padding, rank, data_format), channel_layout(data_format)
+        mean = ops.avg_pool(x, kernel_size, stride, left, ceil_mode, order, exclusive)
+        if divisor_override is None:
+            return mean
+        # As in Paddle: the mean that ``exclusive`` asks for, times the window's size, over the divisor.
+        return ops.div(ops.mul(mean, math.prod(each(kernel_size, rank))), divisor_override)
+
+    return titled(pool, function, "Return the mean of each window; ``exclusive``: padding does not count.")
+
+
+avg_pool2d = _avg_pool(2, "NCHW")
+avg_pool3d = _avg_pool(3, "NCDHW")
+_avg_pool1d = _avg_pool(1, "NCL")
 
 
 def avg_pool1d(
@@ -152,82 +148,54 @@ def avg_pool1d(
     name: str | None = None,
 ) -> Any:
     """Return the mean of each window; ``exclusive``: padding does not count."""
-    return _avg_pool(1, x, (kernel_size, stride, padding), ceil_mode, exclusive, None, "NCL")
-
-
-def avg_pool2d(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    exclusive: bool = True,
-    divisor_override: float | None = None,
-    data_format: str = "NCHW",
-    name: str | None = None,
-) -> Any:
-    """Return the mean of each window; ``exclusive``: padding does not count."""
-    return _avg_pool(2, x, (kernel_size, stride, padding), ceil_mode, exclusive, divisor_override, data_format)
-
-
-def avg_pool3d(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    exclusive: bool = True,
-    divisor_override: float | None = None,
-    data_format: str = "NCDHW",
-    name: str | None = None,
-) -> Any:
-    """Return the mean of each window; ``exclusive``: padding does not count."""
-    return _avg_pool(3, x, (kernel_size, stride, padding), ceil_mode, exclusive, divisor_override, data_format)
+    return _avg_pool1d(x, kernel_size, stride, padding, ceil_mode, exclusive)
 
 
 # ---- windows that divide the axes ------------------------------------------------------------------------------------
-def _adaptive(function: str, dims: int, x: Any, output_size: Any, data_format: str, reduce: Any) -> Any:
-    first = 2 if channel_layout(data_format) == "channels_first" else 1
-    wanted = list(output_size) if isinstance(output_size, (list, tuple)) else [output_size] * dims
-    return ops.adaptive_pool(need_value(function, "x", x), wanted, list(range(first, first + dims)), reduce)
+def _parts(output_size: Any, rank: int) -> list[Any]:
+    return list(output_size) if isinstance(output_size, (list, tuple)) else [output_size] * rank
 
 
-def _adaptive_max(dims: int, x: Any, output_size: Any, return_mask: bool, data_format: str) -> Any:
-    function = f"adaptive_max_pool{dims}d"
-    if not return_mask:
-        return _adaptive(function, dims, x, output_size, data_format, ops.reduce_max)
-    wanted = list(output_size) if isinstance(output_size, (list, tuple)) else [output_size] * dims
-    return ops.adaptive_max_pool(need_value(function, "x", x), wanted)
+def _adaptive_mean(rank: int, what: str, layout: str) -> Any:
+    """Return Paddle's pool of means over windows that divide so many axes."""
+    function = f"adaptive_avg_pool{rank}d"
+
+    def pool(x: Any, output_size: Any, data_format: str = layout, name: str | None = None) -> Any:
+        first = 2 if channel_layout(data_format) == "channels_first" else 1
+        axes = list(range(first, first + rank))
+        return ops.adaptive_pool(need_value(function, "x", x), _parts(output_size, rank), axes, ops.reduce_mean)
+
+    return titled(pool, function, f"Return means over windows that divide the {what} into ``output_size`` parts.")
+
+
+adaptive_avg_pool2d = _adaptive_mean(2, "image", "NCHW")
+adaptive_avg_pool3d = _adaptive_mean(3, "volume", "NCDHW")
+_adaptive_avg_pool1d = _adaptive_mean(1, "length", "NCL")
 
 
 def adaptive_avg_pool1d(x: Any, output_size: Any, name: str | None = None) -> Any:
     """Return means over windows that divide the length into ``output_size`` parts."""
-    return _adaptive("adaptive_avg_pool1d", 1, x, output_size, "NCL", ops.reduce_mean)
+    return _adaptive_avg_pool1d(x, output_size)
 
 
-def adaptive_avg_pool2d(x: Any, output_size: Any, data_format: str = "NCHW", name: str | None = None) -> Any:
-    """Return means over windows that divide the image into ``output_size`` parts."""
-    return _adaptive("adaptive_avg_pool2d", 2, x, output_size, data_format, ops.reduce_mean)
+def _adaptive_max(rank: int, what: str) -> Any:
+    """Return Paddle's pool of the largest elements over windows that divide so many axes."""
+    function = f"adaptive_max_pool{rank}d"
+
+    def pool(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
+        wanted = _parts(output_size, rank)
+        if return_mask:
+            return ops.adaptive_max_pool(need_value(function, "x", x), wanted)
+        axes = list(range(2, 2 + rank))
+        return ops.adaptive_pool(need_value(function, "x", x), wanted, axes, ops.reduce_max)
+
+    text = f"Return the largest over windows that divide the {what} into ``output_size`` parts."
+    return titled(pool, function, text)
 
 
-def adaptive_avg_pool3d(x: Any, output_size: Any, data_format: str = "NCDHW", name: str | None = None) -> Any:
-    """Return means over windows that divide the volume into ``output_size`` parts."""
-    return _adaptive("adaptive_avg_pool3d", 3, x, output_size, data_format, ops.reduce_mean)
-
-
-def adaptive_max_pool1d(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
-    """Return the largest over windows that divide the length into ``output_size`` parts."""
-    return _adaptive_max(1, x, output_size, return_mask, "NCL")
-
-
-def adaptive_max_pool2d(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
-    """Return the largest over windows that divide the image into ``output_size`` parts."""
-    return _adaptive_max(2, x, output_size, return_mask, "NCHW")
-
-
-def adaptive_max_pool3d(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
-    """Return the largest over windows that divide the volume into ``output_size`` parts."""
-    return _adaptive_max(3, x, output_size, return_mask, "NCDHW")
+adaptive_max_pool1d = _adaptive_max(1, "length")
+adaptive_max_pool2d = _adaptive_max(2, "image")
+adaptive_max_pool3d = _adaptive_max(3, "volume")
 
 
 __getattr__ = _guard(__name__, globals())

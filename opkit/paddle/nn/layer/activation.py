@@ -6,7 +6,7 @@ from typing import Any
 
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant
-from opkit.paddle.nn.layer.declared import FunctionLayer, declared
+from opkit.paddle.nn.layer.declared import FunctionLayer, MapLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.shim.missing import guard as _guard
 
@@ -34,14 +34,6 @@ __all__ = [
     "Swish",
     "Tanh",
 ]
-
-
-class _Activation(FunctionLayer):
-    """An activation whose fields are its function's arguments."""
-
-    def forward(self, x: Any) -> Any:
-        """Apply the function."""
-        return self._function(x, *self._values(self))
 
 
 @declared
@@ -104,7 +96,7 @@ class Tanh(_PlainActivation, function=functional.tanh):
 
 
 @declared
-class ELU(_Activation, function=functional.elu):
+class ELU(MapLayer, function=functional.elu):
     """``nn.functional.elu`` as a layer."""
 
     alpha: float = 1.0
@@ -112,7 +104,7 @@ class ELU(_Activation, function=functional.elu):
 
 
 @declared
-class GLU(_Activation, function=functional.glu):
+class GLU(MapLayer, function=functional.glu):
     """``nn.functional.glu`` as a layer."""
 
     axis: int = -1
@@ -120,7 +112,7 @@ class GLU(_Activation, function=functional.glu):
 
 
 @declared
-class GELU(_Activation, function=functional.gelu):
+class GELU(MapLayer, function=functional.gelu):
     """``nn.functional.gelu`` as a layer."""
 
     approximate: bool = False
@@ -128,7 +120,7 @@ class GELU(_Activation, function=functional.gelu):
 
 
 @declared
-class Hardshrink(_Activation, function=functional.hardshrink):
+class Hardshrink(MapLayer, function=functional.hardshrink):
     """``nn.functional.hardshrink`` as a layer."""
 
     threshold: float = 0.5
@@ -136,7 +128,7 @@ class Hardshrink(_Activation, function=functional.hardshrink):
 
 
 @declared
-class Hardtanh(_Activation, function=functional.hardtanh):
+class Hardtanh(MapLayer, function=functional.hardtanh):
     """``nn.functional.hardtanh`` as a layer."""
 
     min: float = -1.0
@@ -145,7 +137,7 @@ class Hardtanh(_Activation, function=functional.hardtanh):
 
 
 @declared
-class LeakyReLU(_Activation, function=functional.leaky_relu):
+class LeakyReLU(MapLayer, function=functional.leaky_relu):
     """``nn.functional.leaky_relu`` as a layer."""
 
     negative_slope: float = 0.01
@@ -153,7 +145,7 @@ class LeakyReLU(_Activation, function=functional.leaky_relu):
 
 
 @declared
-class LogSoftmax(_Activation, function=functional.log_softmax):
+class LogSoftmax(MapLayer, function=functional.log_softmax):
     """``nn.functional.log_softmax`` as a layer."""
 
     axis: int = -1
@@ -161,7 +153,7 @@ class LogSoftmax(_Activation, function=functional.log_softmax):
 
 
 @declared
-class SELU(_Activation, function=functional.selu):
+class SELU(MapLayer, function=functional.selu):
     """``nn.functional.selu`` as a layer."""
 
     scale: float = 1.0507009873554804934193349852946
@@ -170,7 +162,7 @@ class SELU(_Activation, function=functional.selu):
 
 
 @declared
-class Softmax(_Activation, function=functional.softmax):
+class Softmax(MapLayer, function=functional.softmax):
     """``nn.functional.softmax`` as a layer."""
 
     axis: int = -1
@@ -178,7 +170,7 @@ class Softmax(_Activation, function=functional.softmax):
 
 
 @declared
-class Softplus(_Activation, function=functional.softplus):
+class Softplus(MapLayer, function=functional.softplus):
     """``nn.functional.softplus`` as a layer."""
 
     beta: float = 1

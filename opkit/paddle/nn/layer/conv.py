@@ -9,7 +9,7 @@ import numpy as np
 from opkit.errors import UsageError
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Normal
-from opkit.paddle.nn.layer.declared import ParameterLayer, declared
+from opkit.paddle.nn.layer.declared import FunctionLayer, ParameterLayer, declared
 from opkit.shim.missing import guard as _guard
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
@@ -18,7 +18,7 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 @declared
-class _Convolution(ParameterLayer):
+class _Convolution(FunctionLayer, ParameterLayer):
     """What convolution layers share: the sizes, a weight and a bias.
 
     Each family declares the rest (dilation, groups, the parameters' attributes, data_format), in Paddle's order.
@@ -81,49 +81,37 @@ class _Conv(_Convolution):
             raise UsageError(f"{type(self).__name__}: padding_mode is {known}, got {self.padding_mode!r}")
         super().__post_init__()
 
-    def _convolved(self, convolve: Any, x: Any) -> Any:
-        """Return the convolution; padding other than with zeros is done here."""
+    def forward(self, x: Any) -> Any:
+        """Apply the convolution; padding other than with zeros is done here."""
         windows = self._windows()
         if self.padding_mode != "zeros":
             pairs = [count for count in reversed(self._each(self.padding)) for _ in range(2)]
             x = functional.pad(x, pairs, self.padding_mode, data_format=self.data_format)
             windows["padding"] = 0
-        return convolve(x, self.weight, self.bias, **windows)
+        return self._function(x, self.weight, self.bias, **windows)
 
 
 @declared
-class Conv1D(_Conv):
+class Conv1D(_Conv, function=functional.conv1d):
     """A 1-D convolution with a weight of (out_channels, in_channels / groups, length)."""
 
     _spatial = 1
 
     data_format: str = "NCL"
 
-    def forward(self, x: Any) -> Any:
-        """Apply the convolution."""
-        return self._convolved(functional.conv1d, x)
-
 
 @declared
-class Conv2D(_Conv):
+class Conv2D(_Conv, function=functional.conv2d):
     """A 2-D convolution with a weight of (out_channels, in_channels / groups, height, width)."""
 
-    def forward(self, x: Any) -> Any:
-        """Apply the convolution."""
-        return self._convolved(functional.conv2d, x)
-
 
 @declared
-class Conv3D(_Conv):
+class Conv3D(_Conv, function=functional.conv3d):
     """A 3-D convolution with a weight of (out_channels, in_channels / groups, depth, height, width)."""
 
     _spatial = 3
 
     data_format: str = "NCDHW"
-
-    def forward(self, x: Any) -> Any:
-        """Apply the convolution."""
-        return self._convolved(functional.conv3d, x)
 
 
 # ---- transposed convolutions -----------------------------------------------------------------------------------------
@@ -137,15 +125,14 @@ class _Transposed(_Convolution):
     def _first_weight(self) -> Any:
         return None  # Paddle 2.6 starts these weights as any layer's
 
-    def _convolved(self, convolve: Any, x: Any, output_size: Any) -> Any:
-        windows = self._windows()
-        return convolve(
-            x, self.weight, self.bias, output_padding=self.output_padding, output_size=output_size, **windows
-        )
+    def forward(self, x: Any, output_size: Any = None) -> Any:
+        """Apply the transposed convolution."""
+        sizes = {"output_padding": self.output_padding, "output_size": output_size}
+        return self._function(x, self.weight, self.bias, **sizes, **self._windows())
 
 
 @declared
-class Conv1DTranspose(_Transposed):
+class Conv1DTranspose(_Transposed, function=functional.conv1d_transpose):
     """A transposed 1-D convolution with a weight of (in_channels, out_channels / groups, length)."""
 
     _spatial = 1
@@ -155,10 +142,6 @@ class Conv1DTranspose(_Transposed):
     weight_attr: Any = None
     bias_attr: Any = None
     data_format: str = "NCL"
-
-    def forward(self, x: Any, output_size: Any = None) -> Any:
-        """Apply the transposed convolution."""
-        return self._convolved(functional.conv1d_transpose, x, output_size)
 
 
 @declared
@@ -171,25 +154,17 @@ class _TransposedOfFormat(_Transposed):
 
 
 @declared
-class Conv2DTranspose(_TransposedOfFormat):
+class Conv2DTranspose(_TransposedOfFormat, function=functional.conv2d_transpose):
     """A transposed 2-D convolution with a weight of (in_channels, out_channels / groups, height, width)."""
-
-    def forward(self, x: Any, output_size: Any = None) -> Any:
-        """Apply the transposed convolution."""
-        return self._convolved(functional.conv2d_transpose, x, output_size)
 
 
 @declared
-class Conv3DTranspose(_TransposedOfFormat):
+class Conv3DTranspose(_TransposedOfFormat, function=functional.conv3d_transpose):
     """A transposed 3-D convolution with a weight of (in_channels, out_channels / groups, depth, height, width)."""
 
     _spatial = 3
 
     data_format: str = "NCDHW"
-
-    def forward(self, x: Any, output_size: Any = None) -> Any:
-        """Apply the transposed convolution."""
-        return self._convolved(functional.conv3d_transpose, x, output_size)
 
 
 __getattr__ = _guard(__name__, globals())

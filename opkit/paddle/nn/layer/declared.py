@@ -24,7 +24,7 @@ else:
         return lambda function: function
 
 
-__all__ = ["DeclaredLayer", "FunctionLayer", "ParameterLayer", "RankedLayer", "declared"]
+__all__ = ["DeclaredLayer", "FunctionLayer", "InputLayer", "MapLayer", "ParameterLayer", "RankedLayer", "declared"]
 
 _LayerType = TypeVar("_LayerType", bound="DeclaredLayer")
 
@@ -61,6 +61,22 @@ class FunctionLayer(DeclaredLayer):
         super().__init_subclass__(**others)
         if function is not None:
             cls._function = staticmethod(function)
+
+
+class MapLayer(FunctionLayer):
+    """Base of those whose function takes one tensor and the fields."""
+
+    def forward(self, x: Any) -> Any:
+        """Return what the function gives for x and the fields."""
+        return self._function(x, *self._values(self))
+
+
+class InputLayer(MapLayer):
+    """Base of those whose tensor Paddle calls ``input``."""
+
+    def forward(self, input: Any) -> Any:
+        """Return what the function gives for the input and the fields."""
+        return self._function(input, *self._values(self))
 
 
 class ParameterLayer(DeclaredLayer):

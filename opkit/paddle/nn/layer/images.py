@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.paddle.nn import functional
-from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
+from opkit.paddle.nn.layer.declared import InputLayer, MapLayer, declared
 from opkit.paddle.tensor.checks import ints
 
 __all__ = [
@@ -22,41 +22,33 @@ __all__ = [
 
 
 # ---- rearranging -----------------------------------------------------------------------------------------------------
-class _Rearranged(DeclaredLayer):
+class _Rearranged(MapLayer):
     def extra_repr(self) -> str:
         """Return the settings; the format only where it is not NCHW."""
         return super().extra_repr().removesuffix(", data_format=NCHW")
 
 
 @declared
-class PixelShuffle(_Rearranged):
+class PixelShuffle(_Rearranged, function=functional.pixel_shuffle):
     """Makes images r times as high and wide from r * r times as many channels."""
 
     upscale_factor: int
     data_format: str = "NCHW"
     name: str | None = None
 
-    def forward(self, x: Any) -> Any:
-        """Rearrange the elements."""
-        return functional.pixel_shuffle(x, self.upscale_factor, self.data_format)
-
 
 @declared
-class PixelUnshuffle(_Rearranged):
+class PixelUnshuffle(_Rearranged, function=functional.pixel_unshuffle):
     """Divides the height and width of images by r, and multiplies their channels by r * r."""
 
     downscale_factor: int
     data_format: str = "NCHW"
     name: str | None = None
 
-    def forward(self, x: Any) -> Any:
-        """Rearrange the elements."""
-        return functional.pixel_unshuffle(x, self.downscale_factor, self.data_format)
-
 
 # ---- resizing --------------------------------------------------------------------------------------------------------
 @declared
-class _Resized(DeclaredLayer):
+class _Resized(MapLayer):
     size: Any = None
     scale_factor: Any = None
 
@@ -67,7 +59,7 @@ class _Resized(DeclaredLayer):
 
 
 @declared
-class Upsample(_Resized):
+class Upsample(_Resized, function=functional.interpolate):
     """Resizes images along their spatial axes."""
 
     mode: str = "nearest"
@@ -78,10 +70,6 @@ class Upsample(_Resized):
 
     def __post_init__(self) -> None:
         self.mode = self.mode.lower()
-
-    def forward(self, x: Any) -> Any:
-        """Resize."""
-        return functional.interpolate(x, *self._values(self))
 
 
 @declared
@@ -110,26 +98,18 @@ class UpsamplingBilinear2D(_Resized):
 
 # ---- padding ---------------------------------------------------------------------------------------------------------
 @declared
-class _Padded(DeclaredLayer):
+class _Pad(MapLayer, function=functional.pad):
     _spatial = 2
 
     padding: Any
-
-    def __post_init__(self) -> None:
-        counts = ints(self.padding)
-        self.padding = counts * (2 * self._spatial) if len(counts) == 1 else counts
-
-
-@declared
-class _Pad(_Padded):
     mode: str = "constant"
     value: float = 0.0
     data_format: str = "NCHW"
     name: str | None = None
 
-    def forward(self, x: Any) -> Any:
-        """Pad."""
-        return functional.pad(x, self.padding, self.mode, self.value, self.data_format)
+    def __post_init__(self) -> None:
+        counts = ints(self.padding)
+        self.padding = counts * (2 * self._spatial) if len(counts) == 1 else counts
 
 
 @declared
@@ -155,15 +135,8 @@ class Pad3D(_Pad):
 
 
 # ---- windows ---------------------------------------------------------------------------------------------------------
-class _Windows(DeclaredLayer):
-    def extra_repr(self) -> str:
-        """Return the settings of the windows."""
-        names = {"kernel_size": "kernel_sizes", "dilation": "dilations", "padding": "paddings", "stride": "strides"}
-        return ", ".join(f"{name}={vars(self)[field]}" for name, field in names.items())
-
-
 @declared
-class Unfold(_Windows):
+class Unfold(InputLayer):
     """Takes the windows of images as columns."""
 
     kernel_sizes: Any
@@ -175,3 +148,7 @@ class Unfold(_Windows):
     def forward(self, input: Any) -> Any:
         """Unfold."""
         return functional.unfold(input, self.kernel_sizes, self.strides, self.paddings, self.dilations)
+
+    def extra_repr(self) -> str:
+        """Return the settings, by the names that Paddle prints."""
+        return ", ".join(f"{name.removesuffix('s')}={value}" for name, value in self._arguments().items())

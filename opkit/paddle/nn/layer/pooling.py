@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from opkit.paddle.nn import functional
-from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
+from opkit.paddle.nn.layer.declared import InputLayer, MapLayer, declared
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 
 
 @declared
-class _Pool(DeclaredLayer):
+class _Pool(MapLayer):
     _shown: ClassVar[tuple[str, ...]] = ("kernel_size", "stride", "padding")
 
     kernel_size: Any
@@ -35,22 +35,18 @@ class _Pool(DeclaredLayer):
 
 
 @declared
-class _Adaptive(DeclaredLayer):
+class _Adaptive(MapLayer):
     output_size: Any
 
 
 # ---- the largest of each window --------------------------------------------------------------------------------------
 @declared
-class MaxPool1D(_Pool):
+class MaxPool1D(InputLayer, _Pool, function=functional.max_pool1d):
     """The largest of each window."""
 
     return_mask: bool = False
     ceil_mode: bool = False
     name: str | None = None
-
-    def forward(self, input: Any) -> Any:
-        """Pool."""
-        return functional.max_pool1d(input, *self._values(self))
 
 
 @declared
@@ -62,23 +58,15 @@ class _MaxPool(_Pool):
 
 
 @declared
-class MaxPool2D(_MaxPool):
+class MaxPool2D(_MaxPool, function=functional.max_pool2d):
     """The largest of each window."""
-
-    def forward(self, x: Any) -> Any:
-        """Pool."""
-        return functional.max_pool2d(x, *self._values(self))
 
 
 @declared
-class MaxPool3D(_MaxPool):
+class MaxPool3D(_MaxPool, function=functional.max_pool3d):
     """The largest of each window."""
 
     data_format: str = "NCDHW"
-
-    def forward(self, x: Any) -> Any:
-        """Pool."""
-        return functional.max_pool3d(x, *self._values(self))
 
 
 @declared
@@ -91,7 +79,7 @@ class MaxUnPool2D(_Pool):
     output_size: Any = None
     name: str | None = None
 
-    def forward(self, x: Any, indices: Any) -> Any:
+    def forward(self, x: Any, indices: Any) -> Any:  # type: ignore[override]  # two tensors
         """Put them back."""
         return functional.max_unpool2d(x, indices, *self._values(self))
 
@@ -103,44 +91,28 @@ class _AdaptiveMaxPool(_Adaptive):
 
 
 @declared
-class AdaptiveMaxPool1D(_AdaptiveMaxPool):
+class AdaptiveMaxPool1D(InputLayer, _AdaptiveMaxPool, function=functional.adaptive_max_pool1d):
     """The largest over windows that divide the length into ``output_size`` parts."""
 
-    def forward(self, input: Any) -> Any:
-        """Pool."""
-        return functional.adaptive_max_pool1d(input, *self._values(self))
-
 
 @declared
-class AdaptiveMaxPool2D(_AdaptiveMaxPool):
+class AdaptiveMaxPool2D(_AdaptiveMaxPool, function=functional.adaptive_max_pool2d):
     """The largest over windows that divide the image into ``output_size`` parts."""
 
-    def forward(self, x: Any) -> Any:
-        """Pool."""
-        return functional.adaptive_max_pool2d(x, *self._values(self))
-
 
 @declared
-class AdaptiveMaxPool3D(_AdaptiveMaxPool):
+class AdaptiveMaxPool3D(_AdaptiveMaxPool, function=functional.adaptive_max_pool3d):
     """The largest over windows that divide the volume into ``output_size`` parts."""
-
-    def forward(self, x: Any) -> Any:
-        """Pool."""
-        return functional.adaptive_max_pool3d(x, *self._values(self))
 
 
 # ---- the mean of each window -----------------------------------------------------------------------------------------
 @declared
-class AvgPool1D(_Pool):
+class AvgPool1D(_Pool, function=functional.avg_pool1d):
     """The mean of each window."""
 
     exclusive: bool = True
     ceil_mode: bool = False
     name: str | None = None
-
-    def forward(self, x: Any) -> Any:
-        """Pool."""
-        return functional.avg_pool1d(x, *self._values(self))
 
 
 @declared
@@ -153,34 +125,22 @@ class _AvgPool(_Pool):
 
 
 @declared
-class AvgPool2D(_AvgPool):
+class AvgPool2D(_AvgPool, function=functional.avg_pool2d):
     """The mean of each window."""
-
-    def forward(self, x: Any) -> Any:
-        """Pool."""
-        return functional.avg_pool2d(x, *self._values(self))
 
 
 @declared
-class AvgPool3D(_AvgPool):
+class AvgPool3D(_AvgPool, function=functional.avg_pool3d):
     """The mean of each window."""
 
     data_format: str = "NCDHW"
 
-    def forward(self, x: Any) -> Any:
-        """Pool."""
-        return functional.avg_pool3d(x, *self._values(self))
-
 
 @declared
-class AdaptiveAvgPool1D(_Adaptive):
+class AdaptiveAvgPool1D(InputLayer, _Adaptive, function=functional.adaptive_avg_pool1d):
     """Means over windows that divide the length into ``output_size`` parts."""
 
     name: str | None = None
-
-    def forward(self, input: Any) -> Any:
-        """Pool."""
-        return functional.adaptive_avg_pool1d(input, *self._values(self))
 
 
 @declared
@@ -192,23 +152,15 @@ class _AdaptiveAvgPool(_Adaptive):
 
 
 @declared
-class AdaptiveAvgPool2D(_AdaptiveAvgPool):
+class AdaptiveAvgPool2D(_AdaptiveAvgPool, function=functional.adaptive_avg_pool2d):
     """Means over windows that divide the image into ``output_size`` parts."""
-
-    def forward(self, x: Any) -> Any:
-        """Pool."""
-        return functional.adaptive_avg_pool2d(x, *self._values(self))
 
 
 @declared
-class AdaptiveAvgPool3D(_AdaptiveAvgPool):
+class AdaptiveAvgPool3D(_AdaptiveAvgPool, function=functional.adaptive_avg_pool3d):
     """Means over windows that divide the volume into ``output_size`` parts."""
 
     data_format: str = "NCDHW"
-
-    def forward(self, x: Any) -> Any:
-        """Pool."""
-        return functional.adaptive_avg_pool3d(x, *self._values(self))
 
 
 __getattr__ = _guard(__name__, globals())
