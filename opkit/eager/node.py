@@ -18,6 +18,7 @@ from opkit.ops.core.inference import explain
 from opkit.ops.core.mode import install_default, local
 from opkit.ops.core.observers import run_kernel
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.quiet import is_running
 
 _new = object.__new__
 #: ``walk_indices`` of nodes whose inputs are all first outputs, by number of inputs.
@@ -116,6 +117,20 @@ class Node:
         """Output Tensors, attached to this node, where the rule reads them, else their shape and dtype."""
         return [self._output(index, kept) for index, kept in enumerate(self._out or ())]
 
+    def array(self, index: int) -> Any:
+        """Return the array of an input that the rule reads, else what has its ``shape`` and ``dtype``."""
+        kept = self._in[index]
+        cell = kept._version
+        if cell is not None:
+            expected = 0 if self._versions is None else self._versions[index]
+            if cell[0] != expected:
+                self._refuse_version("input", index, cell[0], expected)
+        return kept._data
+
+    def result(self) -> Any:
+        """Return the array of the one output, which the rule reads."""
+        return self._out[0] if self._cells is None else self._output(0, self._out[0])._data  # type: ignore[index]
+
     def _unpacked(self, index: int, packed: Packed) -> Tensor:
         # A leaf is a step of the walk too, so that it can replace the node of its unpacked copy.
         source = None if self.walk_edges is None else self.walk_edges[index]
@@ -181,6 +196,25 @@ def node_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]:
     return grads
 
 
+def array_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]:
+    """Run the gradient kernel of a recorded op, where nothing is recorded or observed; else its rule."""
+    mode = local.mode
+    dout = douts[0]
+    if mode.is_grad_enabled or mode.observers:
+        return node_rule(node, douts, release)
+    try:
+        found = mode.quietly(node.opdef.grad_kernel, node, dout._data)
+    except VersionError:
+        raise
+    except Exception:
+        return node_rule(node, douts, release)  # whose error says what does not fit
+    if release:
+        node.walk_edges = None
+        node._in = node._out = ()
+        node._cells = None
+    return [None if item is None else dout if item is dout._data else wrap(item, False) for item in found]
+
+
 def edge_of(tensor: Tensor) -> Any:
     """Make an edge: return the step to which the cotangent of a Tensor goes, None where it takes none."""
     if tensor._sg:
@@ -214,13 +248,17 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     try:
         if mode.observers:
             result = run_kernel(opdef, arrays, attrs)
-        elif attrs:
+        elif opdef.bare is None:
             result = opdef.kernel(*arrays, **attrs)
-        else:
-            result = opdef.kernel(*arrays)
-    except Exception:
+        elif attrs:
+            result = mode.quietly(opdef.bare, *arrays, **attrs)
+        else:  # an empty mapping costs as much as the call
+            result = mode.quietly(opdef.bare, *arrays)
+    except Exception as error:
         explain(opdef, inputs, attrs)
-        raise
+        if not is_running(error):
+            raise
+        result = opdef.kernel(*arrays, **attrs)
     if mode.is_grad_enabled and opdef.grad is not None:
         for tensor in inputs:
             if tensor is not None and not tensor._sg:
@@ -243,7 +281,7 @@ def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], resul
     node = Node()
     node.opdef = opdef
     node.attrs = attrs
-    node.walk_rule = node_rule
+    node.walk_rule = node_rule if opdef.grad_kernel is None or packing.depth else array_rule
     node.walk_width = 1
     node.walk_uses = 0
     node._cells = None

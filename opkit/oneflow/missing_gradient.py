@@ -57,7 +57,7 @@ def refusing_backward(opdef: OpDef, op_type: OpType) -> OpDef:
     def refuse(applied: Any, douts: Any) -> NoReturn:
         raise _error(name, op_type.name, where)
 
-    return replace(opdef, grad=refuse)
+    return replace(opdef, grad=refuse, grad_kernel=None)
 
 
 def _lacks_gradient(op_type: OpType) -> bool:

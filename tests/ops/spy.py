@@ -11,6 +11,7 @@ import numpy as np
 
 from opkit import ops
 from opkit.ir import TensorDesc
+from opkit.ops.core.observers import observe
 
 
 @dataclass
@@ -67,7 +68,10 @@ def _check_view(opdef: ops.OpDef, inputs: Sequence[Any], results: Sequence[Any],
 
 @contextmanager
 def spying() -> Iterator[Spy]:
-    """Check every op applied within: inference, buffers, views, inputs left alone (they are made read-only)."""
+    """Check every op applied within: inference, buffers, views, inputs left alone (they are made read-only).
+
+    An observer that does nothing keeps gradients to their rules, whose ops are seen.
+    """
     spy = Spy()
     mode = ops.local.mode
     apply = mode.apply
@@ -94,6 +98,7 @@ def spying() -> Iterator[Spy]:
 
     mode.apply = watched
     try:
-        yield spy
+        with observe(lambda *ran: None):
+            yield spy
     finally:
         mode.apply = apply

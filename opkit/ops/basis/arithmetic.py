@@ -16,13 +16,14 @@ from numpy import ndarray
 
 from opkit.errors import DtypeError, UsageError
 from opkit.ir import Dialect
-from opkit.ops.basis.broadcasting import sum_to
+from opkit.ops.basis.broadcasting import fitted, sum_to
 from opkit.ops.basis.creation import as_value, cast, constant
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
 from opkit.ops.core.inference import broadcasted, unchanged
 from opkit.ops.core.meeting import Choose, common_dtype, is_number, number_dtype, strictly
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import GradRule, OpDef
+from opkit.ops.core.opdef import GradKernel, GradRule, Kept, Kernel, OpDef
+from opkit.ops.core.quiet import bare_kernel
 from opkit.ops.core.types import Values
 from opkit.ops.core.value import Value, dtype_of, is_value
 
@@ -96,6 +97,29 @@ def _mul_grad(applied: Any, douts: Values) -> Values:
     return sum_to(mul(dout, y), x, y) if need_x else None, sum_to(mul(dout, x), y, x) if need_y else None
 
 
+def _add_kernel(kept: Kept, dy: ndarray) -> Values:
+    need_x, need_y = kept.needs
+    return fitted(dy, kept.array(0)) if need_x else None, fitted(dy, kept.array(1)) if need_y else None
+
+
+def _sub_kernel(kept: Kept, dy: ndarray) -> Values:
+    need_x, need_y = kept.needs
+    return fitted(dy, kept.array(0)) if need_x else None, fitted(-dy, kept.array(1)) if need_y else None
+
+
+def _mul_kernel(kept: Kept, dy: ndarray) -> Values:
+    x, y = kept.array(0), kept.array(1)
+    need_x, need_y = kept.needs
+    return fitted(dy * y, x) if need_x else None, fitted(dy * x, y) if need_y else None
+
+
+def _div_kernel(kept: Kept, dy: ndarray) -> Values:
+    x, y = kept.array(0), kept.array(1)
+    need_x, need_y = kept.needs
+    dx = quotient_of.bare(dy, y)  # type: ignore[attr-defined]
+    return fitted(dx, x) if need_x else None, fitted(-(dx * kept.result()), y) if need_y else None
+
+
 def _div_grad(applied: Any, douts: Values) -> Values:
     dout = douts[0]
     x, y = applied.inputs
@@ -107,15 +131,17 @@ def _div_grad(applied: Any, douts: Values) -> Values:
     return sum_to(dx, x, y) if need_x else None, dy
 
 
-def _binary(name: str, kernel: Callable[..., Any], grad: GradRule | None, reads: str = "") -> OpDef:
-    infer = broadcasted(name)
-    return define(name, "x y", "z", kernel, infer=infer, grad=grad, reads=reads, out=kernel, elementwise=True)
+def _binary(
+    name: str, kernel: Kernel, grad: GradRule | None, reads: str = "", grad_kernel: GradKernel | None = None
+) -> OpDef:
+    rules: dict[str, Any] = {"grad": grad, "grad_kernel": grad_kernel, "reads": reads}
+    return define(name, "x y", "z", kernel, infer=broadcasted(name), out=kernel, elementwise=True, **rules)
 
 
-BROADCAST_ADD = _binary("broadcast_add", _add, _add_grad)
-BROADCAST_SUB = _binary("broadcast_sub", _sub, _sub_grad)
-BROADCAST_MUL = _binary("broadcast_mul", _mul, _mul_grad, "x y")
-BROADCAST_DIV = _binary("broadcast_div", quotient_of, _div_grad, "y z")
+BROADCAST_ADD = _binary("broadcast_add", _add, _add_grad, "", _add_kernel)
+BROADCAST_SUB = _binary("broadcast_sub", _sub, _sub_grad, "", _sub_kernel)
+BROADCAST_MUL = _binary("broadcast_mul", _mul, _mul_grad, "x y", _mul_kernel)
+BROADCAST_DIV = _binary("broadcast_div", quotient_of, _div_grad, "y z", _div_kernel)
 
 
 def _swapping(opdef: OpDef, by_number: Builder, choose: Choose, text: str) -> Builder:
@@ -215,6 +241,7 @@ def _scalar(
     of_integers: Callable[..., Any] | None = None,
 ) -> OpDef:
     kernel = _scalar_kernel(ufunc, of_integers or ufunc)
+    again = bare_kernel(kernel)
     return define(
         name,
         "in",
@@ -223,6 +250,7 @@ def _scalar(
         infer=unchanged(name),
         attrs=_SCALAR_ATTRS,
         grad=first_only(rule),
+        grad_kernel=lambda kept, dy: (dy if ufunc is np.add else again(dy, **kept.attrs),),  # type: ignore[misc]
         out=kernel,
         elementwise=True,
     )
@@ -298,6 +326,7 @@ NEGATIVE = define(
     np.negative,
     infer=unchanged("negative"),
     grad=first_only(lambda applied, dout: neg(dout)),
+    grad_kernel=lambda kept, dy: (-dy,),
     out=np.negative,
     elementwise=True,
 )

@@ -261,6 +261,11 @@ def sum_to(cotangent: Value, like: Value, other: Value | None = None) -> Value:
     return local.mode.apply(REDUCE_SUM_LIKE, (cotangent, like), {"axis": ()})
 
 
+def fitted(dy: ndarray, like: Any) -> Any:
+    """Return what ``sum_to`` does, on arrays."""
+    return dy if dy.shape == like.shape else _sum_like.bare(dy, like, ())  # type: ignore[attr-defined]
+
+
 # ---- broadcast_to ----------------------------------------------------------------------------------------------------
 def _target(shape: Ints, wanted: Ints) -> tuple[int, ...]:
     lead = len(wanted) - len(shape)

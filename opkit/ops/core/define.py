@@ -12,12 +12,22 @@ from typing import Any
 from opkit.ir import ForInference
 from opkit.ops.core.inference import like, unchanged
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import ArgDef, AttrDef, GradRule, Infer, Kernel, OpDef
-from opkit.ops.core.quiet import quiet
+from opkit.ops.core.opdef import ArgDef, AttrDef, GradKernel, GradRule, Infer, Kept, Kernel, OpDef
+from opkit.ops.core.quiet import bare_kernel, quiet
 from opkit.ops.core.registry import BUILTIN
-from opkit.ops.core.types import Attrs
+from opkit.ops.core.types import Attrs, Values
 
-__all__ = ["NO_ATTRS", "attr_list", "define", "define_linear", "define_map", "first_only", "named", "quiet"]
+__all__ = [
+    "NO_ATTRS",
+    "attr_list",
+    "define",
+    "define_linear",
+    "define_map",
+    "first_only",
+    "named",
+    "quiet",
+    "slope_kernel",
+]
 
 #: The attributes of an op that has none.
 NO_ATTRS: Attrs = MappingProxyType({})
@@ -31,6 +41,7 @@ def define(
     *,
     infer: Infer,
     grad: GradRule | None = None,
+    grad_kernel: GradKernel | None = None,
     attrs: str = "",
     defaults: Attrs = NO_ATTRS,
     reads: str = "",
@@ -54,6 +65,7 @@ def define(
         kernel: computes new arrays.
         infer: shape and dtype inference.
         grad: gradient rule.
+        grad_kernel: see ``OpDef.grad_kernel``.
         attrs: ``"axis:vector<int32> keepdims:bool"``.
         defaults: of attributes whose default is not their type's zero.
         reads: names of inputs and outputs whose data the rule reads.
@@ -75,6 +87,7 @@ def define(
         kernel=kernel,
         infer=infer,
         grad=grad,
+        grad_kernel=grad_kernel,
         reads=tuple(reads.split()),
         kernel_out=out,
         is_elementwise=elementwise,
@@ -188,3 +201,14 @@ def named(builders: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., An
 def first_only(rule: Callable[[Any, Any], Any]) -> GradRule:
     """Return the gradient rule of a one-input, one-output op from ``rule(applied, dout) -> cotangent``."""
     return lambda applied, douts: (rule(applied, douts[0]),)
+
+
+def slope_kernel(slope: Callable[..., Any], *, from_output: bool = False) -> GradKernel:
+    """Return the gradient kernel of a one-input, one-output op from ``slope(x, dy, **attrs)``, or of y."""
+    bare = bare_kernel(slope) or slope
+
+    def kernel(kept: Kept, dy: Any) -> Values:
+        value = kept.result() if from_output else kept.array(0)
+        return (bare(value, dy, **kept.attrs) if kept.attrs else bare(value, dy),)
+
+    return kernel

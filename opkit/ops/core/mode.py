@@ -14,6 +14,7 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.quiet import quiet_runner
 from opkit.ops.core.types import Attrs, Values
 
 ApplyFn = Callable[[OpDef, Values, Attrs], Any]
@@ -37,9 +38,10 @@ class Mode:
         is_static: whether ops are appended to a Program instead of being run.
         observers: those that are notified of every op that runs (``opkit.ops.core.observers`` puts them here).
         differentiated: while observers are on, the op whose gradient dynamic mode computes right now, else None.
+        quietly: runs the bare kernels of quiet ops (``opkit.ops.core.quiet``).
     """
 
-    __slots__ = ("__weakref__", "_is_static", "apply", "differentiated", "is_grad_enabled", "observers")
+    __slots__ = ("__weakref__", "_is_static", "apply", "differentiated", "is_grad_enabled", "observers", "quietly")
 
     #: What a new thread starts with; eager installs itself here.
     default: ApplyFn = staticmethod(_no_mode)
@@ -53,6 +55,7 @@ class Mode:
         self.is_grad_enabled = True
         self._is_static = False
         self.differentiated: OpDef | None = None
+        self.quietly = quiet_runner()
         with lock:
             self.observers: tuple[Any, ...] = Mode.observers_everywhere
             Mode._all.add(self)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from opkit.errors import Location, UsageError, unknown
 from opkit.ir import ForInference
+from opkit.ops.core.quiet import bare_kernel
 from opkit.ops.core.types import Attrs, Descs, Values
 
 #: ``kernel(*arrays, **attrs)`` -> one array, or a tuple with one array per output.
@@ -20,6 +21,8 @@ Kernel = Callable[..., Any]
 Infer = Callable[[Descs, Attrs], Descs]
 #: ``rule(applied, douts)`` -> one cotangent or None per input, built through ``ops.apply``.
 GradRule = Callable[[Any, Values], Values]
+#: ``kernel(kept, dy)`` -> one array or None per input: what the rule gives, computed on arrays (see ``Kept``).
+GradKernel = Callable[[Any, Any], Sequence[Any]]
 
 _NO_ATTRS: Attrs = MappingProxyType({})
 
@@ -74,6 +77,22 @@ class Applied(Protocol):
         """Per input: whether a cotangent for it will be used."""
 
 
+class Kept(Protocol):
+    """An op with one output that was applied to arrays, as a gradient kernel sees it: an eager node."""
+
+    attrs: Attrs
+
+    def array(self, index: int) -> Any:
+        """Return the array of an input that the rule reads, else what has its ``shape`` and ``dtype``."""
+
+    def result(self) -> Any:
+        """Return the array of the output, which the rule reads."""
+
+    @property
+    def needs(self) -> Sequence[bool]:
+        """Per input: whether a cotangent for it will be used."""
+
+
 @dataclass(frozen=True, slots=True)
 class BoundOp:
     """An op type bound to named arguments: the arguments of ``apply``, and the names of its results."""
@@ -110,6 +129,7 @@ class OpDef:
         kernel: ``kernel(*arrays, **attrs)``; returns one array, or a tuple where the op has several outputs.
         infer: shape and dtype inference, for static mode; None only for ops that exist in eager mode alone.
         grad: gradient rule, None where the op has no gradient.
+        grad_kernel: computes on arrays what the rule gives, where it is faster than the rule's ops; None for most.
         reads: names of the inputs and outputs whose data the gradient rule reads.
         kernel_out: ``kernel_out(*arrays, out=buffer, **attrs)`` writes into a buffer of the inferred shape and dtype.
         is_elementwise: outputs have the broadcast shape of the inputs and can be computed in blocks.
@@ -122,6 +142,9 @@ class OpDef:
         for_inference: what becomes of it in a copy of a program for inference; None where it is kept unchanged.
         is_user: the kernel is a user's: it sees read-only arrays, its results may share memory with arguments.
         where: where the user defined it, for messages.
+
+    Attributes:
+        bare: what a quiet kernel runs, None for any other (``opkit.ops.core.quiet``).
     """
 
     name: str
@@ -130,6 +153,7 @@ class OpDef:
     kernel: Kernel
     infer: Infer | None = None
     grad: GradRule | None = None
+    grad_kernel: GradKernel | None = None
     attrs: tuple[AttrDef, ...] = ()
     reads: tuple[str, ...] = ()
     kernel_out: Kernel | None = None
@@ -143,6 +167,7 @@ class OpDef:
     for_inference: ForInference | None = None
     is_user: bool = False
     where: Location | None = None
+    bare: Kernel | None = field(init=False, default=None)
     reads_inputs: tuple[int, ...] = field(init=False, default=())
     reads_outputs: tuple[int, ...] = field(init=False, default=())
     writes_inputs: tuple[int, ...] = field(init=False, default=())
@@ -150,6 +175,7 @@ class OpDef:
 
     def __post_init__(self) -> None:
         names = [arg.name for arg in self.inputs]
+        self.bare = bare_kernel(self.kernel)
         self.reads_inputs = tuple(i for i, name in enumerate(names) if name in self.reads)
         self.reads_outputs = tuple(i for i, arg in enumerate(self.outputs) if arg.name in self.reads)
         self.writes_inputs = tuple(i for i, name in enumerate(names) if name in self.writes)

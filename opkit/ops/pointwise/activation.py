@@ -15,7 +15,7 @@ from numpy import ndarray
 from opkit.ops.basis.arithmetic import add, div, mul, scalar_add, scalar_mul, sub
 from opkit.ops.basis.broadcasting import reduce_sum_like
 from opkit.ops.basis.creation import as_value, cast, cast_like
-from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
+from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet, slope_kernel
 from opkit.ops.core.inference import broadcasted, same_shape, unchanged
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local
@@ -82,6 +82,7 @@ def _activation(
         attrs=attrs,
         defaults=defaults,
         grad=first_only(rule),
+        grad_kernel=slope_kernel(slope, from_output=from_output),
         reads=args[1] if from_output else args[0],
         out=kernel,
         elementwise=True,

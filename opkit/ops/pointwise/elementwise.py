@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_add, scalar_mul, sub
 from opkit.ops.basis.creation import as_value, cast, full_like
-from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
+from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet, slope_kernel
 from opkit.ops.core.inference import same_shape, unchanged
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local
@@ -81,6 +81,7 @@ def _unary(
     second: Second | None = None,
     rule: Callable[[Any, Value], Value] | None = None,
     reads: str = "x",
+    by_rule: Callable[[ndarray, ndarray], Any] | None = None,
     builder: str = "",
     is_closed: bool = False,
 ) -> Unary:
@@ -94,6 +95,7 @@ def _unary(
         second: the second derivative built of ops; left out: zero everywhere.
         rule: a better gradient than the ``_grad`` op (for example one that reads the output).
         reads: what ``rule`` reads.
+        by_rule: what ``rule`` computes, on arrays: of x or y, whichever it reads, and dy.
         builder: the builder's name where it is not the op's.
         is_closed: whether it maps integers to integers.
     """
@@ -128,6 +130,7 @@ def _unary(
         kernel,
         infer=unchanged(name, floating=not is_closed),
         grad=first_only(rule or (lambda applied, dout: apply_grad(applied.inputs[0], dout))),
+        grad_kernel=slope_kernel(by_rule or slope, from_output=reads == "y"),
         reads=reads,
         out=kernel,
         elementwise=True,
@@ -243,10 +246,10 @@ def _whole(kernel: Callable[..., Any]) -> Callable[..., Any]:
 # ---- powers and exponentials -----------------------------------------------------------------------------------------
 # fmt: off
 exp: Unary = _unary("exp", "e to the power of x", np.exp, lambda x, dy: dy * np.exp(x), lambda x: exp(x),
-             rule=lambda applied, dout: mul(dout, applied.outputs[0]), reads="y")
+             rule=lambda applied, dout: mul(dout, applied.outputs[0]), reads="y", by_rule=lambda y, dy: dy * y)
 expm1: Unary = _unary("expm1", "exp(x) - 1, exact near 0", np.expm1, lambda x, dy: dy * np.exp(x), lambda x: exp(x))
 log: Unary = _unary("log", "the natural logarithm", np.log, lambda x, dy: dy / x, lambda x: neg(reciprocal(square(x))),
-             rule=lambda applied, dout: div(dout, applied.inputs[0]))
+             rule=lambda applied, dout: div(dout, applied.inputs[0]), by_rule=lambda x, dy: dy / x)
 log2: Unary = _unary("log2", "the logarithm to base 2", np.log2, lambda x, dy: dy / (x * math.log(2)),
               lambda x: scalar_mul(reciprocal(square(x)), -1 / math.log(2)))
 log10: Unary = _unary("log10", "the logarithm to base 10", np.log10, lambda x, dy: dy / (x * math.log(10)),
@@ -254,7 +257,7 @@ log10: Unary = _unary("log10", "the logarithm to base 10", np.log10, lambda x, d
 log1p: Unary = _unary("log1p", "log(1 + x), exact near 0", np.log1p, lambda x, dy: dy / (1 + x),
                lambda x: neg(reciprocal(square(scalar_add(x, 1.0)))))
 sqrt: Unary = _unary("sqrt", "the square root", np.sqrt, lambda x, dy: dy / (2 * np.sqrt(x)),
-              lambda x: scalar_mul(div(rsqrt(x), x), -0.25), rule=sqrt_from_y, reads="y")
+              lambda x: scalar_mul(div(rsqrt(x), x), -0.25), rule=sqrt_from_y, reads="y", by_rule=_sqrt_slope)
 rsqrt: Unary = _unary("rsqrt", "1 / sqrt(x)", _rsqrt_of, lambda x, dy: dy * -0.5 / (x * np.sqrt(x)),
                lambda x: scalar_mul(div(rsqrt(x), square(x)), 0.75))
 square: Unary = _unary("square", "x * x", np.square, lambda x, dy: 2 * x * dy, lambda x: full_like(x, 2.0),
@@ -280,7 +283,7 @@ sinh: Unary = _unary("sinh", "the hyperbolic sine", np.sinh, lambda x, dy: dy * 
 cosh: Unary = _unary("cosh", "the hyperbolic cosine", np.cosh, lambda x, dy: dy * np.sinh(x), lambda x: cosh(x))
 tanh: Unary = _unary("tanh", "the hyperbolic tangent", np.tanh, lambda x, dy: _tanh_slope(np.tanh(x), dy),
               lambda x: scalar_mul(mul(tanh(x), scalar_add(neg(square(tanh(x))), 1.0)), -2.0),
-              rule=tanh_from_y, reads="y")
+              rule=tanh_from_y, reads="y", by_rule=_tanh_slope)
 asinh: Unary = _unary("asinh", "the inverse hyperbolic sine", np.arcsinh, lambda x, dy: dy / np.sqrt(1 + x * x),
                lambda x: neg(mul(x, _power32(scalar_add(square(x), 1.0)))))
 acosh: Unary = _unary("acosh", "the inverse hyperbolic cosine", np.arccosh, lambda x, dy: dy / np.sqrt(x * x - 1),
@@ -291,7 +294,7 @@ atanh: Unary = _unary("atanh", "the inverse hyperbolic tangent", np.arctanh, lam
 # ---- sigmoids and special functions ----------------------------------------------------------------------------------
 sigmoid_v2: Unary = _unary("sigmoid_v2", "the logistic function", sigmoid_of,
                     lambda x, dy: _sigmoid_slope(sigmoid_of(x), dy), lambda x: _sigmoid_second(x),
-                    rule=sigmoid_from_y, reads="y")
+                    rule=sigmoid_from_y, reads="y", by_rule=_sigmoid_slope)
 softplus: Unary = _unary("softplus", "log(1 + exp(x))", softplus_of, lambda x, dy: dy * sigmoid_of(x),
                   lambda x: mul(sigmoid(x), sigmoid(neg(x))))
 log_sigmoid: Unary = _unary("log_sigmoid", "log(sigmoid(x))", _log_sigmoid_of, lambda x, dy: dy * sigmoid_of(-x),
@@ -336,6 +339,7 @@ SIGMOID = define(
     quiet(sigmoid_of),
     infer=unchanged("sigmoid", floating=True),
     grad=first_only(sigmoid_from_y),
+    grad_kernel=slope_kernel(_sigmoid_slope, from_output=True),
     reads="out",
     out=quiet(sigmoid_of),
     elementwise=True,
