@@ -70,7 +70,7 @@ class MaxPool3D(_MaxPool, function=functional.max_pool3d):
 
 
 @declared
-class MaxUnPool2D(_Pool):
+class MaxUnPool2D(_Pool, function=functional.max_unpool2d):
     """Zeros with elements where a pool found them."""
 
     _shown = ("output_size",)
@@ -81,7 +81,7 @@ class MaxUnPool2D(_Pool):
 
     def forward(self, x: Any, indices: Any) -> Any:  # type: ignore[override]  # two tensors
         """Put them back."""
-        return functional.max_unpool2d(x, indices, *self._values(self))
+        return self._function(x, indices, *self._values(self))
 
 
 @declared
