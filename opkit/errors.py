@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from opkit.record import record
 
 __all__ = [
     "AutogradError",
@@ -32,7 +33,7 @@ __all__ = [
 _Error = TypeVar("_Error", bound="OpkitError")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Location:
     """A place in a user's file.
 
@@ -139,7 +140,7 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     return found[:limit]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unknown:
     """The message about a name that does not exist; ``str`` is both parts in one line.
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from opkit.record import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Settings:
     """Settings of one run.
 

@@ -6,19 +6,19 @@ Flags win. What the keys may hold is the configuration's own business.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from opkit.configuration import KEYS, read_configuration
+from opkit.record import record
 
 #: What a command calls a key, where it is not the key's name.
 _FLAGS = {"reports": "report"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Configured:
     """What the configuration says beside the flags.
 

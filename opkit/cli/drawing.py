@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from opkit.record import record
+
 #: What a box belongs to, from top to bottom.
 BANDS = ("forward", "backward", "update")
 _MERMAID = {"op": '["{}"]', "data": '(["{}"])', "held": '[("{}")]', "result": '(("{}"))'}
 _DOT = {"op": "box", "data": "ellipse", "held": "cylinder", "result": "ellipse"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Box:
     """One box.
 
@@ -36,7 +38,7 @@ class Box:
     scope: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arrow:
     """One arrow.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from opkit.cli.drawing import Arrow, Box, Drawing
 from opkit.errors import InferError, UsageError, unknown
 from opkit.ir import TensorDesc
 from opkit.project import GradientPlan, LoadedOps, UserOp, plan_of
+from opkit.record import record
 from opkit.spec import Blob
 
 Descs = dict[str, list[TensorDesc]]
@@ -19,7 +19,7 @@ _PATIENCE = 3.0
 _SIZES = ((2, 3), (2,), (2, 2), (3, 2), (2, 3, 4, 4), ())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpGraph:
     """The gradient of one op for one signature.
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from opkit.record import record
+
 _GAP, _ROW_GAP, _BAND_TOP, _BAND_BOTTOM, _MARGIN = 28.0, 40.0, 34.0, 14.0, 20.0
 _BEND_WIDTH = 10.0
 _SWEEPS = 8
@@ -18,7 +20,7 @@ _MOST_BENDS = 50_000
 Node = str | tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rectangle:
     """Where a box is: its left upper corner and its size, in CSS pixels."""
 

@@ -17,13 +17,14 @@ from opkit.errors import OpkitError
 from opkit.ir import Program, Value
 from opkit.oneflow.job import Job
 from opkit.oneflow.session import session
+from opkit.record import record
 from opkit.settings import settings
 
 if TYPE_CHECKING:
     from opkit.distribute import Physical
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlanOfProgram:
     """A plan that was compiled for runs of a program.
 

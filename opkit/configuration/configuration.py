@@ -6,20 +6,20 @@ Flags of a command line are not known here; they win over what is found here.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from opkit.configuration.document import Document
 from opkit.configuration.key import KEYS
 from opkit.errors import Location, UsageError, unknown
+from opkit.record import record
 
 _FILE = "pyproject.toml"
 _TABLE = ("tool", "opkit")
 _OVERRIDES = "overrides"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setting:
     """The value of a key.
 
@@ -34,7 +34,7 @@ class Setting:
     keys: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Override:
     """What holds for some ops alone.
 
@@ -47,7 +47,7 @@ class Override:
     settings: Mapping[str, Setting]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Configuration:
     """All settings that hold in a folder.
 

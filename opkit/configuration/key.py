@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown
+from opkit.record import record
 from opkit.reporters import FORMS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Key:
     """A key of the configuration.
 

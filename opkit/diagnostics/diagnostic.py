@@ -6,10 +6,10 @@ Rendering it for people is in ``render``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
 from opkit.diagnostics.source import Span
+from opkit.record import record
 
 
 class Severity(Enum):
@@ -20,7 +20,7 @@ class Severity(Enum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Note:
     """A second position or remark that belongs to a diagnostic.
 
@@ -33,7 +33,7 @@ class Note:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnostic:
     """One finding.
 

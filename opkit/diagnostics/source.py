@@ -9,6 +9,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from opkit.errors import Location
+from opkit.record import record
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +68,7 @@ class SourceText:
         return Span(self, start, end)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """The piece ``source.text[start:end]``; lines and columns are 1-based, ``end_col`` is one past the last.
 

@@ -6,16 +6,17 @@ Which placement strings and functions say so is the facade's business.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from opkit.distribute.way import Facts, Way
 from opkit.ir import Operation, TensorDesc
 from opkit.ops import ArgDef, OpDef
+from opkit.record import record
 from opkit.sharding import DeviceGroup, Sbp
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Home:
     """Where a variable lives.
 
@@ -28,7 +29,7 @@ class Home:
     sbp: Sbp | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """What is known about a user's op on devices.
 
@@ -49,7 +50,7 @@ def _nothing_claimed(op: Operation, facts: Facts) -> Verdict:
     return Verdict(reason="nothing is known of how it may be cut")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Asked:
     """What a job asks for.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from opkit.distribute.lay import MIRRORED, Lay
+from opkit.record import record
 from opkit.sharding import bytes_moved
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fabric:
     """What lies between devices.
 

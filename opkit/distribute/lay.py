@@ -6,8 +6,8 @@ Arrays are not known here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from opkit.record import record
 from opkit.sharding import BROADCAST, Device, DeviceGroup, Sbp, balanced
 
 #: The process that the script runs in: what is fed comes from there, results go there, effects happen there.
@@ -16,7 +16,7 @@ HOST = DeviceGroup("host", (Device(-1, 0),))
 MIRRORED = Sbp("M")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lay:
     """Where a value is and how it lies there.
 

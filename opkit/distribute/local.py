@@ -15,6 +15,7 @@ from opkit.distribute.lay import Lay, local_shape
 from opkit.distribute.stages import Need, Stage, needs_of
 from opkit.errors import UnsupportedError
 from opkit.ir import Dialect, Operation, Program, TensorDesc, Value, Variable, to_numpy
+from opkit.record import record
 from opkit.sharding import Device
 from opkit.static.plan.sizes import Known
 
@@ -22,7 +23,7 @@ from opkit.static.plan.sizes import Known
 Key = tuple[Value, Lay]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Held:
     """A variable as a local program has it.
 

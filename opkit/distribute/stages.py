@@ -13,11 +13,12 @@ from opkit.distribute.choice import Choice, Chosen
 from opkit.distribute.fabric import Fabric
 from opkit.distribute.lay import MIRRORED, WHOLE_ON_HOST, Lay
 from opkit.ir import Value
+from opkit.record import record
 from opkit.static.plan.layout import is_state
 from opkit.static.plan.prune import has_effect, shape_only
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """A value that is made to lie in another way.
 
@@ -32,7 +33,7 @@ class Change:
     target: Lay
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Need:
     """What an op reads.
 

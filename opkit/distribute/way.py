@@ -6,17 +6,17 @@ Positions stand for arguments, as in an Operation. Which way is best is ``choice
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from opkit.record import record
 from opkit.sharding import BROADCAST, Sbp
 
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Facts:
     """What a rule knows of an applied op.
 
@@ -45,7 +45,7 @@ class Facts:
         return tuple(None if shape is None else sbp for shape in self.inputs)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Way:
     """How an op may run over devices.
 

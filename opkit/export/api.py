@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from opkit.errors import ProjectError, UsageError, unknown
 from opkit.export.companion import write_test
@@ -26,6 +26,7 @@ from opkit.export.text.writer import Dialect
 from opkit.export.torch_file import TorchFrame
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, load
+from opkit.record import record
 from opkit.settings import settings
 
 TARGETS = ("torch", "jax", "graph")
@@ -34,7 +35,7 @@ DIALECTS: dict[str, Dialect] = {"torch": TorchDialect(), "jax": JaxDialect()}
 FRAMES: dict[str, Frame] = {"torch": TorchFrame(), "jax": JaxFrame()}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exported:
     """The forward ops of a directory as a file of a framework.
 
@@ -139,7 +140,7 @@ def _file_name(ops: Sequence[ExportOp]) -> str:
     return ops[0].name if len(ops) == 1 else ops[0].directory
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Export:
     """One export.
 

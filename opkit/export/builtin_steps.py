@@ -6,10 +6,11 @@ Only op types whose meaning is one expression stand here; others keep an op from
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Words:
     """What a framework calls what the expressions need.
 

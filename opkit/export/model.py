@@ -13,6 +13,7 @@ import numpy as np
 
 from opkit.errors import Location, OpkitError
 from opkit.project.user_op import UserOp, is_list
+from opkit.record import record
 from opkit.spec import ArgSpec, AttrSpec, CompiledOp
 
 
@@ -20,7 +21,7 @@ class ExportError(OpkitError):
     """An op cannot be exported as it was asked for; the message says why and at which line."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExportKernel:
     """A user kernel with its definition.
 
@@ -67,7 +68,7 @@ class ExportKernel:
         return self.op.kernel.where if self.op.kernel is not None else self.op.where
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BackwardStep:
     """One backward op of a gradient.
 
@@ -86,7 +87,7 @@ class BackwardStep:
     attrs: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wiring:
     """The gradient of an op: backward ops in order, and which blob is whose gradient.
 

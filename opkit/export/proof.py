@@ -16,20 +16,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from opkit.export.gradient import GRADIENT
 from opkit.export.model import ExportOp
 from opkit.export.signature import names_of
+from opkit.record import record
 
 #: The oldest release of a framework whose names an exported file uses.
 LEAST_VERSIONS = {"torch": "2.4", "jax": "0.4.34"}
 _SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProofResult:
     """What a proof found.
 

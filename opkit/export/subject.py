@@ -22,6 +22,7 @@ from opkit.export.refusals import refused_near
 from opkit.export.signature import safe_name
 from opkit.export.wiring import describe, plan_at, read_wirings
 from opkit.ir import TensorDesc
+from opkit.listed import listed
 from opkit.project.loading import LoadedOps
 from opkit.project.user_op import UserOp, is_list
 from opkit.spec import CompiledOp
@@ -94,7 +95,7 @@ def run_kernel(op: UserOp, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> l
     shown = {name: value for name, value in attrs.items() if name != "device_sub_tag"}
     with np.errstate(all="ignore"):
         result = op.kernel.call(tuple(arrays), shown)
-    items = list(result) if isinstance(result, (list, tuple)) else [result]
+    items = listed(result)
     for item in items:
         if not isinstance(item, (np.ndarray, np.generic)):
             raise KernelError(

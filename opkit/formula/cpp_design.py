@@ -6,15 +6,15 @@ What stands around the lines, and the file, are the scaffold's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from opkit.formula.cpp_body import CALL, ELEMENT, ROW, Axis, body_of, names_in, refused
 from opkit.formula.cpp_text import helper_texts, kernel_lines
 from opkit.formula.graph import Axes
 from opkit.formula.shapes import Less, Root, Scalar, Shapes, Term
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CppLines:
     """One kernel.
 
@@ -31,7 +31,7 @@ class CppLines:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CppDesign:
     """The kernels of an op.
 
@@ -47,7 +47,7 @@ class CppDesign:
     own: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NumpyLines:
     """A kernel in numpy: its lines, inputs, and {output: the argument whose shape it has}."""
 

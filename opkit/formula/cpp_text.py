@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from opkit.formula.cpp_body import CALL, ELEMENT, ROW, Body, Let, Reduce, Result
 from opkit.formula.definition import CPP_WORDS
 from opkit.formula.helpers import HELPERS
+from opkit.record import record
 
 _SAME = (
     "exp", "expm1", "log", "log1p", "sqrt", "cbrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "hypot", "floor",
@@ -30,7 +30,7 @@ _COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==
 _LOOSE, _SUM, _TERM, _ATOM = range(4)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Value:
     """A C++ expression: its text, what it belongs to, how tightly it binds, whether it is true or false."""
 

@@ -6,7 +6,6 @@ import copy
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,11 +25,12 @@ from opkit.formula.helpers import HELPERS
 from opkit.formula.reading import read
 from opkit.formula.shapes import Root, Shapes, Term, describe
 from opkit.formula.writing import Kernel, write
+from opkit.record import record
 
 _WIDTH = 110
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Example:
     """Inputs and the outputs that the formula has there, as nested lists of Python."""
 
@@ -38,7 +38,7 @@ class Example:
     outputs: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Design:
     """What an op directory is made from.
 

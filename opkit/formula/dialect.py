@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from opkit.formula.design import Design, wrapped
 from opkit.formula.helpers import HELPERS
+from opkit.record import record
 
 _AXES = {"axis": "dim", "keepdims": "keepdim"}
 #: Functions of torch that take no Python number, and those that it does not have.
@@ -21,7 +22,7 @@ _FORMS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dialect:
     """How an array library spells what numpy's kernels say.
 
@@ -78,7 +79,7 @@ JAX = Dialect(
 DIALECTS = {"torch_function": TORCH, "torch_op": TORCH, "jax_function": JAX}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spoken:
     """A design's kernels in a dialect: the lines of both bodies, the helpers, whether forward may return a view."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,10 @@ import numpy as np
 from opkit.errors import UsageError
 from opkit.formula.graph import Formula, MatMul
 from opkit.formula.shapes import Less, Product, Root, Shapes, Swapped, Term
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Region:
     """Values that an input may have.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from pathlib import Path
 
 from opkit.errors import Location, UsageError, unknown
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionText:
     """What a function says.
 

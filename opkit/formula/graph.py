@@ -11,49 +11,50 @@ from typing import Literal, TypeAlias
 import sympy
 
 from opkit.formula.language import Expr
+from opkit.record import record
 
 #: None for all axes, the axes themselves, or the name of an attribute that holds one.
 Axes: TypeAlias = "tuple[int, ...] | str | None"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Swap:
     """The transpose of the last two axes."""
 
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Along:
     operand: Expr
     axes: Axes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Softmax(_Along):
     """exp(operand) over its sum along one axis; or the logarithm of that."""
 
     log: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LogSumExp(_Along):
     """log(sum(exp(operand))) over axes."""
 
     keepdims: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expand(_Along):
     """Axes that a reduction dropped, put back with size 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Count(_Along):
     """How many elements of an expression's shape lie along the axes: a Python number."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatMul:
     """The product of two stacks of matrices with the same leading axes."""
 
@@ -61,7 +62,7 @@ class MatMul:
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduce:
     """A sum, mean, variance, largest or smallest element over axes."""
 

@@ -9,11 +9,12 @@ The module is long because it is one table: each function with its derivative.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import mpmath
 import sympy
+
+from opkit.record import record
 
 #: A sympy expression; sympy has no types of its own.
 Expr = Any
@@ -387,7 +388,7 @@ class dlog1prel(_Slope):
     """The derivative of log1prel."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pointwise:
     """A function of elements.
 

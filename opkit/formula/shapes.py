@@ -6,27 +6,27 @@ came from. Nothing else broadcasts: what the definition checks is then one line 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from opkit.errors import UsageError
 from opkit.formula.graph import Axes, Count, Expand, Formula, LogSumExp, MatMul, Operation, Reduce, Softmax, Swap
 from opkit.formula.language import Expr
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Root:
     """The shape of an input."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scalar:
     """One number."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Less:
     """A shape without some of its axes, or with size 1 there."""
 
@@ -35,7 +35,7 @@ class Less:
     keepdims: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Product:
     """The shape of a matrix product."""
 
@@ -43,7 +43,7 @@ class Product:
     right: Term
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Swapped:
     """A shape with its last two axes exchanged."""
 

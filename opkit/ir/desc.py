@@ -5,12 +5,11 @@ The only description of a tensor that infer functions, ops and graphs exchange.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from opkit.ir.dtype import canonical_dtype
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorDesc:
     """Shape and dtype of a tensor.
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from opkit.record import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Words:
     """Advice in messages, in the names that a framework's users know.
 
@@ -54,7 +56,7 @@ def _tensor_text(tensor: Any) -> str:
     return f"{kind}(shape={list(array.shape)}, dtype={array.dtype.name}, stop_gradient={tensor._sg},\n    {body})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dialect:
     """How the values of one framework behave where the op definitions leave a choice, and how they are shown.
 

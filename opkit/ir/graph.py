@@ -19,6 +19,7 @@ from opkit.errors import GraphError, Location, UsageError, unknown
 from opkit.ir.desc import TensorDesc
 from opkit.ir.dialect import Dialect, default_dialect
 from opkit.ir.dtype import to_numpy
+from opkit.record import record
 
 _serials = itertools.count()
 
@@ -167,7 +168,7 @@ class Variable:
 
 
 # ---- operations ------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
+@record
 class Rewrite:
     """What takes an Operation's place.
 

@@ -12,7 +12,6 @@ import subprocess
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,13 +20,14 @@ from opkit.diagnostics import Diagnostic, Severity
 from opkit.native.cache import add_entry, digest_of, find_entry, held, is_instead, writable_folder
 from opkit.native.compiler import INCLUDE, Compiler
 from opkit.native.diagnosing import CODE, findings_of
+from opkit.record import record
 from opkit.scratch import scratch_folder, sweep
 
 _PRELUDE = '#include "opkit/prelude.h"\n'
 _SECONDS = 900
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Built:
     """The result of a build.
 
@@ -103,7 +103,7 @@ def compile_commands(
     return json.dumps(rows, indent=2) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Job:
     """One build that the cache could not spare."""
 

@@ -15,12 +15,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from opkit.atomic import write_file
 from opkit.foreign import read_file
+from opkit.record import record
 
 if sys.platform != "win32":
     import fcntl
@@ -148,7 +148,7 @@ def _facts(folder: Path, key: str) -> dict[str, Any] | None:
     return facts if is_whole else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """One library of the cache, or one prelude.
 

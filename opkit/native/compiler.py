@@ -11,11 +11,11 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from opkit.errors import UsageError
+from opkit.record import record
 
 #: Where the headers of the kernel language are: beside this file, in a wheel as in an editable install.
 INCLUDE = Path(__file__).resolve().parent / "include"
@@ -30,7 +30,7 @@ _FLAGS = (
 _SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compiler:
     """A C++ compiler.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import getpid
 from typing import Any
 
@@ -17,13 +17,14 @@ import numpy as np
 from opkit.errors import KernelError, Location
 from opkit.forked import end_if_forked
 from opkit.native.signature import Signature, fields_of
+from opkit.record import record
 
 _ABI = 1
 #: What an op that asks for its Python kernel may be called when its C++ kernel is wanted.
 _OTHER_TAGS = ("cpp", "")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Registered:
     """One REGISTER_USER_KERNEL of a library.
 

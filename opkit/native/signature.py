@@ -6,10 +6,11 @@ Values are plain Python values; arrays are not known here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opkit.errors import DtypeError
+from opkit.record import record
 
 #: OneFlow's numbers of the dtypes that a tensor of a kernel may have; a bool is one byte, as OneFlow has it.
 NUMBERS = {
@@ -27,7 +28,7 @@ NUMBERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tensor:
     """One tensor of an op.
 
@@ -44,7 +45,7 @@ class Tensor:
     dtype: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signature:
     """An op with its tensors and attributes.
 

@@ -9,7 +9,6 @@ import inspect
 import math
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from numpy import ndarray
@@ -17,6 +16,7 @@ from numpy import ndarray
 from opkit.errors import DtypeError, Location, ShapeError, UsageError, unknown
 from opkit.ir import TensorDesc, canonical_dtype
 from opkit.oneflow.typing import Bundle, Callback, ListNumpy, ListOfNumpyDef, Numpy, OneflowNumpyDef
+from opkit.record import record
 
 __all__ = ["JobSignature", "Leaf", "flatten", "rebuild", "signature_of"]
 
@@ -24,7 +24,7 @@ __all__ = ["JobSignature", "Leaf", "flatten", "rebuild", "signature_of"]
 UNANNOTATED: Any = inspect.Signature.empty
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leaf:
     """One array that a job takes.
 
@@ -39,7 +39,7 @@ class Leaf:
     is_list: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JobSignature:
     """What a job takes and gives.
 

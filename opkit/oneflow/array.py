@@ -12,6 +12,7 @@ from typing import Any
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
+from opkit.listed import listed
 from opkit.oneflow.scalar_types import float32, int32
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.semantics.slices import slice_attrs
@@ -157,7 +158,7 @@ def concat(
 
 def stack(inputs: Sequence[Blob] | Blob, axis: int = 0, name: str | None = None) -> Blob:
     """Join blobs along a new axis."""
-    given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    given = listed(inputs)
     return ops.stack([as_value(item) for item in given], axis)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from opkit.record import record
 from opkit.shim.missing import guard
 
 __all__ = ["Distribute", "auto", "broadcast", "split"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Distribute:
     """A named distribution: "S(axis)", "B", or "" where the framework may choose."""
 

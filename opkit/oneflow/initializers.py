@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from opkit.ir import canonical_dtype, is_integer
@@ -11,6 +10,7 @@ from opkit.oneflow.scalar_types import float32
 from opkit.ops.core.types import Ints
 from opkit.ops.kernels import initializer as init
 from opkit.ops.kernels.initializer import Initializer
+from opkit.record import record
 
 __all__ = [
     "Regularizer",
@@ -112,7 +112,7 @@ def kaiming_initializer(
     return init.normal(0.0, std)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Regularizer:
     """Weights of the L1 and L2 terms that a variable adds to its gradient: ``l1 * sign(w) + l2 * w``."""
 

@@ -6,19 +6,19 @@ How the job is laid out over them is ``opkit.distribute``'s.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ir import Program
 from opkit.oneflow.annotations import JobSignature
 from opkit.oneflow.semantics.devices import Placement, Resources, View
+from opkit.record import record
 from opkit.sharding import DeviceGroup
 
 __all__ = ["JobDevices"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JobDevices:
     """Where a job runs.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.listed import listed
 from opkit.oneflow.semantics import schedules
 from opkit.oneflow.semantics.schedules import Schedule, Warmup
 from opkit.oneflow.semantics.training import UpdateRecipe
@@ -204,7 +205,7 @@ class Optimizer:
         Raises:
             UsageError: it is called outside a train job.
         """
-        losses = list(loss) if isinstance(loss, (list, tuple)) else [loss]
+        losses = listed(loss)
         session().current_job("minimize()").minimize(losses, self.recipe)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from opkit import static
 from opkit.errors import UnsupportedError, UsageError
 from opkit.oneflow.semantics.devices import Placement, View
 from opkit.oneflow.session import session
+from opkit.record import record
 from opkit.settings import current_settings
 from opkit.sharding import DeviceGroup
 from opkit.shim.missing import guard
@@ -121,7 +121,7 @@ def mirrored_view_enabled() -> bool:
     return View.current() == "mirrored"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParallelDesc:
     """The devices of a scope.
 
@@ -134,7 +134,7 @@ class ParallelDesc:
     parallel_num: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CurrentScope:
     """What ``flow.current_scope()`` returns.
 

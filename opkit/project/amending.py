@@ -15,6 +15,7 @@ from opkit.project import cpp_text
 from opkit.project.attribute import ScaffoldAttr
 from opkit.project.directory import OpDirectory
 from opkit.project.op_names import OpNames, names_of
+from opkit.record import record
 from opkit.spec import CompiledOp, CompileResult, Registration, compile_spec, outline
 
 _TAG = "device_sub_tag"
@@ -23,7 +24,7 @@ _MARK = "\ufeff"
 _DECLARES = ("Input", "OptionalInput", "InputWithMinimum", "Output", "OptionalOutput", "OutputWithMinimum", "Attr")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Amendment:
     """What would be written into a definition file.
 
@@ -193,7 +194,7 @@ def _add_missing(draft: _Draft, directory: OpDirectory, names: Mapping[str, OpNa
         _add_gradient(draft, forward, backward, ops)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Shape:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]

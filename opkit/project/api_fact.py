@@ -6,16 +6,17 @@ The calls are made in ``opkit.verify.trial``; here facts become findings with a 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from opkit.diagnostics import Diagnostic, Note, SourceText, Span
 from opkit.project.api_remark import Remark
 from opkit.project.findings import finding
+from opkit.record import record
 from opkit.spec import CompiledOp
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ApiFact:
     """One fact.
 

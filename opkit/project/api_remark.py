@@ -6,13 +6,13 @@ Positions are added by the finder: ``api_check`` reads the API file's tree, ``op
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from opkit.errors import unknown
+from opkit.record import record
 from opkit.spec import CompiledOp
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Remark:
     """A finding without its position.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import keyword
-from dataclasses import dataclass
 from typing import Any
 
 from opkit.errors import UsageError, unknown
+from opkit.record import record
 
 #: type of one value as written -> (C++ type, Python type)
 _SCALARS: dict[str, tuple[str, type]] = {
@@ -30,7 +30,7 @@ _TYPES: dict[str, tuple[str, type, bool]] = {
 _TEST_VALUES: dict[type, object] = {float: 2.0, int: 3, bool: True, str: "a"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScaffoldAttr:
     """An attribute of an op that is being scaffolded.
 

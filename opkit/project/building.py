@@ -6,7 +6,6 @@ Nothing is printed: the result is data.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -17,9 +16,10 @@ from opkit.project.directory import OpDirectory
 from opkit.project.findings import finding
 from opkit.project.loading import LoadedOps, assemble, with_facts
 from opkit.project.user_op import UserOp
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Build:
     """The result of building op directories.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from opkit.errors import InferError
 from opkit.ir import TensorDesc, canonical_dtype, to_numpy
+from opkit.listed import listed
 from opkit.native import CppLibrary, Plan, SanitizedLibrary, Signature, Tensor
 from opkit.native.guarded import run_guarded
 from opkit.native.library import contiguous
@@ -67,7 +68,7 @@ class CppKernel:
             KernelError: no registration fits.
         """
         given = {
-            spec.name: [contiguous(item) for item in (value if isinstance(value, (list, tuple)) else [value])]
+            spec.name: [contiguous(item) for item in listed(value)]
             for spec, value in zip(self.compiled.inputs, args)
             if value is not None
         }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from opkit.diagnostics import Diagnostic
@@ -18,11 +18,12 @@ from opkit.project.cpp_kernel import CppKernel
 from opkit.project.directory import OpDirectory
 from opkit.project.findings import finding, source_of
 from opkit.project.kernel import UserKernel
+from opkit.record import record
 from opkit.settings import current_settings
 from opkit.spec import CompiledOp, CompileResult
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CppKernels:
     """What C++ files hold.
 

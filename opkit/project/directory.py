@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from opkit.errors import UsageError, did_you_mean, nearest
+from opkit.record import record
 
 _SPEC = "_cpp_def.cpp"
 _PARTS = (_SPEC, "_py_api.py", "_py_kernel.py", "_cpp_kernel.cpp", "_cases.py")
 _SKIPPED = ("site-packages", "__pycache__")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpDirectory:
     """A folder that holds an op, and the paths its files must have (whether they exist or not).
 

@@ -6,17 +6,17 @@ Which graph a gradient has is the spec compiler's answer; here it is pruned, rem
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from opkit import ops
 from opkit.errors import AutogradError, Location
 from opkit.ops import Registry
 from opkit.ops.core.value import shape_of
+from opkit.record import record
 from opkit.spec import BackwardOp, Blob, GradGraph, forward_blob
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GradientPlan:
     """A gradient graph, pruned to what the wanted gradients need.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from os import getpid
 from typing import Any
 
@@ -17,9 +16,10 @@ import numpy as np
 from opkit.errors import KernelError, Location
 from opkit.forked import end_if_forked
 from opkit.ir import TensorDesc, to_numpy
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgGroup:
     """One declared argument within a flat sequence of values.
 
@@ -36,7 +36,7 @@ class ArgGroup:
     is_variadic: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UserKernel:
     """A user's function as the kernel of an op type.
 

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from opkit.record import record
+
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 #: Nodes below which something may not happen, or not fail: a read there proves nothing about every call.
 _BRANCHES = (
@@ -18,7 +20,7 @@ _BRANCHES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Taking:
     """An expression that unpacks a number of values from the arguments.
 
@@ -33,7 +35,7 @@ class Taking:
     is_exact: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttrRead:
     """A read of an attribute by a constant name.
 

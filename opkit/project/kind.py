@@ -6,12 +6,13 @@ The texts themselves are in ``templates/KIND``; a kind that scaffolds one file w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from opkit.errors import UsageError, unknown
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kind:
     """A kind of op.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opkit.project.api_tree import BuilderChain, builder_chains
@@ -15,12 +15,13 @@ from opkit.project.attribute import ScaffoldAttr
 from opkit.project.directory import OpDirectory
 from opkit.project.findings import source_of
 from opkit.project.kernel_tree import KernelTree, kernel_trees
+from opkit.record import record
 
 #: What Python values the attribute types have, the first that fits.
 _CPP = {bool: "bool", int: "int64_t", float: "float", str: "std::string"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpNames:
     """The parts of an op type.
 

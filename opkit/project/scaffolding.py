@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
@@ -21,9 +20,10 @@ from opkit.project.attribute import ScaffoldAttr, parse_attr
 from opkit.project.framework_op import render_framework
 from opkit.project.kind import Kind, kind_of
 from opkit.project.rendering import class_name, environment_of, rendered
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BackwardInput:
     """An input of the backward op: the method of the forward op's wrapper that gives it, and the argument."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import OpkitError, UsageError
+from opkit.listed import listed
 from opkit.project.loading import LoadedOps, with_kernels
 from opkit.project.user_op import UserOp
+from opkit.record import record
 
 SIZES = (4, 64, 1024, 16384, 262144, 1048576)
 #: The columns of a row, besides the size.
@@ -24,7 +26,7 @@ WAYS = ("python", "cpp", "empty", "copy")
 _SECONDS = 0.05
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """What calls of one size take.
 
@@ -108,7 +110,7 @@ def _empty(op: UserOp, outputs: list[np.ndarray]) -> UserOp:
 
 
 def _outputs(result: Any) -> list[np.ndarray]:
-    return list(result) if isinstance(result, (list, tuple)) else [result]
+    return listed(result)
 
 
 def _measured(calls: Mapping[str, Callable[[], Any]]) -> dict[str, float]:

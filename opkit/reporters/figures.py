@@ -14,6 +14,7 @@ from importlib.resources import files
 import numpy as np
 
 from opkit.checker import CheckResult, Status
+from opkit.record import record
 from opkit.reporters.run import subject
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _GAP = 620.0, 190.0, 62.0, 14.0, 22.0, 30.0
@@ -58,7 +59,7 @@ class Matrices:
     others: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Figure:
     """A drawing, what it shows in a sentence, and its numbers as the rows of a table, the first the heads."""
 

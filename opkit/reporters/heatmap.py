@@ -8,9 +8,10 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from dataclasses import dataclass
 
 import numpy as np
+
+from opkit.record import record
 
 _LARGEST = 256
 #: Light yellow over orange to dark red: readable on white and black, and in grey.
@@ -21,7 +22,7 @@ _SCALE = np.array(
 _BROKEN = (126, 34, 206)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HeatMap:
     """A picture and what its colours mean.
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from markupsafe import Markup
 
 from opkit.checker import Report
 from opkit.diagnostics import Diagnostic
+from opkit.record import record
 from opkit.reporters.html import op_data
 from opkit.reporters.layout import filled
 from opkit.reporters.run import counts
 from opkit.reporters.text import text_report
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Alone:
     """A report as a run without diagnostics or saved failures."""
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from opkit.checker import CheckResult, OpReport, Report, Status
 from opkit.diagnostics import Diagnostic
 from opkit.diagnostics.render import printable
+from opkit.record import record
 
 
 class RunView(Protocol):
@@ -42,7 +43,7 @@ class RunView(Protocol):
         """Wall time."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """A check's outcome with the op that it is about.
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from opkit.errors import UsageError
+from opkit.record import record
 
 _NAME = re.compile(r"@?(\d+)(?:-(\d+))?:(\d+)(?:-(\d+))?")
 #: A placement that names more devices is a slip of the pen.
@@ -27,7 +28,7 @@ class Device:
         return f"{self.machine}:{self.index}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceGroup:
     """The devices on which an op runs, in the order of their shards.
 

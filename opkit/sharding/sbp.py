@@ -6,15 +6,15 @@ What becomes of arrays is in ``shards``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from opkit.errors import UsageError
+from opkit.record import record
 
 _SPLIT = re.compile(r"S\((-?\d+)\)")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sbp:
     """How a tensor lies on the devices of a group.
 

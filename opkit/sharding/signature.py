@@ -6,15 +6,15 @@ Whether it holds is not known here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from opkit.record import record
 from opkit.sharding.sbp import Sbp
 
 #: An argument of an op and an index among its tensors.
 Arg = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signature:
     """How the inputs of an op are cut, and how its outputs then lie.
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from opkit.diagnostics import Diagnostic, SourceText
+from opkit.record import record
 from opkit.spec.check.consistency import check_program
 from opkit.spec.findings import Findings
 from opkit.spec.lower.link import Linker
@@ -25,7 +25,7 @@ from opkit.spec.text.decoding import check_text, read_source
 from opkit.spec.text.preprocessor import preprocess
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompileResult:
     """What a definition file holds.
 

@@ -6,9 +6,8 @@ file is theirs alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from opkit.diagnostics import SourceText
+from opkit.record import record
 from opkit.spec.findings import Findings
 from opkit.spec.library.registration_names import GRAD_MACROS, OP_MACROS
 from opkit.spec.parse import syntax
@@ -16,7 +15,7 @@ from opkit.spec.parse.parser import parse
 from opkit.spec.text.preprocessor import preprocess
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setter:
     """One ``.Setter(arguments)`` of a registration.
 
@@ -31,7 +30,7 @@ class Setter:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Registration:
     """A registration of an op, or of a gradient.
 

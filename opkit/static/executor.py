@@ -14,6 +14,7 @@ import numpy as np
 
 from opkit.errors import DtypeError, GraphError, ShapeError, UsageError, unknown
 from opkit.ir import Program, TensorDesc, Value, Variable, canonical_dtype
+from opkit.listed import listed
 from opkit.ops.core.mode import local
 from opkit.static.builder import apply, default_main_program
 from opkit.static.plan import Plan, compile_plan
@@ -292,7 +293,7 @@ def _fetch_list(given: Any) -> Sequence[Any]:
 def _flat(fetches: Sequence[Any]) -> Sequence[Any]:
     if not any(isinstance(item, (list, tuple)) for item in fetches):
         return fetches
-    return [one for item in fetches for one in (item if isinstance(item, (list, tuple)) else [item])]
+    return [one for item in fetches for one in listed(item)]
 
 
 def _fetched_value(program: Program, item: Any, index: int) -> Value | None:

@@ -10,13 +10,13 @@ The update op defines the computation; the facade defines optimizers and their a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from opkit.ir import Operation, TensorDesc, Variable, to_numpy
 from opkit.ops.core.opdef import OpDef
+from opkit.record import record
 from opkit.static.backward import append_backward
 from opkit.static.builder import append, build_in, building
 from opkit.static.names import unique_name
@@ -26,7 +26,7 @@ from opkit.static.scope import Scope
 Pairs = list[tuple[Variable, Variable]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class State:
     """What an update keeps per parameter.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import Operation, Rewrite, Variable
+from opkit.listed import listed
 from opkit.ops.basis.creation import IDENTITY, identity, zeros_like
 from opkit.ops.core.opdef import OpDef
 from opkit.static.builder import append, building
@@ -42,7 +43,7 @@ def with_own_gradient(
         ShapeError: a gradient has another shape than its input.
     """
     returned = forward(*[_cut(item) for item in inputs])
-    results = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+    results = listed(returned)
     for item in results:
         if not isinstance(item, Variable):
             raise OwnGradientError(f"{name}: forward returns Variables, got {type(item).__name__}")
@@ -87,7 +88,7 @@ def _passed_on(place: int) -> Callable[[Operation], Rewrite | None]:
 
 
 def _as_list(returned: Any, count: int, name: str) -> list[Any]:
-    found = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+    found = listed(returned)
     if len(found) != count:
         raise OwnGradientError(f"{name}: backward returns one gradient per input, {count}, it returned {len(found)}")
     return found

@@ -14,6 +14,7 @@ import numpy as np
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, Variable, canonical_dtype
+from opkit.listed import listed
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import ArgDef, OpDef
 from opkit.static.builder import append, building, new_variable
@@ -224,7 +225,7 @@ def _check_callables(func: Any, backward_func: Any) -> None:
 def _listed(given: Any) -> list[Any]:
     if given is None:
         return []
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+    return listed(given)
 
 
 def _variables(given: Any, what: str, tensor_help: str = "") -> list[Variable]:

@@ -8,19 +8,19 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from opkit.distribute.local import Held, Key, Local
 from opkit.distribute.physical import LocalStep
 from opkit.ir import Operation, Program, TensorDesc, Value, Variable
 from opkit.ops import BUILTIN, OpDef
+from opkit.record import record
 
 #: Makes an op again in another process.
 Maker: TypeAlias = Callable[[], OpDef]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _FlatOp:
     opdef: OpDef
     inputs: tuple[int | None, ...]
@@ -32,7 +32,7 @@ class _FlatOp:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flat:
     """A local program as plain data; numbers stand for its variables.
 

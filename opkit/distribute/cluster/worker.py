@@ -17,6 +17,7 @@ from opkit.distribute.exchange import received
 from opkit.distribute.lay import Lay
 from opkit.distribute.local import Held
 from opkit.ops.core.finite import FiniteCheck
+from opkit.record import record
 from opkit.sharding import Device, Sbp, balanced
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.scope import Scope
@@ -28,7 +29,7 @@ Piece = tuple[int, int, int, np.ndarray]
 _ALL = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Order:
     """A change of lay, as a worker has to know it.
 

@@ -6,10 +6,10 @@ What differs becomes a branch; what all took for granted becomes a guard.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from opkit.export.trace.graph import UntraceableError
+from opkit.record import record
 
 #: Branches that a function may have; more than these are not code that anyone would read.
 MOST_BRANCHES = 12
@@ -18,7 +18,7 @@ _TELLS_NOTHING = 10**6
 _MANY_RANKS = 3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Body:
     """The body of a function at one example.
 

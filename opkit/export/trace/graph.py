@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from opkit.record import record
+
 
 class UntraceableError(Exception):
     """A kernel does what a graph cannot hold.
@@ -81,7 +83,7 @@ class Scalar:
     is_strong: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Guard:
     """What the kernel asked of a scalar and what the answer was in the example: a truth, or the value itself."""
 

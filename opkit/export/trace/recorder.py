@@ -9,13 +9,13 @@ import dis
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from opkit.export.trace.graph import Guard, Node, Scalar, UntraceableError, concerns, constant_scalar, rebuilt
+from opkit.record import record
 
 _CURRENT: list[TraceRecorder] = []
 _RANDOM = ("random.",)
@@ -39,7 +39,7 @@ def current() -> TraceRecorder:
     return _CURRENT[-1]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Terms:
     """What a traced kernel holds and calls, made by the modules above.
 

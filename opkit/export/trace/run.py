@@ -20,6 +20,7 @@ from opkit.export.trace.masks import Selected
 from opkit.export.trace.namespace import TracedNumpy, traced_globals
 from opkit.export.trace.recorder import Terms, TraceRecorder, recording
 from opkit.export.trace.symbols import Symbol, symbol_of
+from opkit.listed import listed
 from opkit.project.kernel import UserKernel
 
 
@@ -75,7 +76,7 @@ def trace_kernel(
             space.update(saved)
         if recorder.failure is not None:
             raise recorder.failure
-        items = list(result) if isinstance(result, (list, tuple)) else [result]
+        items = listed(result)
         results = []
         for item in items:
             node = unwrap(item.all() if isinstance(item, Selected) else item)

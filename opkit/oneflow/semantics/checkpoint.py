@@ -15,7 +15,6 @@ import shutil
 import time
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from opkit.atomic import open_up, sync_folder, write_synced
 from opkit.errors import OpkitError
 from opkit.foreign import FormatError, Record, read_file, read_json
 from opkit.ir import DTYPES, INFERENCE_ONLY, canonical_dtype, to_numpy
+from opkit.record import record
 from opkit.scratch import folder_lock, scratch_folder, sweep
 
 __all__ = ["CheckpointError", "FolderTakenError", "StoredVariable", "read_checkpoint", "write_checkpoint"]
@@ -58,7 +58,7 @@ class FolderTakenError(CheckpointError, AssertionError):
     """A checkpoint cannot be saved there: the folder holds something else (OneFlow raises AssertionError)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoredVariable:
     """A variable of a checkpoint.
 

@@ -6,13 +6,13 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from opkit.ir import Operation, TensorDesc
 from opkit.ops import OpDef
 from opkit.project import Library, UserOp, to_op_def
+from opkit.record import record
 
 __all__ = ["DirectoryMaker", "maker_for"]
 
@@ -21,7 +21,7 @@ _loaded: dict[str, Library] = {}
 _SOURCES = (".py", ".cpp", ".h", ".hpp")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DirectoryMaker:
     """Makes an op of a directory again.
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from opkit.errors import UsageError
 from opkit.ops.core.types import Ints
+from opkit.record import record
 
 __all__ = [
     "Schedule",
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Warmup:
     """The factor on the base rate in the first ``steps`` steps."""
 
@@ -36,7 +36,7 @@ class Warmup:
     factor: Callable[[int], float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Schedule:
     """A learning rate by step.
 

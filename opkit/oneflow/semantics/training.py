@@ -11,7 +11,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from opkit.oneflow.semantics.schedules import Schedule
 from opkit.ops import ArgDef, AttrDef, OpDef, apply
 from opkit.ops.core.value import desc_of
 from opkit.ops.update.named import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE
+from opkit.record import record
 from opkit.static.site import user_site
 
 __all__ = ["COUNT_STEP", "LEARNING_RATE", "LossWarning", "Trained", "UpdateRecipe", "append_training", "step_name"]
@@ -37,7 +38,7 @@ _RULES: dict[str, tuple[OpDef, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UpdateRecipe:
     """How an optimizer changes variables.
 
@@ -72,7 +73,7 @@ class UpdateRecipe:
         return self.weight_decay
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trained:
     """A variable that is trained.
 

@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
+from opkit.listed import listed
 from opkit.ops.basis.creation import to_shape
 from opkit.ops.core.define import NO_ATTRS, define, first_only
 from opkit.ops.core.inference import is_same_size, numel, shape_error
@@ -249,7 +250,7 @@ def squeeze(x: Value, axis: Any = None) -> Value:
 
 def expand_dims(x: Value, axis: Any) -> Value:
     """Return ``x`` with new axes of size 1 at the positions named, one after the other."""
-    for item in axis if isinstance(axis, (tuple, list)) else (axis,):
+    for item in listed(axis):
         at = normal_axis(item, ndim_of(x) + 1, "expand_dims")
         x = local.mode.apply(EXPAND_DIMS, (x,), {"axis": at})
     return x

@@ -14,6 +14,7 @@ from opkit.errors import Location, UsageError, unknown
 from opkit.ir import ForInference
 from opkit.ops.core.quiet import bare_kernel
 from opkit.ops.core.types import Attrs, Descs, Values
+from opkit.record import record
 
 #: ``kernel(*arrays, **attrs)`` -> one array, or a tuple with one array per output.
 Kernel = Callable[..., Any]
@@ -27,7 +28,7 @@ GradKernel = Callable[[Any, Any], Sequence[Any]]
 _NO_ATTRS: Attrs = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgDef:
     """One declared argument of an op.
 
@@ -45,7 +46,7 @@ class ArgDef:
     is_shape_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttrDef:
     """One declared attribute of an op: its name, its type's name ("float", "vector<int32>", ...), its default."""
 
@@ -93,7 +94,7 @@ class Kept(Protocol):
         """Per input: whether a cotangent for it will be used."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BoundOp:
     """An op type bound to named arguments: the arguments of ``apply``, and the names of its results."""
 

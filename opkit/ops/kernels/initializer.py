@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from opkit.errors import UsageError
+from opkit.record import record
 
 #: Standard deviation of a unit normal cut off at two standard deviations.
 _TRUNCATED_STD = 0.87962566103423978
@@ -21,7 +21,7 @@ _TRUNCATED_STD = 0.87962566103423978
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Initializer:
     """A named recipe for the first value of a variable.
 

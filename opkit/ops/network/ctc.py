@@ -7,7 +7,6 @@ Classification", sections 3 and 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,13 @@ from opkit.ops.core.inference import check_floating, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, shape_of
+from opkit.record import record
 
 _INPUTS = "log_probs targets input_lengths target_lengths"
 _ATTRS = "max_target_length:int64 blank:int32 zero_infinity:bool per_step:bool"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Lattice:
     """The states of an alignment: blanks at even numbers, labels at odd ones.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,13 +24,14 @@ from opkit.ops.core.types import Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
 from opkit.ops.kernels.special import digamma_of, erf_of, erfc_of, lgamma_of, polygamma_of
+from opkit.record import record
 
 Unary = Callable[[Any], Any]
 #: ``second(x)``: the second derivative as a value, built of ops.
 Second = Callable[[Value], Value]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Function:
     """An op of one operand, what it computes in words, and whether it maps integers to integers."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
+from opkit.listed import listed
 from opkit.paddle.autograd.backward_mode import grad
 from opkit.paddle.semantics import builders as ops
 
@@ -86,7 +87,7 @@ def hessian(ys: Any, xs: Any, batch_axis: int | None = None) -> Any:
     count = ys.size if not batched else ys.size // max(ys.shape[0], 1)
     if count != 1:
         raise ShapeError(f"hessian takes one number{' per sample' if batched else ''}, got shape {list(ys.shape)}")
-    targets = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    targets = listed(xs)
     firsts = grad(ys, targets, create_graph=True, allow_unused=True)
     table = tuple(
         tuple(Hessian(ops.mul(x, 0.0) if first is None else first, other, batched) for other in targets)

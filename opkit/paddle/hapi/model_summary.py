@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from opkit.ops.core.mode import local
 from opkit.paddle.nn.layer import LayerList, Sequential
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.static.input_spec import InputSpec
+from opkit.record import record
 from opkit.shim.missing import guard
 
 __all__ = ["summary"]
@@ -21,7 +21,7 @@ __all__ = ["summary"]
 _MEGABYTE = 1024.0**2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Row:
     """One layer: the shapes that went in and came out, and its own parameters."""
 

@@ -74,10 +74,6 @@ class TensorDataset(Dataset):
         return len(self.tensors[0])
 
 
-def _listed(item: Any) -> list[Any]:
-    return list(item) if isinstance(item, (list, tuple)) else [item]
-
-
 class ConcatDataset(Dataset):
     """Several datasets, one after the other."""
 

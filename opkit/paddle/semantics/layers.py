@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
@@ -15,6 +15,7 @@ from opkit.ir import TensorDesc, Variable
 from opkit.ops.core.types import Ints
 from opkit.ops.kernels.initializer import Initializer, constant, normal
 from opkit.paddle.semantics import builders as ops
+from opkit.record import record
 from opkit.static.builder import name_outputs
 from opkit.static.names import unique_name
 from opkit.static.parameters import create_parameter, create_state
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spec:
     """A user's settings for a parameter.
 

@@ -8,6 +8,7 @@ from typing import Any
 from opkit.eager import Tensor
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import Variable, canonical_dtype
+from opkit.listed import listed
 from opkit.ops.composed import order, pointwise
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers, spread
@@ -153,7 +154,7 @@ def lerp(x: Any, y: Any, weight: Any, name: str | None = None) -> Any:
 
 def add_n(inputs: Any, name: str | None = None) -> Any:
     """Return the sum of tensors of one shape."""
-    items = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    items = listed(inputs)
     return ops.add_n(items) if len(items) > 1 else ops.identity(items[0])
 
 

@@ -6,15 +6,16 @@ A line is a module and its names; ``name=path`` is the same object as that short
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from opkit.record import record
 
 #: framework's import name -> what its release is called in messages
 RELEASES = {"oneflow": "OneFlow v0.4", "paddle": "Paddle 2.6.2"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """A name that a framework has.
 

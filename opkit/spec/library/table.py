@@ -5,14 +5,14 @@ What their Python does is in ``framework``, ``contexts`` and the value library.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from opkit.record import record
 from opkit.spec.library.texts import FREE_TEXT, METHOD_TEXTS, STATIC_TEXT
 from opkit.spec.library.types import Type, from_text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LibraryFunction:
     """One overload of a function or method, and the Python it becomes."""
 

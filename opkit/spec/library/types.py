@@ -6,8 +6,10 @@ a type has (plain, class, template, short, spelled) must agree, and are read sid
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
+
+from opkit.record import record
 
 #: Parts of a type: the names in it, each as often as it stands there.
 MOST_PARTS = 200
@@ -17,7 +19,7 @@ class TypeTooLargeError(Exception):
     """A type has too many parts."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Type:
     """A C++ type: ``Type("vector", (INT32,))``; a pointer is ``ptr`` and a function ``function``.
 

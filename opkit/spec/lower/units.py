@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from opkit.diagnostics import Span
+from opkit.record import record
 from opkit.spec.findings import Findings
 from opkit.spec.library.types import (
     UNKNOWN,
@@ -25,7 +26,7 @@ from opkit.spec.parse import syntax
 _NAMING = frozenset({"@any", "@out", "@grad", "@bind", "@bindarg", "@in"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Site:
     """A place that can stop a function: a CHECK, with the text of the definition file."""
 

@@ -6,9 +6,9 @@ What they are compared with is in ``check``.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Any
 
+from opkit.record import record
 from opkit.spec.library.types import Type
 from opkit.spec.lower.lowered import Lowered
 from opkit.spec.parse.syntax import Call, InitList, Node
@@ -17,7 +17,7 @@ from opkit.spec.parse.syntax import Call, InitList, Node
 HOLE, FORWARD_TYPE = "*", "\0forward"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Use:
     """One use of a name.
 

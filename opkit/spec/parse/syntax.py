@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from opkit.diagnostics import Note, Span
+from opkit.record import record
 from opkit.spec.text.lexer import Token
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Node:
     """Any piece of syntax: token indices ``first`` to ``last``, both included."""
 
@@ -20,17 +21,17 @@ class Node:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expr(Node):
     """Any expression."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Statement(Node):
     """Any statement."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part(Node):
     """One component of a qualified name, with its template arguments (None: none written)."""
 
@@ -38,7 +39,7 @@ class Part(Node):
     args: tuple[TypeName | Expr, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name(Expr):
     """A possibly qualified name: ``std::numeric_limits<int64_t>::max``."""
 
@@ -50,7 +51,7 @@ class Name(Expr):
         return "::".join(part.text for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TypeName(Node):
     """A type as written.
 
@@ -69,7 +70,7 @@ class TypeName(Node):
     params: tuple[TypeName, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Literal(Expr):
     """A number, string (adjacent ones joined, ``value`` decoded), character, bool or nullptr."""
 
@@ -78,7 +79,7 @@ class Literal(Expr):
     value: object = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unary(Expr):
     """``op operand``; op is one of ``+ - ! ~ * & ++ --``."""
 
@@ -86,7 +87,7 @@ class Unary(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Postfix(Expr):
     """``operand++`` or ``operand--``."""
 
@@ -94,7 +95,7 @@ class Postfix(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binary(Expr):
     """``left op right``."""
 
@@ -103,7 +104,7 @@ class Binary(Expr):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assign(Expr):
     """``left op right`` where op is ``=`` or ``+=`` and similar ones."""
 
@@ -112,7 +113,7 @@ class Assign(Expr):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ternary(Expr):
     """``condition ? then : otherwise``."""
 
@@ -121,7 +122,7 @@ class Ternary(Expr):
     otherwise: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call(Expr):
     """``function(args)``; a construction ``Type(args)`` looks the same and is distinguished later."""
 
@@ -129,7 +130,7 @@ class Call(Expr):
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Construct(Expr):
     """``Type{args}``, or ``Type(args)`` where the type is not a plain name."""
 
@@ -138,7 +139,7 @@ class Construct(Expr):
     braced: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Index(Expr):
     """``object[index]``."""
 
@@ -146,7 +147,7 @@ class Index(Expr):
     index: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Member(Expr):
     """``object.name`` or ``object->name``."""
 
@@ -155,7 +156,7 @@ class Member(Expr):
     arrow: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cast(Expr):
     """``static_cast<Type>(operand)``, ``(Type)operand`` and similar ones."""
 
@@ -164,14 +165,14 @@ class Cast(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InitList(Expr):
     """``{a, b, c}``."""
 
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Capture(Node):
     """One entry of a lambda's capture list; ``name`` is "" for the defaults ``[=]`` and ``[&]``."""
 
@@ -180,7 +181,7 @@ class Capture(Node):
     value: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Param(Node):
     """A parameter; ``name`` is "" where it has none."""
 
@@ -189,7 +190,7 @@ class Param(Node):
     default: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lambda(Expr):
     """``[captures](params) -> result { body }``."""
 
@@ -200,7 +201,7 @@ class Lambda(Expr):
     is_mutable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Declarator(Node):
     """One declared name: its own stars and reference, how it is initialised ("", "=", "(", "{") and with what.
 
@@ -215,7 +216,7 @@ class Declarator(Node):
     size: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Declaration(Statement):
     """``Type a = x, b(y);`` locally or at file scope."""
 
@@ -223,26 +224,26 @@ class Declaration(Statement):
     names: tuple[Declarator, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExprStatement(Statement):
     """``expression;``."""
 
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compound(Statement):
     """``{ statements }``."""
 
     items: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Empty(Statement):
     """A lone ``;`` and what has no effect here (``static_assert``, ``using namespace``)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class If(Statement):
     """``if (condition) then else otherwise``."""
 
@@ -251,7 +252,7 @@ class If(Statement):
     otherwise: Statement | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class For(Statement):
     """``for (init; condition; step) body``."""
 
@@ -261,7 +262,7 @@ class For(Statement):
     body: Statement
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ForRange(Statement):
     """OneFlow's ``FOR_RANGE(type, name, begin, end) body``."""
 
@@ -272,7 +273,7 @@ class ForRange(Statement):
     body: Statement
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RangeFor(Statement):
     """``for (type name : range) body``."""
 
@@ -282,7 +283,7 @@ class RangeFor(Statement):
     body: Statement
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class While(Statement):
     """``while (condition) body``, or ``do body while (condition);``."""
 
@@ -291,21 +292,21 @@ class While(Statement):
     is_do: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Return(Statement):
     """``return value;``."""
 
     value: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Jump(Statement):
     """``break;`` or ``continue;``."""
 
     word: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TemplateParam(Node):
     """A template parameter: kind is "type", "template", "function", or the type of a constant; default as written."""
 
@@ -314,7 +315,7 @@ class TemplateParam(Node):
     default: TypeName | Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Function(Node):
     """A function definition or declaration (``body`` None).
 
@@ -333,7 +334,7 @@ class Function(Node):
     is_static: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constructor(Node):
     """A constructor: what it initialises (field, arguments), and its body."""
 
@@ -342,7 +343,7 @@ class Constructor(Node):
     body: Compound
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Alias(Statement):
     """``using name = type;`` or ``typedef type name;``."""
 
@@ -350,7 +351,7 @@ class Alias(Statement):
     type: TypeName
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Struct(Node):
     """A struct or class: functions, fields and constructors; ``has_base`` where it is derived from another."""
 
@@ -362,7 +363,7 @@ class Struct(Node):
     template: tuple[TemplateParam, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Enum(Node):
     """An enumeration: its enumerators with their values, None where they count on."""
 
@@ -370,7 +371,7 @@ class Enum(Node):
     items: tuple[tuple[str, Expr | None], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Switch(Statement):
     """``switch (value) { groups }``: each group has its labels (None: default) and statements."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from opkit.record import record
 from opkit.spec.lower.units import Unit
 from opkit.spec.lower.uses import FORWARD_TYPE, HOLE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BuiltTypes:
     """The op types that a gradient can build.
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from opkit.diagnostics import Span
 from opkit.errors import InferError, unknown
+from opkit.record import record
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
 from opkit.spec.registry.built_types import BuiltTypes, built_types_of, given_attrs_of
@@ -25,7 +26,7 @@ from opkit.spec.runtime.objects import Desc, Shape
 _OF_OUTPUTS: tuple[Literal["out", "dout"], ...] = ("out", "dout")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BackwardOp:
     """One op of a backward graph.
 
@@ -44,7 +45,7 @@ class BackwardOp:
     attrs: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GradGraph:
     """The backward ops of one op, in the order in which the definition adds them.
 

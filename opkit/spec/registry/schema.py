@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from opkit.diagnostics import Span
 from opkit.errors import DtypeError
 from opkit.ir.dtype import canonical_dtype
+from opkit.record import record
 from opkit.spec.runtime.arithmetic import f32
 from opkit.spec.runtime.objects import Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgSpec:
     """A declared input or output.
 
@@ -36,7 +36,7 @@ class ArgSpec:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttrSpec:
     """A declared attribute.
 

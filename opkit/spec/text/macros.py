@@ -6,9 +6,9 @@ Directives and the order of expansion are in ``preprocessor``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from opkit.diagnostics import SourceText
+from opkit.record import record
 from opkit.spec.text.lexer import IDENT, NUMBER, PUNCT, STRING, Token
 
 Tokens = list[Token]
@@ -35,7 +35,7 @@ def _short(size: int) -> None:
         raise TooManyError(f"a token of more than {MOST_CHARACTERS:,} characters")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Macro:
     """A ``#define``: its name token, parameters (None for an object-like one) and body."""
 

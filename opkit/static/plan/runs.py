@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from opkit.ir import Operation, Value, to_numpy
+from opkit.record import record
 from opkit.static.plan.pieces import threads
 from opkit.static.plan.sizes import Known
 
@@ -20,7 +20,7 @@ from opkit.static.plan.sizes import Known
 _LEAST = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """Consecutive elementwise ops of one shape.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
+from opkit.listed import listed
 from opkit.ops.core.mode import local
 from opkit.shim.missing import guard as _guard
 from opkit.static.branches import branch, leaves, loop, refilled
@@ -129,7 +130,7 @@ def _loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any) ->
 
     def next_ones(*values: Any) -> list[Any]:
         found = body(*refilled(loop_vars, list(values)))
-        returned = leaves(found if isinstance(found, (list, tuple)) else [found])
+        returned = leaves(listed(found))
         if len(returned) != len(start):
             raise UsageError(f"while_loop: body returns {len(returned)} values, it takes {len(start)}")
         return returned

@@ -9,6 +9,7 @@ from typing import Any
 from opkit import static
 from opkit.errors import UsageError
 from opkit.ir import Variable, canonical_dtype
+from opkit.listed import listed
 from opkit.ops.core.types import Ints
 from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.paddle.framework.initializer import XavierUniform, global_or, recipe_of
@@ -79,7 +80,7 @@ def fc(
         activation: name of a function of ``paddle.nn.functional``.
         name: of the layer.
     """
-    inputs = list(x) if isinstance(x, (list, tuple)) else [x]
+    inputs = listed(x)
     for item in inputs:
         if not isinstance(item, Variable):
             raise TypeError(f"static.nn.fc takes Variables, got {type(item).__name__}")
