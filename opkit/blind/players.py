@@ -6,7 +6,7 @@ Uses what a user's own script would: the runtime, torch or JAX. What is called, 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from opkit import eager, ops
 from opkit.blind.call import Form, Kind, Leaf, Origin, Taken, filled
 from opkit.eager import Tensor, wrap
+from opkit.ops.core.types import Arrays, Function
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import assemble
 from opkit.project.module import load_module
@@ -33,7 +34,7 @@ class Player(Protocol):
     def fill(self, held: Any, array: np.ndarray) -> Any:
         """Return the same holding other values, in the same memory where the framework knows such a thing."""
 
-    def play(self, form: Form, held: Sequence[Any], douts: Sequence[np.ndarray]) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Arrays) -> Taken:
         """Call the function and take the way back.
 
         Raises:
@@ -72,7 +73,7 @@ class _EagerPlayer:
         held._data[...] = array
         return held
 
-    def _back(self, outputs: Sequence[Tensor], leaves: Sequence[Tensor], douts: Sequence[np.ndarray]) -> Taken:
+    def _back(self, outputs: Sequence[Tensor], leaves: Sequence[Tensor], douts: Arrays) -> Taken:
         results = [np.array(item._data) for item in outputs]
         places = [index for index, item in enumerate(outputs) if not item.stop_gradient] if douts else []
         if not places or not leaves:
@@ -88,7 +89,7 @@ class _LayerPlayer(_EagerPlayer):
     def __init__(self, layer: Any) -> None:
         self._layer = layer
 
-    def play(self, form: Form, held: Sequence[Any], douts: Sequence[np.ndarray]) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Arrays) -> Taken:
         given = [item if item.stop_gradient else _passed_on(item) for item in held]
         result = self._layer.apply(*filled(form.args, given), **filled(dict(form.kwargs), given))
         outputs = [item for item in _flat(result) if isinstance(item, Tensor)]
@@ -107,7 +108,7 @@ class _OpPlayer(_EagerPlayer):
     def __init__(self, op: Any) -> None:
         self._op = op
 
-    def play(self, form: Form, held: Sequence[Any], douts: Sequence[np.ndarray]) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Arrays) -> Taken:
         bound = self._op.bind(filled(dict(form.kwargs), held), dict(form.attrs))
         result = ops.apply(bound.opdef, bound.inputs, bound.attrs)
         leaves = [held[leaf.number] for leaf in form.leaves if leaf.takes_gradient]
@@ -120,7 +121,7 @@ class _TorchPlayer:
     def __init__(self, found: Any) -> None:
         self._torch = torch = sys.modules["torch"]
         is_class = isinstance(found, type) and issubclass(found, torch.autograd.Function)
-        self._call: Callable[..., Any] = found.apply if is_class else found
+        self._call: Function = found.apply if is_class else found
 
     def made(self, leaf: Leaf, array: np.ndarray) -> Any:
         return self._torch.from_numpy(np.array(array)).requires_grad_(leaf.takes_gradient)
@@ -130,7 +131,7 @@ class _TorchPlayer:
             held.copy_(self._torch.from_numpy(np.array(array)))
         return held
 
-    def play(self, form: Form, held: Sequence[Any], douts: Sequence[np.ndarray]) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Arrays) -> Taken:
         try:
             return self._played(form, form.args, held, douts)
         except Exception:
@@ -138,7 +139,7 @@ class _TorchPlayer:
                 raise
         return self._played(form, form.args[: -form.spare], held, douts)
 
-    def _played(self, form: Form, args: Sequence[Any], held: Sequence[Any], douts: Sequence[np.ndarray]) -> Taken:
+    def _played(self, form: Form, args: Sequence[Any], held: Sequence[Any], douts: Arrays) -> Taken:
         torch = self._torch
         given = [item.clone() if item.requires_grad else item for item in held]
         torch.default_generator.manual_seed(_SEED)
@@ -178,7 +179,7 @@ class _JaxPlayer:
     def fill(self, held: Any, array: np.ndarray) -> Any:
         return np.array(array)  # JAX's arrays are never filled again
 
-    def play(self, form: Form, held: Sequence[Any], douts: Sequence[np.ndarray]) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Arrays) -> Taken:
         jax = self._jax
         with jax.enable_x64(any(item.dtype == np.float64 for item in held)):
             arrays = [jax.numpy.asarray(item) for item in held]

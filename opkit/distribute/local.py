@@ -5,9 +5,8 @@ Values keep their names and the user's lines; their shapes are those of the devi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from opkit.distribute.choice import Choice, Chosen, local_attrs
 from opkit.distribute.fabric import Fabric
@@ -15,6 +14,7 @@ from opkit.distribute.lay import Lay, local_shape
 from opkit.distribute.stages import Need, Stage, needs_of
 from opkit.errors import UnsupportedError
 from opkit.ir import Dialect, Operation, Program, TensorDesc, Value, Variable, to_numpy
+from opkit.ops.core.types import Attrs
 from opkit.record import record
 from opkit.sharding import Device
 from opkit.static.plan.sizes import Known
@@ -99,7 +99,7 @@ class _Builder:
         inputs = tuple(None if need is None else self._input(need) for need in needs)
         count = len(chosen.devices)
         place = chosen.devices.place_of(self._device)
-        attrs: Mapping[str, Any] = local_attrs(op, chosen.way, self._known, count, place)
+        attrs: Attrs = local_attrs(op, chosen.way, self._known, count, place)
         twin = Operation(block, op.opdef, inputs, attrs, op.role, op.site, op.label)
         block.append(twin)
         self.local.origins.append((id(op), "" if attrs is op.attrs else f"{attrs}"))

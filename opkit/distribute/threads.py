@@ -21,6 +21,7 @@ from opkit.distribute.local import Held, Key
 from opkit.distribute.physical import LocalStep, Physical, Step
 from opkit.distribute.stages import Change
 from opkit.ir import to_numpy
+from opkit.ops.core.types import Arrays
 from opkit.sharding import Device, balanced
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.plan.failures import check_initialized
@@ -206,7 +207,7 @@ def _compute(ready: _Ready, store: _Store) -> None:
         store[key] = array
 
 
-def _own(array: np.ndarray, taken: Sequence[np.ndarray]) -> np.ndarray:
+def _own(array: np.ndarray, taken: Arrays) -> np.ndarray:
     """Return an array that nobody else has."""
     if array.base is None and array.flags.writeable and all(array is not item for item in taken):
         return array

@@ -23,6 +23,7 @@ from opkit.export.signature import safe_name
 from opkit.export.wiring import describe, plan_at, read_wirings
 from opkit.ir import TensorDesc
 from opkit.listed import listed
+from opkit.ops.core.types import Arrays, Attrs
 from opkit.project.loading import LoadedOps
 from opkit.project.user_op import UserOp, is_list
 from opkit.spec import CompiledOp
@@ -83,7 +84,7 @@ def subject_of(loaded: LoadedOps, name: str, seed: int = 0) -> ExportOp:
     return found
 
 
-def run_kernel(op: UserOp, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+def run_kernel(op: UserOp, arrays: Sequence[Any], attrs: Attrs) -> list[np.ndarray]:
     """Run a user kernel on arrays and return one array per result, as it returned them.
 
     Raises:
@@ -106,10 +107,10 @@ def run_kernel(op: UserOp, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> l
 
 # --- cases
 def _cases(loaded: LoadedOps, op: UserOp, compiled: CompiledOp, module: ModuleType | None, seed: int) -> list[Case]:
-    def forward(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+    def forward(arrays: Mapping[str, Any], attrs: Attrs) -> list[np.ndarray]:
         return run_kernel(op, [arrays.get(arg.name) for arg in compiled.inputs], attrs)
 
-    def infer(descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> list[TensorDesc]:
+    def infer(descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> list[TensorDesc]:
         given = {name: list(items) for name, items in descs.items() if items}
         inferred = compiled.infer(given, compiled.check_attrs(dict(attrs)))
         return [desc for arg in compiled.outputs for desc in inferred.get(arg.name, [])]
@@ -254,8 +255,8 @@ def _example(kernel: ExportKernel, case: Case, has_gradient: bool, rng: np.rando
 def _slack(
     kernel: ExportKernel,
     case: Case,
-    outputs: Sequence[np.ndarray],
-    douts: Sequence[np.ndarray],
+    outputs: Arrays,
+    douts: Arrays,
     grads: Mapping[str, Any],
 ) -> dict[str, float]:
     """Return how far results move where each float input moves by its last bit; frameworks may differ by as much."""
@@ -300,8 +301,8 @@ def _moved(value: Any) -> Any:
 def _gradients(
     kernel: ExportKernel,
     case: Case,
-    outputs: Sequence[np.ndarray],
-    douts: Sequence[np.ndarray],
+    outputs: Arrays,
+    douts: Arrays,
     calls: dict[str, Any],
 ) -> dict[str, Any]:
     """Run the gradient of an op on arrays, user kernels and built-in ones as they are."""

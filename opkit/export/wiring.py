@@ -11,6 +11,7 @@ from typing import Any
 from opkit.errors import AutogradError, OpkitError
 from opkit.export.model import BackwardStep, ExportError, ExportKernel, Wiring
 from opkit.ir import TensorDesc
+from opkit.ops.core.types import Attrs
 from opkit.project.gradient import GradientPlan, plan_of
 from opkit.project.user_op import UserOp
 
@@ -50,7 +51,7 @@ def _wiring(op: UserOp, plans: list[_Planned]) -> Wiring:
     return Wiring(steps, bindings, first.reads, tuple(_known(op, inputs, attrs) for _, attrs, inputs in plans))
 
 
-def _known(op: UserOp, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> dict[str, Any]:
+def _known(op: UserOp, inputs: Mapping[str, Any], attrs: Attrs) -> dict[str, Any]:
     """Return what may decide how a gradient is wired: which inputs are there, how many, plain attributes."""
     found: dict[str, Any] = {}
     for arg in op.compiled.inputs if op.compiled is not None else ():
@@ -63,7 +64,7 @@ def _known(op: UserOp, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> d
     }
 
 
-def plan_at(op: UserOp, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> GradientPlan:
+def plan_at(op: UserOp, inputs: Mapping[str, Any], attrs: Attrs) -> GradientPlan:
     """Return the gradient plan for one set of inputs and attributes."""
     if op.grad is None:
         raise AutogradError(f"op {op.name!r} has no gradient", where=op.where)
@@ -156,7 +157,7 @@ def _expression(op: UserOp, step: str, name: str, seen: list[tuple[Any, Mapping[
     )
 
 
-def _evaluated(text: str, attrs: Mapping[str, Any]) -> Any:
+def _evaluated(text: str, attrs: Attrs) -> Any:
     try:
         return eval(text, {"__builtins__": {}}, dict(attrs))
     except Exception:  # this form does not fit the attribute's type

@@ -16,6 +16,7 @@ from numpy import ndarray
 from opkit.errors import DtypeError, Location, ShapeError, UsageError, unknown
 from opkit.ir import TensorDesc, canonical_dtype
 from opkit.oneflow.typing import Bundle, Callback, ListNumpy, ListOfNumpyDef, Numpy, OneflowNumpyDef
+from opkit.ops.core.types import Function
 from opkit.record import record
 
 __all__ = ["JobSignature", "Leaf", "flatten", "rebuild", "signature_of"]
@@ -155,7 +156,7 @@ class JobSignature:
             )
 
 
-def signature_of(function: Callable[..., Any]) -> JobSignature:
+def signature_of(function: Function) -> JobSignature:
     """Read the annotations of a job.
 
     Raises:
@@ -175,7 +176,7 @@ def signature_of(function: Callable[..., Any]) -> JobSignature:
     return JobSignature(name, tuple(parameters), returns, where, python)
 
 
-def _evaluated(function: Callable[..., Any], python: inspect.Signature, name: str, where: Location) -> dict[str, Any]:
+def _evaluated(function: Function, python: inspect.Signature, name: str, where: Location) -> dict[str, Any]:
     raw = dict(getattr(function, "__annotations__", {}))
     if not any(isinstance(item, str) for item in raw.values()):
         return raw

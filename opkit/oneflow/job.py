@@ -32,6 +32,7 @@ from opkit.oneflow.semantics.training import COUNT_STEP, Trained, UpdateRecipe, 
 from opkit.oneflow.session import Session, StoredArray, session
 from opkit.oneflow.typing import Callback, ListNumpy, Numpy
 from opkit.ops import apply
+from opkit.ops.core.types import Function
 from opkit.sharding import Sbp
 
 __all__ = ["Job", "eager_execution_enabled", "enable_eager_execution", "global_function"]
@@ -73,7 +74,7 @@ class Job:
         config: its settings.
     """
 
-    def __init__(self, owner: Session, function: Callable[..., Any], kind: str, config: FunctionConfig) -> None:
+    def __init__(self, owner: Session, function: Function, kind: str, config: FunctionConfig) -> None:
         self.owner = owner
         self.function = function
         self.kind = kind
@@ -379,7 +380,7 @@ def global_function(
     return lambda function: _decorate(function, kind, config)
 
 
-def _decorate(function: Callable[..., Any], kind: str, config: FunctionConfig) -> Callable[..., Any]:
+def _decorate(function: Function, kind: str, config: FunctionConfig) -> Function:
     owner = session()
     job = Job(owner, function, kind, config)
     if not job._is_eager:

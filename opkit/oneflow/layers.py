@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
@@ -17,7 +16,7 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value, call
 from opkit.oneflow.variable import get_variable
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Function, Ints
 from opkit.ops.core.value import dtype_of, shape_of
 from opkit.ops.kernels.initializer import Initializer
 from opkit.shim.missing import guard
@@ -36,7 +35,7 @@ __all__ = [
 ]
 
 Blob = Any
-Activation = Callable[..., Any] | None
+Activation = Function | None
 
 
 def dense(

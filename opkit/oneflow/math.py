@@ -5,7 +5,7 @@ Names and argument order only; the ops are in ``opkit.ops``. A full reduction gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from opkit.oneflow.places import (
 )
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Function, Ints
 from opkit.ops.core.value import shape_of
 from opkit.shim.missing import guard
 
@@ -122,7 +122,7 @@ def _value(item: Any) -> Any:
     return item if isinstance(item, (int, float)) else as_value(item)
 
 
-def _binary(builder: Callable[..., Any], doc: str) -> Callable[..., Any]:
+def _binary(builder: Function, doc: str) -> Function:
     def function(x: Blob, y: Blob, name: str | None = None) -> Blob:
         return builder(_value(x), _value(y))
 
@@ -130,7 +130,7 @@ def _binary(builder: Callable[..., Any], doc: str) -> Callable[..., Any]:
     return function
 
 
-def _unary(op: str) -> Callable[..., Any]:
+def _unary(op: str) -> Function:
     builder = getattr(ops, op)
 
     def function(x: Blob, name: str | None = None) -> Blob:
@@ -156,7 +156,7 @@ xdivy = _binary(lambda x, y: ops.xdivy(x, y), "Return ``x / y``, 0 where x is 0.
 squared_difference = _binary(lambda x, y: ops.square(ops.sub(x, y)), "Return ``(x - y) ** 2``.")
 
 
-def _compared(name: str, doc: str) -> Callable[..., Any]:
+def _compared(name: str, doc: str) -> Function:
     # OneFlow's comparisons give int8.
     return _binary(lambda x, y: ops.cast(getattr(ops, name)(x, y), "int8"), doc)
 
@@ -303,7 +303,7 @@ def polyval(coeffs: Sequence[float | Blob], x: Blob, name: str | None = None) ->
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------------
-def _reduction(builder: Callable[..., Any], doc: str) -> Callable[..., Any]:
+def _reduction(builder: Function, doc: str) -> Function:
     def function(input_tensor: Blob, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Blob:
         out = builder(as_value(input_tensor), axis, keepdims)
         return out if shape_of(out) else ops.reshape(out, (1,))

@@ -7,7 +7,6 @@ are what ``opkit.ops`` exports.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from opkit.ops.basis.arithmetic import arithmetic
 from opkit.ops.basis.broadcasting import sums
 from opkit.ops.basis.creation import as_value, cast
 from opkit.ops.core.meeting import Choose
+from opkit.ops.core.types import Function
 from opkit.ops.core.value import Value
 from opkit.ops.pointwise import activation
 from opkit.ops.pointwise.bitwise import bit_pairs
@@ -24,7 +24,7 @@ from opkit.ops.pointwise.elementwise import functions
 from opkit.ops.pointwise.power import powers
 from opkit.ops.reduce import extremes
 
-Builder = Callable[..., Any]
+Builder = Function
 
 #: Made of several ops; their first operand is a tensor of real numbers.
 _COMPOSED: tuple[Builder, ...] = (
@@ -65,7 +65,7 @@ def composed(choose: Choose) -> dict[str, Builder]:
     return {build.__name__: _of_reals(build, choose) for build in _COMPOSED}
 
 
-def builders_for(choose: Choose) -> dict[str, Callable[..., Any]]:
+def builders_for(choose: Choose) -> dict[str, Function]:
     """Return the builders that depend on a dialect, by name.
 
     Args:

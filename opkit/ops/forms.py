@@ -26,7 +26,7 @@ from opkit.ops.core.inference import check_same_dtype, like, same_shape, shape_e
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.registry import BUILTIN
-from opkit.ops.core.types import Attrs, Descs, Ints, Values
+from opkit.ops.core.types import Attrs, Descs, Function, Ints, Values
 from opkit.ops.core.value import Value, ndim_of
 from opkit.ops.network.layers import DROPOUT_GRAD, bias_add
 from opkit.ops.pointwise.activation import GELU, gelu_second
@@ -109,7 +109,7 @@ define(
 )
 
 
-def _define_extreme_backward(name: str, compare: Callable[..., Any], is_first: Callable[[Any, Any], Value]) -> None:
+def _define_extreme_backward(name: str, compare: Function, is_first: Callable[[Any, Any], Value]) -> None:
     def kernel(dz: ndarray, x: ndarray, y: ndarray) -> tuple[ndarray, ndarray]:
         first = compare(x, y)
         return dz * first, dz * ~first

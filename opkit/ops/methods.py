@@ -7,18 +7,18 @@ Methods with names (``x.sum(axis)``) have their framework's argument order: see 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opkit.ops.arrange.indexing import getitem
 from opkit.ops.basis.arithmetic import neg
 from opkit.ops.core.meeting import dialect_of
+from opkit.ops.core.types import Function
 from opkit.ops.dialects import builders_for
 from opkit.ops.linear.products import matmul
 from opkit.ops.pointwise.bitwise import bitwise_not
 from opkit.ops.pointwise.compare import logical_not
 
-Builder = Callable[..., Any]
+Builder = Function
 
 #: Builders by name that follow the dialect of the values they get.
 BUILDERS: dict[str, Builder] = builders_for(dialect_of)

@@ -17,6 +17,7 @@ from opkit.native import CppLibrary, Plan, SanitizedLibrary, Signature, Tensor
 from opkit.native.guarded import run_guarded
 from opkit.native.library import contiguous
 from opkit.native.sanitized import SanitizedPlan
+from opkit.ops.core.types import Arrays, Attrs, Function
 from opkit.spec import ArgSpec, CompiledOp
 
 if TYPE_CHECKING:
@@ -42,10 +43,10 @@ class CppKernel:
         self.compiled = compiled
         self.is_guarded = False  # whether the runtime's calls go through guard zones too, which checks ask for
         #: Sees arguments, attributes and results of each call that is no run of a job; checks set it.
-        self.witness: Callable[[tuple[Any, ...], Mapping[str, Any], Sequence[np.ndarray]], None] | None = None
+        self.witness: Callable[[tuple[Any, ...], Mapping[str, Any], Arrays], None] | None = None
         self._plans: dict[Any, _Ready] = {}
 
-    def __call__(self, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
+    def __call__(self, args: tuple[Any, ...], attrs: Attrs) -> Any:
         """Compute as a Python kernel does: the inputs in declared order, the results as one array or a list.
 
         Optional outputs are computed where the definition says what they are. Guard zones around all arrays keep a
@@ -61,7 +62,7 @@ class CppKernel:
         grouped = self._grouped(results, ready[0])
         return grouped[0] if len(grouped) == 1 else grouped
 
-    def prepared(self, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> tuple[_Ready, list[np.ndarray]]:
+    def prepared(self, args: tuple[Any, ...], attrs: Attrs) -> tuple[_Ready, list[np.ndarray]]:
         """Return the plan for these arguments, what it computes, and its inputs one after another.
 
         Raises:
@@ -94,9 +95,9 @@ class CppKernel:
         self,
         inputs: Sequence[ArgGroup],
         outputs: Sequence[ArgGroup],
-        attrs: Mapping[str, Any],
+        attrs: Attrs,
         promise: Callable[[tuple[Any, ...]], Sequence[TensorDesc]],
-    ) -> Callable[..., Any]:
+    ) -> Function:
         """Return the kernel as the runtime calls it, as ``project.kernel.guarded`` does for a Python kernel."""
         plans: dict[tuple[Any, ...], _Ready] = {}
         names = [(slot.name, index) for slot in inputs for index in range(max(slot.count, 1))]
@@ -134,7 +135,7 @@ class CppKernel:
         self,
         descs: Mapping[str, Sequence[TensorDesc]],
         inferred: Mapping[str, Sequence[TensorDesc]],
-        attrs: Mapping[str, Any],
+        attrs: Attrs,
     ) -> Signature:
         """Return the op as the kernel sees it."""
         compiled = self.compiled
@@ -152,15 +153,13 @@ class CppKernel:
         self,
         descs: Mapping[str, Sequence[TensorDesc]],
         inferred: Mapping[str, Sequence[TensorDesc]],
-        attrs: Mapping[str, Any],
+        attrs: Attrs,
     ) -> _Ready:
         flat = [desc for spec in self.compiled.outputs for desc in inferred.get(spec.name, ())]
         plan = self.library.prepare(self.signature(descs, inferred, attrs))
         return plan, [(desc.shape, to_numpy(desc.dtype)) for desc in flat]
 
-    def _inferred(
-        self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]
-    ) -> Mapping[str, Sequence[TensorDesc]]:
+    def _inferred(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> Mapping[str, Sequence[TensorDesc]]:
         optional = {spec.name: max(spec.count, 1) for spec in self.compiled.outputs if spec.is_optional}
         if optional:
             required = {spec.name: spec.count for spec in self.compiled.outputs if not spec.is_optional}
@@ -170,7 +169,7 @@ class CppKernel:
                 pass
         return self.compiled.infer(descs, attrs)
 
-    def _grouped(self, results: Sequence[np.ndarray], plan: Plan | SanitizedPlan) -> list[Any]:
+    def _grouped(self, results: Arrays, plan: Plan | SanitizedPlan) -> list[Any]:
         grouped: list[Any] = []
         counts: dict[str, int] = {}
         for tensor in plan.signature.outputs:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from os import getpid
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from opkit.errors import KernelError, Location
 from opkit.forked import end_if_forked
 from opkit.ir import TensorDesc, to_numpy
+from opkit.ops.core.types import Arrays, Attrs, Function
 from opkit.record import record
 
 
@@ -48,11 +49,11 @@ class UserKernel:
     """
 
     op: str
-    function: Callable[..., Any]
+    function: Function
     takes_attrs: bool
     where: Location
 
-    def call(self, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
+    def call(self, args: tuple[Any, ...], attrs: Attrs) -> Any:
         """Call the function and return exactly what it returns; nothing is copied, protected or checked.
 
         A copy of the process that the function forks and lets return ends here.
@@ -65,7 +66,7 @@ class UserKernel:
                 end_if_forked(process)
 
 
-def positional_count(function: Callable[..., Any]) -> int | None:
+def positional_count(function: Function) -> int | None:
     """Return how many positional parameters a function has, None where that cannot be known."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -79,10 +80,10 @@ def guarded(
     kernel: UserKernel,
     inputs: Sequence[ArgGroup],
     outputs: Sequence[ArgGroup],
-    attrs: Mapping[str, Any],
+    attrs: Attrs,
     promise: Callable[[tuple[Any, ...]], Sequence[TensorDesc]],
     declared: Sequence[str] = (),
-) -> Callable[..., Any]:
+) -> Function:
     """Return the kernel as the runtime calls it: flat arrays in, one array or a tuple of them out.
 
     The function sees read-only views. What it returns is checked against the promise and never cast.
@@ -207,7 +208,7 @@ def _numpy_help(value: Any) -> str:
 
 
 def _compare(
-    results: Sequence[np.ndarray],
+    results: Arrays,
     expected: Sequence[tuple[tuple[int, ...], np.dtype]],
     kernel: UserKernel,
     outputs: Sequence[ArgGroup],
@@ -248,7 +249,7 @@ def _writes(error: Exception, kernel: UserKernel) -> KernelError:
 
 
 def _add_note(
-    error: Exception, kernel: UserKernel, key: tuple[Any, ...], inputs: Sequence[ArgGroup], attrs: Mapping[str, Any]
+    error: Exception, kernel: UserKernel, key: tuple[Any, ...], inputs: Sequence[ArgGroup], attrs: Attrs
 ) -> None:
     """Add to the error, which keeps its class, which kernel of which op raised it and on which inputs."""
     names = [slot.name for slot in inputs for _ in range(slot.count)]

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opkit.diagnostics import Diagnostic, SourceText, render_text, sort_diagnostics
 from opkit.errors import Location, ProjectError, unknown
 from opkit.ops import BUILTIN, Registry
+from opkit.ops.core.types import Function
 from opkit.project.api_check import check_api
 from opkit.project.api_fact import ApiFact, facts_as_findings
 from opkit.project.directory import OpDirectory, op_directory_of
@@ -329,7 +330,7 @@ def _no_function(directory: OpDirectory, op: CompiledOp, module: ModuleType, wan
     return finding("PROJ003", said.message, op.span, help=said.help, subject=op.name)
 
 
-def _place(function: Callable[..., Any], directory: OpDirectory, name: str) -> Location:
+def _place(function: Function, directory: OpDirectory, name: str) -> Location:
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     code = getattr(function, "__code__", None)

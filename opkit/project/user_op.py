@@ -13,6 +13,7 @@ from typing import Any
 from opkit.errors import AutogradError, Location, ProjectError, UsageError, unknown
 from opkit.ir import TensorDesc
 from opkit.ops import ArgDef, AttrDef, BoundOp, OpDef, Registry
+from opkit.ops.core.types import Attrs, Function
 from opkit.ops.core.value import desc_of, dtype_of, shape_of
 from opkit.project.gradient import GradientPlan, gradient_rule, plan_of
 from opkit.project.kernel import ArgGroup, UserKernel, guarded
@@ -68,7 +69,7 @@ class UserOp:
     def bind(
         self,
         inputs: Mapping[str, Sequence[Any]],
-        attrs: Mapping[str, Any],
+        attrs: Attrs,
         outputs: Mapping[str, int] | None = None,
     ) -> BoundOp:
         """Bind named arguments and attributes.
@@ -129,7 +130,7 @@ class UserOp:
 def to_op_def(
     op: UserOp,
     descs: Mapping[str, Sequence[TensorDesc]],
-    attrs: Mapping[str, Any] | None = None,
+    attrs: Attrs | None = None,
     outputs: Mapping[str, int] | None = None,
 ) -> OpDef:
     """Return the OpDef that an op type has for inputs of these descriptions.
@@ -194,7 +195,7 @@ def _specialised(
     compiled: CompiledOp,
     groups: Sequence[ArgGroup],
     descs: Mapping[str, list[TensorDesc]],
-    attrs: Mapping[str, Any],
+    attrs: Attrs,
     counts: Mapping[str, int],
 ) -> BoundOp:
     """Make the OpDef of one signature.
@@ -255,9 +256,9 @@ def _kernel(
     op: UserOp,
     inputs: Sequence[ArgGroup],
     outputs: Sequence[ArgGroup],
-    attrs: Mapping[str, Any],
+    attrs: Attrs,
     promise: Callable[[tuple[Any, ...]], Sequence[TensorDesc]],
-) -> Callable[..., Any]:
+) -> Function:
     if op.kernel is not None:
         shown = {name: value for name, value in attrs.items() if name != _TAG}
         declared = [arg.name for arg in op.compiled.outputs] if op.compiled is not None else []
@@ -272,11 +273,11 @@ def _kernel(
 def _rule(
     op: UserOp,
     descs: Mapping[str, list[TensorDesc]],
-    attrs: Mapping[str, Any],
+    attrs: Attrs,
     inputs: Names,
     outputs: Names,
     promised: Sequence[TensorDesc],
-) -> tuple[Callable[..., Any] | None, tuple[str, ...]]:
+) -> tuple[Function | None, tuple[str, ...]]:
     """Return the gradient rule, None where no gradient was registered, and the names of the values it reads."""
     if op.grad is None or op.grad_trouble:
         return (_refusing(op), ()) if op.grad_trouble else (None, ())
@@ -301,7 +302,7 @@ def _rule(
     return rule, tuple(dict.fromkeys(_flat(*arg) for arg in read))
 
 
-def _refusing(op: UserOp) -> Callable[..., Any]:
+def _refusing(op: UserOp) -> Function:
     def rule(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
         raise AutogradError(f"the gradient of op {op.name!r} cannot be used: {op.grad_trouble}", where=op.where)
 

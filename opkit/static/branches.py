@@ -16,6 +16,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ir import Block, Program, TensorDesc, Variable
 from opkit.ops.basis.creation import identity
 from opkit.ops.core.opdef import ArgDef, OpDef
+from opkit.ops.core.types import Function
 from opkit.static.backward import gradients
 from opkit.static.builder import append, build_in, building
 from opkit.static.executor import Executor
@@ -129,7 +130,7 @@ def _feed(variables: Sequence[Variable], arrays: Arrays) -> dict[str, np.ndarray
     return {variable.name: array for variable, array in zip(variables, arrays, strict=True)}
 
 
-def trace(function: Callable[..., Any], arguments: Sequence[Variable] = ()) -> tuple[Branch, Any]:
+def trace(function: Function, arguments: Sequence[Variable] = ()) -> tuple[Branch, Any]:
     """Build a function into a program of its own.
 
     Returns:
@@ -238,7 +239,7 @@ def _joined(one: TensorDesc, two: TensorDesc, what: str) -> TensorDesc:
 
 
 # ---- a loop ----------------------------------------------------------------------------------------------------------
-def loop(cond: Callable[..., Any], body: Callable[..., Any], start: Sequence[Variable]) -> list[Variable]:
+def loop(cond: Function, body: Function, start: Sequence[Variable]) -> list[Variable]:
     """Append an op that calls ``body`` with its own results while ``cond`` of them is true.
 
     Args:
@@ -299,8 +300,8 @@ def _result(arrays: Sequence[Any]) -> Any:
 
 def _append(
     name: str,
-    kernel: Callable[..., Any],
-    slope_kernel: Callable[..., Any],
+    kernel: Function,
+    slope_kernel: Function,
     inputs: Sequence[Variable],
     descs: Sequence[TensorDesc],
     *,

@@ -6,7 +6,7 @@ Nothing is executed here. Programs and Blocks themselves are ``opkit.ir``'s.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from opkit.errors import GraphError, OpkitError, UnsupportedError, UsageError
 from opkit.ir import Block, Operation, Program, TensorDesc, Value, Variable, to_numpy
 from opkit.ops.core.mode import Mode, install_default, local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs
 from opkit.static.names import output_name, unique_name
 from opkit.static.site import Site, user_site
 
@@ -152,7 +153,7 @@ def _set(field: str, value: Any) -> Iterator[None]:
 
 
 # ---- appending -------------------------------------------------------------------------------------------------------
-def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Attrs) -> Any:
     """Append an op to the current Block.
 
     Args:
@@ -177,7 +178,7 @@ def append(
     block: Block,
     opdef: OpDef,
     inputs: Sequence[Any],
-    attrs: Mapping[str, Any],
+    attrs: Attrs,
     *,
     into: Sequence[Variable | None] | None = None,
     descs: Sequence[TensorDesc] | None = None,
@@ -288,9 +289,7 @@ class ForeignVariableError(GraphError, ValueError):
     """A Variable of one Program was used in another."""
 
 
-def _infer(
-    opdef: OpDef, values: Sequence[Value | None], attrs: Mapping[str, Any], site: Site | None
-) -> Sequence[TensorDesc]:
+def _infer(opdef: OpDef, values: Sequence[Value | None], attrs: Attrs, site: Site | None) -> Sequence[TensorDesc]:
     if opdef.infer is None:
         raise UnsupportedError(
             f"op {opdef.name!r} exists in dynamic mode only: the shape of its result is not known in advance",

@@ -18,6 +18,7 @@ from opkit.ir import DTYPES, INFERENCE_ONLY, Block, Operation, Program, TensorDe
 from opkit.ops.core.inference import is_same_size
 from opkit.ops.core.opdef import AttrDef, OpDef
 from opkit.ops.core.registry import BUILTIN
+from opkit.ops.core.types import Arrays, Attrs
 from opkit.static.functions import Functions, SerialiseError
 from opkit.static.parameters import INITIALIZE
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef, arguments_of, grad_arguments_of, label_of, py_func_rule
@@ -53,7 +54,7 @@ def known_op(name: str) -> Any:
     return _OWN.get(name) or BUILTIN.find(name)
 
 
-def program_from_data(data: Any, arrays: Sequence[np.ndarray], functions: Functions) -> Program:
+def program_from_data(data: Any, arrays: Arrays, functions: Functions) -> Program:
     """Return the program that ``program_to_data`` described.
 
     Args:
@@ -130,9 +131,7 @@ class _Ops:
         functions: what py_funcs may name.
     """
 
-    def __init__(
-        self, block: Block, values: Sequence[Value], arrays: Sequence[np.ndarray], functions: Functions
-    ) -> None:
+    def __init__(self, block: Block, values: Sequence[Value], arrays: Arrays, functions: Functions) -> None:
         self._block = block
         self._values = values
         self._arrays = arrays
@@ -275,9 +274,7 @@ def _check_call(record: Record, opdef: OpDef, op: Operation) -> None:
         raise SerialiseError(f"{record.place} (op {op.type!r}): its results are {shown[0]}, the file says {shown[1]}")
 
 
-def _inferred(
-    record: Record, opdef: OpDef, descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]
-) -> Sequence[TensorDesc]:
+def _inferred(record: Record, opdef: OpDef, descs: Sequence[TensorDesc | None], attrs: Attrs) -> Sequence[TensorDesc]:
     assert opdef.infer is not None, f"op {opdef.name!r} has no inference"
     try:
         return opdef.infer(descs, attrs)  # type: ignore[arg-type]
@@ -304,7 +301,7 @@ def _check_inputs(record: Record, opdef: OpDef, inputs: Sequence[Value | None]) 
             raise FormatError(f"{record.at('inputs')}: op {opdef.name!r} needs its input {arg.name!r}")
 
 
-def _check_attrs(record: Record, opdef: OpDef, attrs: Mapping[str, Any]) -> None:
+def _check_attrs(record: Record, opdef: OpDef, attrs: Attrs) -> None:
     declared = {attr.name: attr for attr in opdef.attrs}
     for name in (*attrs, *declared):
         if name not in declared:

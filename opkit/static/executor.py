@@ -16,6 +16,7 @@ from opkit.errors import DtypeError, GraphError, ShapeError, UsageError, unknown
 from opkit.ir import Program, TensorDesc, Value, Variable, canonical_dtype
 from opkit.listed import listed
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Arrays
 from opkit.static.builder import apply, default_main_program
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.plan.failures import check_initialized
@@ -105,9 +106,7 @@ class _Bound:
         "version",
     )
 
-    def __init__(
-        self, plan: Plan, program: Program, scope: Scope, fetch_list: Sequence[Any], arrays: Sequence[np.ndarray]
-    ) -> None:
+    def __init__(self, plan: Plan, program: Program, scope: Scope, fetch_list: Sequence[Any], arrays: Arrays) -> None:
         self.plan = plan
         self.program = program
         self.version = program.version

@@ -26,6 +26,7 @@ from opkit.errors import GraphError, ShapeError
 from opkit.ir import Block, Dialect, Program, TensorDesc, Value, Variable
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import ArgDef, OpDef
+from opkit.ops.core.types import Arrays
 from opkit.static.backward import gradients
 from opkit.static.builder import build_in
 from opkit.static.executor import PlanCache
@@ -125,7 +126,7 @@ class CompiledJob:
         self._checks: list[tuple[tuple[int, ...], np.dtype]] = []
         self._layout = -1
 
-    def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def __call__(self, arrays: Arrays) -> list[np.ndarray]:
         """Run the job.
 
         Args:
@@ -146,7 +147,7 @@ class CompiledJob:
                 return plan.run(arrays, self._holders)
         return self._run_anew(arrays)
 
-    def _run_anew(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def _run_anew(self, arrays: Arrays) -> list[np.ndarray]:
         self._check(arrays)
         checks = [(array.shape, array.dtype) for array in arrays]
         layout = self._scope.layout
@@ -161,7 +162,7 @@ class CompiledJob:
         self._last, self._holders, self._checks, self._layout = plan, holders, checks, layout
         return plan.run(arrays, holders)
 
-    def _check(self, arrays: Sequence[np.ndarray]) -> None:
+    def _check(self, arrays: Arrays) -> None:
         if len(arrays) != len(self.inputs):
             raise GraphError(f"job {self.name!r} takes {len(self.inputs)} arrays, got {len(arrays)}")
         for array, value in zip(arrays, self.inputs):
@@ -174,7 +175,7 @@ class CompiledJob:
                     f"{TensorDesc(array.shape, array.dtype.name)}"
                 )
 
-    def _compile(self, arrays: Sequence[np.ndarray], is_exact: bool) -> Plan:
+    def _compile(self, arrays: Arrays, is_exact: bool) -> Plan:
         sizes = {value: TensorDesc(array.shape, array.dtype.name) for value, array in zip(self.inputs, arrays)}
         return compile_plan(self.program, self.inputs, self.outputs, sizes, is_exact=is_exact)
 

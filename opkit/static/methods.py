@@ -5,12 +5,13 @@ Methods with a framework's names are defined in the facade.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from opkit.errors import GraphError
 from opkit.ir import Variable
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Function
 from opkit.ops.methods import OPERATORS, install_operators
 from opkit.static.builder import build_in, building
 
@@ -41,7 +42,7 @@ def _iterate(self: Variable) -> Iterator[Any]:
     return (self[i] for i in range(_length(self)))  # type: ignore[index]
 
 
-def _in_its_program(build: Callable[..., Any]) -> Callable[..., Any]:
+def _in_its_program(build: Function) -> Function:
     """Return an operator that builds in its first operand's program, also outside its ``program_guard``.
 
     In a branch of that program it builds in the branch.

@@ -16,6 +16,7 @@ import numpy as np
 
 from opkit.ir import Operation, TensorDesc, Variable, to_numpy
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs
 from opkit.record import record
 from opkit.static.backward import append_backward
 from opkit.static.builder import append, build_in, building
@@ -49,7 +50,7 @@ def minimize(
     *,
     learning_rate: float | Callable[[], float] | Variable,
     states: Sequence[State] = (),
-    attrs: Mapping[str, Any] | Callable[[Variable], Mapping[str, Any]] | None = None,
+    attrs: Attrs | Callable[[Variable], Mapping[str, Any]] | None = None,
     parameters: Sequence[Variable | str] | None = None,
     no_grad_set: Collection[Variable | str] | None = None,
     transform: Callable[[Pairs], Pairs] | None = None,
@@ -82,7 +83,7 @@ def append_updates(
     *,
     learning_rate: float | Callable[[], float] | Variable,
     states: Sequence[State] = (),
-    attrs: Mapping[str, Any] | Callable[[Variable], Mapping[str, Any]] | None = None,
+    attrs: Attrs | Callable[[Variable], Mapping[str, Any]] | None = None,
 ) -> list[Operation]:
     """Append one update per (parameter, gradient) pair; see ``minimize``."""
     if not pairs:

@@ -15,6 +15,7 @@ from opkit.ir import Operation, Rewrite, Variable
 from opkit.listed import listed
 from opkit.ops.basis.creation import IDENTITY, identity, zeros_like
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Function
 from opkit.static.builder import append, building
 from opkit.static.py_func import arguments_of
 
@@ -23,9 +24,7 @@ class OwnGradientError(UsageError, AssertionError, TypeError):
     """A function for the gradient does not give one Variable per input."""
 
 
-def with_own_gradient(
-    forward: Callable[..., Any], backward: Callable[..., Any], inputs: Sequence[Variable], name: str
-) -> list[Variable]:
+def with_own_gradient(forward: Function, backward: Function, inputs: Sequence[Variable], name: str) -> list[Variable]:
     """Append what ``forward`` builds from Variables, with the gradient that ``backward`` builds.
 
     Args:
@@ -75,7 +74,7 @@ def _cut(item: Variable) -> Variable:
     return copied
 
 
-def _passing(first: int, count: int) -> Callable[..., Any]:
+def _passing(first: int, count: int) -> Function:
     def kernel(*arrays: np.ndarray) -> Any:
         copies = [np.array(array) for array in arrays[first:]]
         return copies[0] if count == 1 else tuple(copies)

@@ -5,7 +5,7 @@ Layers decide which parameters they need.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from opkit.errors import GraphError, UsageError
 from opkit.ir import Program, TensorDesc, Variable, canonical_dtype, to_numpy
 from opkit.ops.basis import random
 from opkit.ops.core.opdef import ArgDef, AttrDef, OpDef
+from opkit.ops.core.types import Attrs
 from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.static.builder import append, build_in, building
 
@@ -23,7 +24,7 @@ def _initialize(initializer: Initializer, shape: Sequence[int], dtype: str, prog
     return initializer(rng, shape, to_numpy(dtype))
 
 
-def _infer_initialize(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer_initialize(descs: Sequence[TensorDesc], attrs: Attrs) -> Sequence[TensorDesc]:
     return [TensorDesc(tuple(attrs["shape"]), attrs["dtype"])]
 
 

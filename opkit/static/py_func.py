@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -17,6 +17,7 @@ from opkit.ir import TensorDesc, Variable, canonical_dtype
 from opkit.listed import listed
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import ArgDef, OpDef
+from opkit.ops.core.types import Function
 from opkit.static.builder import append, building, new_variable
 from opkit.static.functions import register
 from opkit.static.names import unique_name
@@ -43,8 +44,8 @@ class PyFuncDef(OpDef):
         stopped: the outputs that took no gradient then (``stop_gradient``).
     """
 
-    function: Callable[..., Any]
-    backward_func: Callable[..., Any] | None = None
+    function: Function
+    backward_func: Function | None = None
     skipped: frozenset[int] = frozenset()
     shapes: tuple[tuple[int, ...], ...] = ()
     asked: set[int] = field(default_factory=set)
@@ -69,7 +70,7 @@ class PyFuncGradDef(OpDef):
         needed: which of them are wanted.
     """
 
-    function: Callable[..., Any]
+    function: Function
     count: int
     needed: tuple[int, ...]
 
@@ -80,10 +81,10 @@ class PyFuncGradDef(OpDef):
 
 
 def py_func(
-    func: Callable[..., Any],
+    func: Function,
     x: Any,
     out: Any,
-    backward_func: Callable[..., Any] | None = None,
+    backward_func: Function | None = None,
     skip_vars_in_backward_input: Any = None,
     *,
     mode_help: str = "call enable_static()",

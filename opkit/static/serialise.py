@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from opkit.ir import Operation, Program, Value, Variable
+from opkit.ops.core.types import Function
 from opkit.static.deserialise import SCHEMA, known_op
 from opkit.static.functions import SerialiseError, path_of
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef, label_of
@@ -99,7 +100,7 @@ def _op_record(op: Operation, numbers: dict[Value, int], arrays: list[np.ndarray
     return record
 
 
-def _path_of(function: Callable[..., Any], op: Operation) -> str:
+def _path_of(function: Function, op: Operation) -> str:
     path = path_of(function)
     if path is None:
         raise SerialiseError(

@@ -14,6 +14,7 @@ from opkit.distribute.local import Held, Key, Local
 from opkit.distribute.physical import LocalStep
 from opkit.ir import Operation, Program, TensorDesc, Value, Variable
 from opkit.ops import BUILTIN, OpDef
+from opkit.ops.core.types import Attrs
 from opkit.record import record
 
 #: Makes an op again in another process.
@@ -26,7 +27,7 @@ class _FlatOp:
     inputs: tuple[int | None, ...]
     outputs: tuple[int, ...]
     writes: tuple[int, ...]
-    attrs: Mapping[str, Any]
+    attrs: Attrs
     role: str
     site: tuple[str, int, str] | None
     label: str

@@ -6,7 +6,6 @@ Functions of tensors are in ``functions``, which attaches them as methods.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from opkit import eager
 from opkit.errors import UnsupportedError, UsageError
 from opkit.ir import canonical_dtype, to_numpy
 from opkit.oneflow.scalar_types import DType, dtype_of
+from opkit.ops.core.types import Function
 from opkit.ops.kernels.initializer import Initializer
 from opkit.settings import current_settings
 
@@ -382,7 +382,7 @@ def value_of(item: Any) -> Any:
     return item
 
 
-def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
+def lifted(function: Function) -> Function:
     """Return a function of blobs as one of tensors."""
 
     @functools.wraps(function)

@@ -5,14 +5,14 @@ The ops are in ``opkit.ops``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
 from opkit.oneflow import array
 from opkit.oneflow.padding import pad_grad
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Function, Ints
 from opkit.ops.core.value import shape_of
 
 __all__ = [
@@ -235,7 +235,7 @@ def _transposed(
 
 
 # ---- pooling ---------------------------------------------------------------------------------------------------------
-def _pooling(kind: str, spatial: int, doc: str) -> Callable[..., Any]:
+def _pooling(kind: str, spatial: int, doc: str) -> Function:
     op, default = f"{kind}_pool_{spatial}d", _FORMATS[spatial][0]
 
     def function(

@@ -11,6 +11,7 @@ from typing import Any
 
 from opkit.ir import Operation, TensorDesc
 from opkit.ops import OpDef
+from opkit.ops.core.types import Attrs
 from opkit.project import Library, UserOp, to_op_def
 from opkit.record import record
 
@@ -38,7 +39,7 @@ class DirectoryMaker:
     files: Mapping[str, bytes]
     op: str
     inputs: Mapping[str, tuple[TensorDesc, ...]]
-    attrs: Mapping[str, Any]
+    attrs: Attrs
     outputs: Mapping[str, int]
 
     def __call__(self) -> OpDef:

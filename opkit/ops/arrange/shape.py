@@ -20,7 +20,7 @@ from opkit.ops.core.define import NO_ATTRS, define, first_only
 from opkit.ops.core.inference import is_same_size, numel, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs, Ints
+from opkit.ops.core.types import Attrs, Descs, Function, Ints
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape_of
 
 
@@ -95,7 +95,7 @@ def _infer_flatten(descs: Descs, attrs: Attrs) -> Descs:
 
 def _reorder(
     name: str,
-    kernel: Callable[..., Any],
+    kernel: Function,
     infer: Any,
     attrs: str,
     rule: Callable[[Any, Value], Value] = _like_input,

@@ -24,10 +24,10 @@ from opkit.ops.core.meeting import Choose, common_dtype, is_number, number_dtype
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradKernel, GradRule, Kept, Kernel, OpDef
 from opkit.ops.core.quiet import bare_kernel
-from opkit.ops.core.types import Values
+from opkit.ops.core.types import Function, Values
 from opkit.ops.core.value import Value, dtype_of, is_value
 
-Builder = Callable[..., Any]
+Builder = Function
 
 
 class IntegerDivisionError(UsageError, ZeroDivisionError):
@@ -73,7 +73,7 @@ def quotient_of(x: ndarray, y: ndarray, out: ndarray | None = None) -> Any:
     return _true_divide(x, y, out) if x.dtype.kind in "fc" else _whole_quotient(x, y, out)
 
 
-_true_divide: Callable[..., Any] = np.true_divide
+_true_divide: Function = np.true_divide
 
 
 def _add_grad(applied: Any, douts: Values) -> Values:
@@ -212,7 +212,7 @@ def _floored(opdef: OpDef, choose: Choose, text: str) -> Builder:
 _SCALAR_ATTRS = "has_int_operand:bool has_float_operand:bool int_operand:int64 float_operand:double"
 
 
-def _scalar_kernel(ufunc: Callable[..., Any], of_integers: Callable[..., Any]) -> Callable[..., Any]:
+def _scalar_kernel(ufunc: Function, of_integers: Function) -> Function:
     @quiet
     def kernel(
         x: ndarray,
@@ -236,9 +236,9 @@ def _scalar_again(name: str) -> Callable[[Any, Value], Value]:
 
 def _scalar(
     name: str,
-    ufunc: Callable[..., Any],
+    ufunc: Function,
     rule: Callable[[Any, Value], Any],
-    of_integers: Callable[..., Any] | None = None,
+    of_integers: Function | None = None,
 ) -> OpDef:
     kernel = _scalar_kernel(ufunc, of_integers or ufunc)
     again = bare_kernel(kernel)

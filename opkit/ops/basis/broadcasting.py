@@ -5,7 +5,6 @@ Reductions that need arithmetic for their gradient (max, prod, logsumexp) are in
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,11 @@ from opkit.ops.core.define import define, named, quiet
 from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_error
 from opkit.ops.core.meeting import Choose, strictly
 from opkit.ops.core.mode import local
-from opkit.ops.core.types import Attrs, Descs, Ints, Values
+from opkit.ops.core.types import Attrs, Descs, Function, Ints, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, shape_of
 
 #: ``add_reduce(x, axes, dtype, out, keepdims)``: what numpy's type stubs cannot say of positional arguments.
-add_reduce: Callable[..., Any] = np.add.reduce
+add_reduce: Function = np.add.reduce
 
 
 def reduced_shape(shape: Ints, axis: Ints, keepdims: bool) -> tuple[int, ...]:
@@ -126,7 +125,7 @@ REDUCE_MEAN_GRAD = define(
 )
 
 
-def sums(choose: Choose) -> dict[str, Callable[..., Any]]:
+def sums(choose: Choose) -> dict[str, Function]:
     """Return the builders of this module that depend on a dialect, by name."""
 
     def reduce_sum(x: Value, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Value:

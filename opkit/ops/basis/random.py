@@ -5,7 +5,6 @@ Each call draws fresh numbers; in static mode each run does. Dropout itself is i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from opkit.ops.basis.creation import to_shape
 from opkit.ops.core.define import define
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs, Ints
+from opkit.ops.core.types import Attrs, Descs, Function, Ints
 from opkit.ops.core.value import Value
 
 _current = [np.random.Generator(np.random.PCG64())]
@@ -62,7 +61,7 @@ def _declared(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(tuple(attrs["shape"]), attrs["dtype"])]
 
 
-def _source(name: str, kernel: Callable[..., Any], attrs: str) -> OpDef:
+def _source(name: str, kernel: Function, attrs: str) -> OpDef:
     spec = f"shape:shape dtype:data_type seed:int64 {attrs}".strip()
     return define(name, "", "out", kernel, infer=_declared, attrs=spec, random=True)
 

@@ -5,7 +5,6 @@ Their broadcasting siblings, and tensors with a plain number, are in ``opkit.ops
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,14 @@ from opkit.ops.core.define import NO_ATTRS, define, quiet
 from opkit.ops.core.inference import same_shape, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, OpDef
-from opkit.ops.core.types import Values
+from opkit.ops.core.types import Function, Values
 from opkit.ops.core.value import Value
 
 _add, _sub, _mul = quiet(np.add), quiet(np.subtract), quiet(np.multiply)
 
 
 # ---- operands of one shape -------------------------------------------------------------------------------------------
-def _strict(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _strict(kernel: Function, name: str) -> Function:
     def checked(x: ndarray, y: ndarray, out: ndarray | None = None) -> Any:
         if x.shape != y.shape:
             raise ShapeError(f"op {name!r}: the shapes {x.shape} and {y.shape} must be the same")
@@ -85,7 +84,7 @@ def add_n(values: Values) -> Value:
 
 
 # ---- a tensor of one element and a tensor (scalar_*_by_tensor) ---------------------------------------------
-def _one_element(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _one_element(kernel: Function) -> Function:
     def by_tensor(x: ndarray, scalar: ndarray, out: ndarray | None = None) -> Any:
         if scalar.size != 1:
             raise ShapeError(f"op 'scalar_*_by_tensor': the scalar has shape {scalar.shape}, one element is needed")
@@ -94,7 +93,7 @@ def _one_element(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return by_tensor
 
 
-def _by_tensor(name: str, kernel: Callable[..., Any], grad: GradRule, reads: str) -> OpDef:
+def _by_tensor(name: str, kernel: Function, grad: GradRule, reads: str) -> OpDef:
     by_tensor = _one_element(kernel)
     return define(
         name, "x scalar", "y", by_tensor, infer=unchanged(name), grad=grad, reads=reads, out=by_tensor, elementwise=True

@@ -15,7 +15,7 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import ArgDef, AttrDef, GradKernel, GradRule, Infer, Kept, Kernel, OpDef
 from opkit.ops.core.quiet import bare_kernel, quiet
 from opkit.ops.core.registry import BUILTIN
-from opkit.ops.core.types import Attrs, Values
+from opkit.ops.core.types import Attrs, Function, Values
 
 __all__ = [
     "NO_ATTRS",
@@ -191,7 +191,7 @@ _ZEROS: dict[str, Any] = {
 }
 
 
-def named(builders: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+def named(builders: dict[str, Function]) -> dict[str, Function]:
     """Return builders by name, each called with its own name."""
     for name, build in builders.items():
         build.__name__ = build.__qualname__ = name
@@ -203,7 +203,7 @@ def first_only(rule: Callable[[Any, Any], Any]) -> GradRule:
     return lambda applied, douts: (rule(applied, douts[0]),)
 
 
-def slope_kernel(slope: Callable[..., Any], *, from_output: bool = False) -> GradKernel:
+def slope_kernel(slope: Function, *, from_output: bool = False) -> GradKernel:
     """Return the gradient kernel of a one-input, one-output op from ``slope(x, dy, **attrs)``, or of y."""
     bare = bare_kernel(slope) or slope
 

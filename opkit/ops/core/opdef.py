@@ -13,11 +13,11 @@ from typing import Any, Protocol
 from opkit.errors import Location, UsageError, unknown
 from opkit.ir import ForInference
 from opkit.ops.core.quiet import bare_kernel
-from opkit.ops.core.types import Attrs, Descs, Values
+from opkit.ops.core.types import Attrs, Descs, Function, Values
 from opkit.record import record
 
 #: ``kernel(*arrays, **attrs)`` -> one array, or a tuple with one array per output.
-Kernel = Callable[..., Any]
+Kernel = Function
 #: ``infer(descs, attrs)`` -> one TensorDesc per output; raises ShapeError, DtypeError or InferError.
 Infer = Callable[[Descs, Attrs], Descs]
 #: ``rule(applied, douts)`` -> one cotangent or None per input, built through ``ops.apply``.

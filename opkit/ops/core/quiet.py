@@ -5,21 +5,22 @@ A NaN check decides whether such results are looked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
 import numpy as np
 
+from opkit.ops.core.types import Function
 
-def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
+
+def quiet(kernel: Function) -> Function:
     """Return the kernel with numpy's floating-point warnings switched off, marked as such (a decorator too)."""
     silenced: Any = np.errstate(all="ignore")(kernel)
     silenced.bare = kernel
     return silenced  # type: ignore[no-any-return]
 
 
-def quiet_runner() -> Callable[..., Any]:
+def quiet_runner() -> Function:
     """Return ``run(bare kernel, *arguments)`` for one thread: what ``quiet`` does, without its cost in each call.
 
     It runs in a context of its own, in which numpy's warnings are off, and so does not run within itself:
@@ -35,6 +36,6 @@ def is_running(error: Exception) -> bool:
     return isinstance(error, RuntimeError) and "is already entered" in str(error)
 
 
-def bare_kernel(kernel: Any) -> Callable[..., Any] | None:
+def bare_kernel(kernel: Any) -> Function | None:
     """Return what a quiet kernel runs, None for any other: one ``errstate`` may then surround many of them."""
     return getattr(kernel, "bare", None)

@@ -5,8 +5,10 @@ No class is defined here: each is a short name for a type of Python, of numpy or
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
+
+from numpy import ndarray
 
 from opkit.ir import TensorDesc
 
@@ -18,3 +20,7 @@ Descs: TypeAlias = Sequence[TensorDesc]
 Values: TypeAlias = Sequence[Any]
 #: Axes, the sizes of a shape, or other whole numbers, one per axis.
 Ints: TypeAlias = Sequence[int]
+#: Arrays of numpy, one of each input or output.
+Arrays: TypeAlias = Sequence[ndarray]
+#: A function of which only what it returns matters here, or one that users wrote.
+Function: TypeAlias = Callable[..., Any]

@@ -5,7 +5,6 @@ Factors of matrices (Cholesky, QR, eigenvalues, singular values) are in ``opkit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from opkit.ops.core.define import NO_ATTRS, define, define_map, first_only, quie
 from opkit.ops.core.inference import broadcast_shape, check_floating, check_same_dtype, is_same_size, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import Infer
-from opkit.ops.core.types import Attrs, Descs, Values
+from opkit.ops.core.types import Attrs, Descs, Function, Values
 from opkit.ops.core.value import Value, ndim_of, shape_of
 from opkit.ops.linear.products import matmul
 
@@ -46,7 +45,7 @@ def check_square(op: str, descs: Descs) -> None:
 
 
 @quiet
-def decomposed(op: str, error: type[OpkitError], function: Callable[..., Any], *args: Any) -> Any:
+def decomposed(op: str, error: type[OpkitError], function: Function, *args: Any) -> Any:
     """Return numpy's result for matrices; where numpy refuses them, raise an error of the given type."""
     try:
         return function(*args)

@@ -20,7 +20,7 @@ from opkit.ops.core.inference import broadcasted, same_shape, unchanged
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Values
+from opkit.ops.core.types import Attrs, Function, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
 from opkit.ops.kernels.special import erf_of
@@ -34,8 +34,8 @@ Second = Callable[[Value, Attrs], Value]
 
 def _activation(
     name: str,
-    kernel: Callable[..., Any],
-    slope: Callable[..., Any],
+    kernel: Function,
+    slope: Function,
     second: Second | None = None,
     *,
     attrs: str = "",
@@ -298,7 +298,7 @@ hardsigmoid = entered("hardsigmoid", HARDSIGMOID, "clip(x / 6 + 1/2, 0, 1), whos
 hardswish = entered("hardswish", HARDSWISH, "x * hardsigmoid(x)")
 
 
-def parametric(choose: Choose) -> dict[str, Callable[..., Any]]:
+def parametric(choose: Choose) -> dict[str, Function]:
     """Return the builders of activations with attributes, by name."""
 
     def real(name: str, x: Any) -> Any:

@@ -14,6 +14,7 @@ from opkit.ops.core.inference import broadcasted, operands, unchanged
 from opkit.ops.core.meeting import Choose, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Function
 from opkit.ops.core.value import Value, desc_of, dtype_of
 
 
@@ -22,7 +23,7 @@ def _refuse_floats(name: str, *values: Value) -> None:
         raise DtypeError(f"op {name!r} got {operands([desc_of(v) for v in values])}: it takes integers or bools")
 
 
-def _bitwise(name: str, kernel: Callable[..., Any]) -> OpDef:
+def _bitwise(name: str, kernel: Function) -> OpDef:
     return define(name, "x y", "out", kernel, infer=broadcasted(name), out=kernel, elementwise=True)
 
 

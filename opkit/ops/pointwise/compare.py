@@ -21,12 +21,12 @@ from opkit.ops.core.inference import broadcast_shape, broadcasted, check_same_dt
 from opkit.ops.core.meeting import Choose, is_number, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs, Values
+from opkit.ops.core.types import Attrs, Descs, Function, Values
 from opkit.ops.core.value import Value
 
 
 # ---- comparisons: bool, no gradient ----------------------------------------------------------------------------------
-def _comparison(name: str, kernel: Callable[..., Any]) -> OpDef:
+def _comparison(name: str, kernel: Function) -> OpDef:
     kernel = quiet(kernel)
     infer = broadcasted(name, dtype="bool")
     return define(name, "x y", "z", kernel, infer=infer, out=kernel, elementwise=True)
@@ -68,7 +68,7 @@ equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical
 ).values()
 
 
-def _test(name: str, kernel: Callable[..., Any], text: str) -> Callable[[Any], Any]:
+def _test(name: str, kernel: Function, text: str) -> Callable[[Any], Any]:
     def infer(descs: Descs, attrs: Attrs) -> Descs:
         return [TensorDesc(descs[0].shape, "bool")]
 
@@ -89,7 +89,7 @@ isfinite = _test("isfinite", np.isfinite, "x is neither NaN nor infinite")
 
 
 # ---- maximum, minimum: where both are equal, the gradient goes to y ------------------------------------------------
-def _choice(name: str, kernel: Callable[..., Any], is_first: Callable[[Any, Any], Any], *, strict: bool) -> OpDef:
+def _choice(name: str, kernel: Function, is_first: Callable[[Any, Any], Any], *, strict: bool) -> OpDef:
     def rule(applied: Any, douts: Values) -> Values:
         x, y = applied.inputs
         need_x, need_y = applied.needs
@@ -157,7 +157,7 @@ def _choosing(choose: Choose) -> Callable[[Any, Any, Any], Any]:
     return where
 
 
-def choices(choose: Choose) -> dict[str, Callable[..., Any]]:
+def choices(choose: Choose) -> dict[str, Function]:
     """Return the builders that choose between operands and depend on a dialect, by name."""
     return named(
         {

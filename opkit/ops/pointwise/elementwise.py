@@ -20,7 +20,7 @@ from opkit.ops.core.inference import same_shape, unchanged
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Values
+from opkit.ops.core.types import Function, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
 from opkit.ops.kernels.special import digamma_of, erf_of, erfc_of, lgamma_of, polygamma_of
@@ -76,7 +76,7 @@ def entered(name: str, opdef: OpDef, text: str, is_closed: bool = False) -> Unar
 def _unary(
     name: str,
     text: str,
-    kernel: Callable[..., Any],
+    kernel: Function,
     slope: Callable[[ndarray, ndarray], Any] | None = None,
     second: Second | None = None,
     rule: Callable[[Any, Value], Value] | None = None,
@@ -143,7 +143,7 @@ def _flat(x: ndarray, dy: ndarray) -> ndarray:
 
 
 # ---- derivatives that read the output --------------------------------------------------------------------------------
-def _from_output(name: str, slope: Callable[..., Any], slope_by_y: Second) -> Callable[[Any, Value], Value]:
+def _from_output(name: str, slope: Function, slope_by_y: Second) -> Callable[[Any, Value], Value]:
     """Return a rule whose op computes the gradient from the output; ``slope_by_y`` is the slope's derivative by y."""
 
     def grad_rule(applied: Any, douts: Values) -> Values:
@@ -234,7 +234,7 @@ def _round_away(x: ndarray, out: ndarray | None = None) -> Any:
     return np.add(whole, np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x), out=out)
 
 
-def _whole(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _whole(kernel: Function) -> Function:
     """Return a rounding kernel that leaves integers as they are."""
 
     def rounded(x: ndarray, out: ndarray | None = None) -> Any:

@@ -5,7 +5,6 @@ Sums and means are in ``opkit.ops.basis.broadcasting``, logsumexp in ``opkit.ops
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from opkit.ops.core.define import define, define_map, first_only, quiet
 from opkit.ops.core.inference import numel
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs, Ints
+from opkit.ops.core.types import Attrs, Descs, Function, Ints
 from opkit.ops.core.value import Value, desc_of, dtype_of, ndim_of, normal_axes, normal_axis, shape_of
 from opkit.ops.pointwise.compare import equal
 from opkit.ops.pointwise.elementwise import abs as absolute
@@ -113,7 +112,7 @@ def amin(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
 
 
 # ---- prod ------------------------------------------------------------------------------------------------------------
-_multiply_reduce: Callable[..., Any] = np.multiply.reduce
+_multiply_reduce: Function = np.multiply.reduce
 
 
 @quiet
@@ -197,7 +196,7 @@ def reduce_all(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
 
 
 # ---- argmax, argmin --------------------------------------------------------------------------------------------------
-def _position(name: str, find: Callable[..., Any]) -> OpDef:
+def _position(name: str, find: Function) -> OpDef:
     def kernel(x: ndarray, axis: int, keepdims: bool, flatten: bool, dtype: str) -> Any:
         found = find(x, axis=None if flatten else axis, keepdims=keepdims)
         return np.asarray(found).astype(dtype)

@@ -8,7 +8,7 @@ Source: OneFlow v0.4.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy import ndarray
 from opkit.errors import ShapeError
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs
+from opkit.ops.core.types import Arrays, Attrs, Descs, Function
 
 #: Elements per block: its arrays and the scratch stay in a core's cache.
 _BLOCK = 65536
@@ -44,7 +44,7 @@ def blocks_of(*arrays: ndarray) -> Iterable[tuple[ndarray, ...]]:
     return (tuple(flat),) if flat[0].size <= _BLOCK else _cut(flat)
 
 
-def _cut(flat: Sequence[ndarray]) -> Iterator[tuple[ndarray, ...]]:
+def _cut(flat: Arrays) -> Iterator[tuple[ndarray, ...]]:
     for start in range(0, flat[0].size, _BLOCK):
         yield tuple([array[start : start + _BLOCK] for array in flat])
 
@@ -212,7 +212,7 @@ def _scale_schedule(
     return ()
 
 
-def _update(name: str, state: str, attrs: str, defaults: Attrs, kernel: Callable[..., Any]) -> OpDef:
+def _update(name: str, state: str, attrs: str, defaults: Attrs, kernel: Function) -> OpDef:
     """Define an update, which writes the model and its state."""
     return define(
         name,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 from opkit.eager import PyLayer, PyLayerContext, no_grad
+from opkit.ops.core.types import Function
 from opkit.shim.missing import guard
 
 __all__ = ["PyLayer", "PyLayerContext", "once_differentiable"]
 
 
-def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+def once_differentiable(backward: Function) -> Function:
     """Decorate a PyLayer's backward whose result cannot be differentiated again."""
 
     @functools.wraps(backward)

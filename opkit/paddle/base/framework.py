@@ -8,6 +8,7 @@ from typing import Any
 from opkit.ir import Block, Program
 from opkit.ir import Operation as Operator
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Function
 from opkit.paddle.base.wrapped_decorator import wrap_decorator
 from opkit.paddle.framework.flags import get_flags, set_flags
 from opkit.paddle.framework.kinds import Parameter, Variable
@@ -65,7 +66,7 @@ in_dynamic_mode = in_dynamic_or_pir_mode = in_dygraph_mode
 def _only(holds: Callable[[], bool], where: str, turn: str) -> Any:
     """Return a decorator of functions that one mode has."""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Function) -> Function:
         def call(*args: Any, **kwargs: Any) -> Any:
             if not holds():
                 raise AssertionError(f"{function.__name__}() is there in {where} only; call paddle.{turn}() before")

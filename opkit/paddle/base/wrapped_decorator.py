@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from opkit.ops.core.types import Function
 from opkit.shim.missing import guard
 
 __all__ = ["signature_safe_contextmanager", "wrap_decorator"]
@@ -16,7 +17,7 @@ __all__ = ["signature_safe_contextmanager", "wrap_decorator"]
 def wrap_decorator(decorator_func: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a decorator that applies another at each call, and keeps the function's name and signature."""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Function) -> Function:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             return decorator_func(function)(*args, **kwargs)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from typing import Any
 
+from opkit.ops.core.types import Function
 from opkit.paddle.distributed.environment import one_process
 from opkit.shim import exec_script
 from opkit.shim.missing import guard
@@ -25,7 +25,7 @@ class _Ended:
 
 
 def spawn(
-    func: Callable[..., Any],
+    func: Function,
     args: tuple[Any, ...] = (),
     nprocs: int = -1,
     join: bool = True,

@@ -5,11 +5,11 @@ Layers and optimizers work in both modes. Where a mode matters (a new parameter,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Function
 
 __all__ = ["StaticHooks", "in_dynamic_mode", "in_pir_mode", "static_hooks", "use_pir_api"]
 
@@ -27,11 +27,11 @@ class StaticHooks:
     """
 
     def __init__(self) -> None:
-        self.create_parameter: Callable[..., Any] = self._missing
-        self.create_buffer: Callable[..., Any] = self._missing
-        self.minimize: Callable[..., Any] = self._missing
-        self.backward: Callable[..., Any] = self._missing
-        self.apply_gradients: Callable[..., Any] = self._missing
+        self.create_parameter: Function = self._missing
+        self.create_buffer: Function = self._missing
+        self.minimize: Function = self._missing
+        self.backward: Function = self._missing
+        self.apply_gradients: Function = self._missing
 
     def _missing(self, *args: Any, **kwargs: Any) -> Any:
         raise UsageError("static mode is not loaded", help="import paddle.static")

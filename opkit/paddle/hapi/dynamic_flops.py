@@ -10,6 +10,7 @@ import numpy as np
 
 from opkit.eager import no_grad
 from opkit.errors import UsageError
+from opkit.ops.core.types import Function
 from opkit.paddle import nn
 from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard
@@ -56,7 +57,7 @@ class _Row:
 
 
 def flops(
-    net: Any, input_size: Any, custom_ops: Mapping[type, Callable[..., Any]] | None = None, print_detail: bool = False
+    net: Any, input_size: Any, custom_ops: Mapping[type, Function] | None = None, print_detail: bool = False
 ) -> int:
     """Print and return how many operations a network takes; layers without a rule count as 0, and are named.
 
@@ -86,7 +87,7 @@ def flops(
     return total
 
 
-def _watched(net: Any, leaves: list[Any], x: Any, own: dict[type, Callable[..., Any]]) -> dict[str, _Row]:
+def _watched(net: Any, leaves: list[Any], x: Any, own: dict[type, Function]) -> dict[str, _Row]:
     rows: dict[str, _Row] = {}
 
     def note(layer: Any, inputs: Any, output: Any) -> None:
@@ -110,7 +111,7 @@ def _watched(net: Any, leaves: list[Any], x: Any, own: dict[type, Callable[..., 
     return rows
 
 
-def _counted(layer: Any, inputs: Any, output: Any, own: dict[type, Callable[..., Any]]) -> int:
+def _counted(layer: Any, inputs: Any, output: Any, own: dict[type, Function]) -> int:
     kind = type(layer)
     if kind in own:
         layer.total_ops = 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Function
 from opkit.paddle.nn.layer.layers import Layer
 
 __all__ = [
@@ -28,7 +29,7 @@ class StaticFunction:
         input_spec: InputSpecs of its arguments, or None.
     """
 
-    def __init__(self, function: Callable[..., Any], input_spec: Sequence[Any] | None = None) -> None:
+    def __init__(self, function: Function, input_spec: Sequence[Any] | None = None) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self.input_spec = None if input_spec is None else list(input_spec)
@@ -43,11 +44,11 @@ class StaticFunction:
         return StaticFunction(self._function.__get__(instance, owner), self.input_spec)
 
     @property
-    def dygraph_function(self) -> Callable[..., Any]:
+    def dygraph_function(self) -> Function:
         """Return the function itself."""
         return self._function
 
-    def rollback(self) -> Callable[..., Any]:
+    def rollback(self) -> Function:
         """Put the function itself back where it is a Layer's forward, and return it."""
         holder = getattr(self._function, "__self__", None)
         if isinstance(holder, Layer) and vars(holder).get("forward") is self:

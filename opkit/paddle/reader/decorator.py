@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Function
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -29,7 +30,7 @@ def cache(reader: Reader) -> Reader:
     return lambda: iter(samples)
 
 
-def map_readers(func: Callable[..., Any], *readers: Reader) -> Reader:
+def map_readers(func: Function, *readers: Reader) -> Reader:
     """Return a reader of a function's results for the samples of readers, side by side."""
     return lambda: map(func, *(reader() for reader in readers))
 

@@ -5,7 +5,7 @@ The function of graphs is ``paddle.static.auc``; ``paddle.metric.Auc`` counts on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from opkit.ir import TensorDesc
 from opkit.ops.core.define import define
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs
 
 __all__ = ["area_under", "count_shape"]
 
@@ -67,7 +68,7 @@ def _kernel(predict: ndarray, label: ndarray, stat_pos: ndarray, stat_neg: ndarr
     return np.asarray(_area(counted[0], counted[1]))
 
 
-def _infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _infer(descs: Sequence[TensorDesc], attrs: Attrs) -> Sequence[TensorDesc]:
     if descs[0].ndim != 2 or attrs["num_thresholds"] < 1 or attrs["slide_steps"] < 0:
         raise UsageError(f"static.auc takes scores (N, classes) and at least one threshold, got {descs[0]}")
     return [TensorDesc((), "float64")]

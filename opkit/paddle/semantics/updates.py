@@ -7,7 +7,7 @@ the blocks in which all of them work, are in ``opkit.ops.update.named``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy import ndarray
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import quiet
 from opkit.ops.core.opdef import ArgDef, AttrDef, OpDef
+from opkit.ops.core.types import Attrs, Function
 from opkit.ops.update.named import blocks_of
 
 __all__ = ["ADADELTA", "ADAGRAD", "ADAM", "ADAMAX", "ADAMW", "LAMB", "MOMENTUM", "RMSPROP", "SGD"]
@@ -246,11 +247,11 @@ def _lamb(
     return ()
 
 
-def _nothing(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+def _nothing(descs: Sequence[TensorDesc], attrs: Attrs) -> Sequence[TensorDesc]:
     return []
 
 
-def _update(name: str, kernel: Callable[..., Any], state: str, attrs: str) -> OpDef:
+def _update(name: str, kernel: Function, state: str, attrs: str) -> OpDef:
     return OpDef(
         name,
         tuple(ArgDef(item) for item in ("param", "grad", "learning_rate", *state.split())),

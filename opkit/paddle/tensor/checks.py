@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import DtypeError
+from opkit.ops.core.types import Function
 
 __all__ = ["axis_of", "ints", "need_value", "of_one", "plain_shape", "shape_or_size", "titled"]
 
@@ -27,14 +28,14 @@ def need_value(function: str, argument: str, item: Any) -> Any:
     return item
 
 
-def titled(function: Callable[..., Any], name: str, text: str | None) -> Callable[..., Any]:
+def titled(function: Function, name: str, text: str | None) -> Function:
     """Return a function under Paddle's name, with a docstring, such as that of the op builder that it calls."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text
     return function
 
 
-def of_one(name: str, build: Callable[[Any], Any]) -> Callable[..., Any]:
+def of_one(name: str, build: Callable[[Any], Any]) -> Function:
     """Return Paddle's function of one operand that an op builder computes."""
 
     def function(x: Any, name: str | None = None) -> Any:

@@ -12,13 +12,14 @@ from opkit.eager import Tensor, become, check_inplace
 from opkit.eager.tensor import version_cell
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Function
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import creation, elementary, layout, logic, manipulation, math, products, selection
 
 __all__ = ["INPLACE", "fill_", "in_place", "zero_"]
 
 
-def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+def in_place(function: Function) -> Function:
     """Return a function that writes another's result into its first argument; in a graph it returns that result."""
     name = f"{function.__name__}_"
 
@@ -34,7 +35,7 @@ def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     return change
 
 
-def _reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
+def _reshaping(function: Function) -> Function:
     name = f"{function.__name__}_"
 
     @wraps(function)
@@ -54,7 +55,7 @@ def _reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
     return change
 
 
-def _of_operator(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _of_operator(name: str, build: Callable[[Any, Any], Any]) -> Function:
     def function(x: Any, y: Any, name: str | None = None) -> Any:
         return build(x, y)
 
@@ -63,7 +64,7 @@ def _of_operator(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., A
 
 
 #: name with its underscore -> function.
-INPLACE: dict[str, Callable[..., Any]] = {
+INPLACE: dict[str, Function] = {
     **{f"{name}_": in_place(function) for name, function in math.UNARY.items() if not name.startswith("is")},
     **{f"{name}_": in_place(function) for name, function in math.BINARY.items() if name not in ("maximum", "minimum")},
     **{

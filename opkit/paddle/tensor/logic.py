@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opkit.ops.composed import pointwise
+from opkit.ops.core.types import Function
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, titled
 from opkit.shim.missing import guard as _guard
@@ -14,14 +15,14 @@ from opkit.static.overwriting import overwrite
 __all__ = ["COMPARISONS", "allclose", "equal_all", "isclose", "logical_and", "logical_not", "logical_or", "logical_xor"]
 
 
-def _comparison(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _comparison(name: str, build: Callable[[Any, Any], Any]) -> Function:
     def function(x: Any, y: Any, name: str | None = None) -> Any:
         return build(need_value(function.__name__, "x", x), y)
 
     return titled(function, name, build.__doc__)
 
 
-def _comparisons(**builders: Callable[[Any, Any], Any]) -> dict[str, Callable[..., Any]]:
+def _comparisons(**builders: Callable[[Any, Any], Any]) -> dict[str, Function]:
     return {name: _comparison(name, build) for name, build in builders.items()}
 
 

@@ -10,6 +10,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ir import Variable, canonical_dtype
 from opkit.listed import listed
 from opkit.ops.composed import order, pointwise
+from opkit.ops.core.types import Function
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers, spread
 from opkit.paddle.tensor.checks import axis_of, need_value, of_one, titled
@@ -82,14 +83,14 @@ _OF_ONE = (
     ops.bitwise_not,
 )
 #: Paddle's name -> the function; the builders have Paddle's names.
-UNARY: dict[str, Callable[..., Any]] = {
+UNARY: dict[str, Function] = {
     name: of_one(name, build)
     for name, build in (*((build.__name__, build) for build in _OF_ONE), *integers.CLOSED.items())
 }
 
 
 # ---- functions of two operands ---------------------------------------------------------------------------------------
-def _binary(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _binary(name: str, build: Callable[[Any, Any], Any]) -> Function:
     def function(x: Any, y: Any, name: str | None = None) -> Any:
         if not hasattr(x, "_data"):
             need_value(function.__name__, "x", x)
@@ -100,7 +101,7 @@ def _binary(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return titled(function, name, build.__doc__)
 
 
-BINARY: dict[str, Callable[..., Any]] = {
+BINARY: dict[str, Function] = {
     name: _binary(name, build)
     for name, build in {
         "add": ops.add,

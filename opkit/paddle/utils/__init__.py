@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from opkit.errors import OpkitError, UsageError
+from opkit.ops.core.types import Function
 from opkit.paddle.utils import unique_name
 from opkit.paddle.utils.nested import (
     flatten,
@@ -77,7 +78,7 @@ def try_import(module_name: str, err_msg: str | None = None) -> Any:
 
 def deprecated(
     update_to: str = "", since: str = "", reason: str = "", level: int = 0
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Function], Function]:
     """Return a decorator that leaves the function as it is."""
     return lambda function: function
 

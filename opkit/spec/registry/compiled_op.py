@@ -12,6 +12,7 @@ from typing import Any, Literal
 from opkit.diagnostics import Span
 from opkit.errors import InferError, Location, unknown
 from opkit.ir.desc import TensorDesc
+from opkit.ops.core.types import Attrs
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
 from opkit.spec.registry.schema import ArgSpec, AttrSpec, attr_value, runtime_value
@@ -69,7 +70,7 @@ class CompiledOp:
 
     # -- attributes ---------------------------------------------------------------------------
 
-    def check_attrs(self, attrs: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def check_attrs(self, attrs: Attrs | None = None) -> dict[str, Any]:
         """Return the attributes complete, each as the plain Python value of its type.
 
         Args:
@@ -90,7 +91,7 @@ class CompiledOp:
         run = self.linker.run_within if is_part else self.linker.run
         run(unit, f"checking the attributes of {self.name!r}", self, conf)
 
-    def _plain_attrs(self, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _plain_attrs(self, attrs: Attrs | None) -> dict[str, Any]:
         if not self._defaults and self.attrs:
             self._defaults.update((name, spec.default) for name, spec in self.attrs.items())
             self._runtime.update(self._runtime_attrs(self._defaults))
@@ -173,7 +174,7 @@ class CompiledOp:
             )
 
     def prepare(
-        self, inputs: Inputs, attrs: Mapping[str, Any] | None, outputs: Mapping[str, int] | None, op_name: str
+        self, inputs: Inputs, attrs: Attrs | None, outputs: Mapping[str, int] | None, op_name: str
     ) -> InferContext:
         """Check an op's configuration as OneFlow does and return the context for its functions.
 
@@ -223,7 +224,7 @@ class CompiledOp:
     # -- inference ----------------------------------------------------------------------------
 
     def infer(
-        self, inputs: Inputs, attrs: Mapping[str, Any] | None = None, outputs: Mapping[str, int] | None = None
+        self, inputs: Inputs, attrs: Attrs | None = None, outputs: Mapping[str, int] | None = None
     ) -> dict[str, list[TensorDesc]]:
         """Infer the outputs of one op on one device.
 
@@ -267,7 +268,7 @@ class CompiledOp:
     def sbp_signatures(
         self,
         inputs: Inputs,
-        attrs: Mapping[str, Any] | None = None,
+        attrs: Attrs | None = None,
         parallel_num: int = 1,
         outputs: Mapping[str, int] | None = None,
     ) -> list[dict[str, list[str | None]]]:
@@ -290,7 +291,7 @@ class CompiledOp:
     def sbp_claims(
         self,
         inputs: Inputs,
-        attrs: Mapping[str, Any] | None = None,
+        attrs: Attrs | None = None,
         parallel_num: int = 1,
         outputs: Mapping[str, int] | None = None,
     ) -> list[SbpClaim]:

@@ -15,6 +15,7 @@ from opkit.ir import Operation, Value
 from opkit.ops.core.finite import NonFiniteError
 from opkit.ops.core.mode import local
 from opkit.ops.core.observers import notify
+from opkit.ops.core.types import Arrays
 from opkit.static.plan.failures import explain_failure
 from opkit.static.plan.folding import Like
 from opkit.static.plan.layout import Layout, is_state
@@ -96,7 +97,7 @@ def _held(plan: Interpretable, value: Any, holders: Sequence[Holder]) -> np.ndar
     return array
 
 
-def _run(plan: Interpretable, op: Operation, position: int, arrays: list[Any]) -> Sequence[np.ndarray]:
+def _run(plan: Interpretable, op: Operation, position: int, arrays: list[Any]) -> Arrays:
     opdef: Any = op.opdef
     if not opdef.is_user:
         result = opdef.kernel(*arrays, **op.attrs)

@@ -18,6 +18,7 @@ from opkit.ir import Operation, Program, TensorDesc, Value, to_numpy
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.references import OF_LOCAL
+from opkit.ops.core.types import Arrays, Attrs
 from opkit.settings import current_settings
 from opkit.static.builder import note_site
 from opkit.static.plan.emit import Emitter
@@ -34,7 +35,7 @@ from opkit.static.scope import Holder
 _serials = itertools.count()
 
 
-def forbidden(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+def forbidden(opdef: OpDef, inputs: Sequence[Any], attrs: Attrs) -> Any:
     """Replaces ``apply`` while a program runs: functions in it compute with numpy."""
     raise ForbiddenCallError(
         f"a framework function (op {opdef.name!r}) was called inside a Python function while the program runs",
@@ -191,7 +192,7 @@ class Plan:
         ]
 
     # ---- running -----------------------------------------------------------------------------------------------------
-    def run(self, arrays: Sequence[np.ndarray], holders: Sequence[Holder]) -> list[Any]:
+    def run(self, arrays: Arrays, holders: Sequence[Holder]) -> list[Any]:
         """Run the program once.
 
         Args:
@@ -241,7 +242,7 @@ class Plan:
             if arena is not None:
                 self._arenas.append(arena)
 
-    def _fetched(self, slots: list[Any], arrays: Sequence[np.ndarray], holders: Sequence[Holder]) -> list[Any]:
+    def _fetched(self, slots: list[Any], arrays: Arrays, holders: Sequence[Holder]) -> list[Any]:
         found: list[Any] = []
         for kind, item in self._fetches:
             if kind == "slot":
@@ -261,7 +262,7 @@ class Plan:
                 found.append(None if item is None else item.copy())
         return found
 
-    def _again(self, number: int, found: list[Any], arrays: Sequence[np.ndarray]) -> np.ndarray:
+    def _again(self, number: int, found: list[Any], arrays: Arrays) -> np.ndarray:
         for (_, item), array in zip(self._fetches, found):
             if item == number:
                 return array  # type: ignore[no-any-return]

@@ -6,15 +6,15 @@ They compute the same bits as the ops' kernels, without the kernels' own checks 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from opkit.ir import Operation
+from opkit.ops.core.types import Function
 from opkit.static.plan.sizes import Known
 
 #: function, what the text calls it, and its arguments as text
-Call = tuple[Callable[..., Any], str, list[str]]
+Call = tuple[Function, str, list[str]]
 
 
 def specialised(op: Operation, arguments: list[str], known: Known) -> Call | None:

@@ -15,6 +15,7 @@ import numpy as np
 from opkit.errors import KernelError, ShapeError
 from opkit.ir import Operation, TensorDesc
 from opkit.ops.core.references import OF_ARGUMENT, OF_ATTRIBUTE, OF_ITEM
+from opkit.ops.core.types import Arrays
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 
 
@@ -30,7 +31,7 @@ class MismatchError(Exception):
         results: its outputs, as they are.
     """
 
-    def __init__(self, position: int, results: Sequence[np.ndarray]) -> None:
+    def __init__(self, position: int, results: Arrays) -> None:
         super().__init__(position)
         self.position = position
         self.results = results

@@ -13,6 +13,7 @@ from opkit.errors import MissingNameError, ShapeError, UsageError, unknown
 from opkit.oneflow.experimental.functions import Tensor
 from opkit.oneflow.experimental.nn.parameter import Parameter
 from opkit.oneflow.experimental.tensors import device as device_type
+from opkit.ops.core.types import Function
 
 __all__ = ["Module"]
 
@@ -171,7 +172,7 @@ class Module:
                 args = changed if isinstance(changed, tuple) else (changed,)
         return self.forward(*args, **kwargs)
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> None:
+    def register_forward_pre_hook(self, hook: Function) -> None:
         """Call ``hook(module, args)`` before each ``forward``; what it returns replaces the arguments."""
         self._before.append(hook)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
+from opkit.ops.core.types import Function
 from opkit.paddle.distributed import collective
 from opkit.shim.missing import guard
 
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-def _streamed(function: Callable[..., Any]) -> Callable[..., Any]:
+def _streamed(function: Function) -> Function:
     taken = len(signature(function).parameters)
 
     def call(*args: Any, use_calc_stream: bool = False, **kwargs: Any) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Function
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -16,7 +17,7 @@ __all__ = [
 _OPTIONS = ("preserve_rng_state", "use_reentrant")
 
 
-def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def recompute(function: Function, *args: Any, **kwargs: Any) -> Any:
     """Call a function.
 
     Args:
@@ -28,7 +29,7 @@ def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return function(*args, **{name: value for name, value in kwargs.items() if name not in _OPTIONS})
 
 
-def recompute_hybrid(ctx: Mapping[str, Any], function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def recompute_hybrid(ctx: Mapping[str, Any], function: Function, *args: Any, **kwargs: Any) -> Any:
     """Call a function; ``ctx["mp_group"]`` must be there, as in Paddle.
 
     Raises:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import UsageError, unknown
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Function, Ints
 from opkit.paddle.distributed.collective import Group, get_group
 from opkit.paddle.distributed.environment import ParallelMode, one_process
 
@@ -114,7 +114,7 @@ class HybridCommunicateGroup:
         return 0
 
 
-def _constant(value: Any, doc: str) -> Callable[..., Any]:
+def _constant(value: Any, doc: str) -> Function:
     def answer(self: Any, *args: Any) -> Any:
         return value
 

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from opkit.errors import ShapeError
+from opkit.ops.core.types import Function
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn.layer.layers import Layer
 
@@ -55,9 +56,9 @@ class DeclaredLayer(Layer):
 class FunctionLayer(DeclaredLayer):
     """Base of the declared layers that call a function of ``nn.functional``, the class argument ``function``."""
 
-    _function: ClassVar[Callable[..., Any]]
+    _function: ClassVar[Function]
 
-    def __init_subclass__(cls, function: Callable[..., Any] | None = None, **others: Any) -> None:
+    def __init_subclass__(cls, function: Function | None = None, **others: Any) -> None:
         super().__init_subclass__(**others)
         if function is not None:
             cls._function = staticmethod(function)

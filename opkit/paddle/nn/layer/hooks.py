@@ -5,8 +5,10 @@ Which hooks a layer has is in ``layers``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from opkit.ops.core.types import Function
 
 __all__ = ["Removable", "add_hook", "run_between"]
 
@@ -23,7 +25,7 @@ class Removable:
         self._hooks.pop(self._key, None)
 
 
-def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> Removable:
+def add_hook(hooks: dict[int, Any], hook: Function) -> Removable:
     """Put a hook behind the others."""
     key = max(hooks, default=-1) + 1
     hooks[key] = hook

@@ -13,6 +13,7 @@ from opkit.eager import Tensor
 from opkit.errors import MissingNameError, UsageError, unknown
 from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Function
 from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.parameter import ParamAttr, is_parameter, make_parameter, parameter_shape
@@ -82,11 +83,11 @@ class Layer:
             return self.forward(*inputs, **kwargs)
         return run_between(self, inputs, kwargs)
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Removable:
+    def register_forward_pre_hook(self, hook: Function) -> Removable:
         """Call ``hook(layer, inputs)`` before each forward; what it returns replaces the inputs."""
         return add_hook(self._pre_hooks, hook)
 
-    def register_forward_post_hook(self, hook: Callable[..., Any]) -> Removable:
+    def register_forward_post_hook(self, hook: Function) -> Removable:
         """Call ``hook(layer, inputs, outputs)`` after each forward; what it returns replaces the outputs."""
         return add_hook(self._post_hooks, hook)
 

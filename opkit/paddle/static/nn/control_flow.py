@@ -13,6 +13,7 @@ import numpy as np
 from opkit.errors import UsageError
 from opkit.listed import listed
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Function
 from opkit.shim.missing import guard as _guard
 from opkit.static.branches import branch, leaves, loop, refilled
 
@@ -82,8 +83,8 @@ def case(pred_fn_pairs: Sequence[tuple[Any, Branch]], default: Branch | None = N
 
 
 def while_loop(
-    cond: Callable[..., Any],
-    body: Callable[..., Any],
+    cond: Function,
+    body: Function,
     loop_vars: Any,
     is_test: bool = False,
     name: str | None = None,
@@ -121,7 +122,7 @@ def while_loop(
     return current
 
 
-def _loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any) -> Any:
+def _loop(cond: Function, body: Function, loop_vars: Any) -> Any:
     """Append the op of a loop; its Variables may stand in nested lists, tuples and dicts."""
     start = leaves(loop_vars)
     for item in start:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ir import Variable
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Function
 from opkit.shim.missing import guard as _guard
 from opkit.static.own_gradient import OwnGradientError, with_own_gradient
 from opkit.static.py_func import StaticModeError
@@ -16,9 +17,9 @@ __all__ = ["static_pylayer"]
 
 
 def static_pylayer(
-    forward_fn: Callable[..., Any],
+    forward_fn: Function,
     inputs: Sequence[Any],
-    backward_fn: Callable[..., Any] | None = None,
+    backward_fn: Function | None = None,
     name: str | None = None,
 ) -> Any:
     """Append what ``forward_fn`` builds, with the gradient that ``backward_fn`` builds.
