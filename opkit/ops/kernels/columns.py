@@ -1,6 +1,8 @@
 """The arithmetic of convolutions on arrays: windows unfolded into columns, then matrix products.
 
-The columns of a few samples at a time, so that they stay in the cache. The ops are in ``opkit.ops.network.conv``.
+The columns of some samples at a time: at most 8 MB, or one sample's. Where the outputs' rows are short, samples become
+one more spatial axis, the last, so that what is copied lies together in long runs. The ops are in
+``opkit.ops.network.conv``.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from opkit.errors import ShapeError
 
 #: Bytes of unfolded columns at a time.
 _COLUMN_BYTES = 1 << 23
+#: Rows of outputs shorter than this are short, where there are at least ``_FEW`` samples.
+_SHORT, _FEW = 24, 8
 
 
 class Window:
@@ -37,6 +41,26 @@ class Window:
             -1 if n == -1 else max(0, (n + 2 * p - d * (k - 1) - 1) // s + 1)
             for n, p, d, k, s in zip(self.inputs, self.pads, self.dilations, self.kernel, self.strides)
         )
+
+    def block(self, count: int) -> Window:
+        """Return the geometry for a block of samples as ``laid`` lays it out."""
+        if not self._is_turned(count):
+            return self
+        ones, zeros = (1,), (0,)
+        attrs = {
+            "kernel_size": self.kernel + ones,
+            "strides": self.strides + ones,
+            "dilation_rate": self.dilations + ones,
+            "padding_before": self.pads + zeros,
+        }
+        return Window(attrs, (*self.inputs, count), (*self.outputs, count))
+
+    def laid(self, samples: ndarray) -> ndarray:
+        """Return a view ``(N, C, sizes...)`` of samples, or ``(1, C, sizes..., N)`` where rows are short."""
+        return np.moveaxis(samples, 0, -1)[None] if self._is_turned(len(samples)) else samples
+
+    def _is_turned(self, count: int) -> bool:
+        return count >= _FEW and self.outputs[-1] < _SHORT and not self.is_pointwise
 
     @property
     def is_pointwise(self) -> bool:
@@ -73,6 +97,7 @@ def _unfold(x: ndarray, window: Window) -> ndarray:
         wide = np.zeros((*x.shape[:2], *window.padded()), x.dtype)
         wide[window.inner()] = x
         x = wide
+    x = np.ascontiguousarray(x)
     columns = np.empty((*x.shape[:2], *window.kernel, *window.outputs), x.dtype)
     for offset, part in window.offsets():
         columns[offset] = x[part]
@@ -131,11 +156,15 @@ def forward(x: ndarray, weight: ndarray, attrs: Mapping[str, Any], out: ndarray 
     rows = weight.reshape(groups, filters // groups, -1)
     if out is None:
         out = np.empty((x.shape[0], filters, *window.outputs), x.dtype)
-    flat = out.reshape(x.shape[0], groups, filters // groups, prod(window.outputs))
-    each = rows.shape[2] * groups * flat.shape[3] * x.itemsize
+    each = rows.shape[2] * groups * prod(window.outputs) * x.itemsize
     for part in _chunks(x.shape[0], each):
-        columns = _unfold(x[part], window)
-        np.matmul(rows, columns.reshape(columns.shape[0], groups, *rows.shape[2:], flat.shape[3]), out=flat[part])
+        block, target = window.laid(x[part]), window.laid(out[part])
+        columns = _unfold(block, window.block(len(x[part]))).reshape(len(block), groups, rows.shape[2], -1)
+        shape = (len(block), groups, rows.shape[1], columns.shape[3])
+        if target.flags.c_contiguous:
+            np.matmul(rows, columns, out=target.reshape(shape))
+        else:
+            target[...] = np.matmul(rows, columns).reshape(target.shape)
     return out
 
 
@@ -151,11 +180,14 @@ def by_data(
     groups, filters = attrs["groups"], weight.shape[0]
     rows = weight.reshape(groups, filters // groups, -1).swapaxes(1, 2)
     dx = np.empty(tuple(shape), dy.dtype) if out is None else out
-    flat = dy.reshape(dy.shape[0], groups, filters // groups, prod(window.outputs))
-    each = rows.shape[1] * groups * flat.shape[3] * dy.itemsize
+    each = rows.shape[1] * groups * prod(window.outputs) * dy.itemsize
     for part in _chunks(dy.shape[0], each):
-        columns = np.matmul(rows, flat[part])
-        dx[part] = _fold(columns.reshape(-1, shape[1], *window.kernel, *window.outputs), window)
+        block, whole = window.laid(dy[part]), window.block(len(dy[part]))
+        flat = block.reshape(len(block), groups, rows.shape[2], -1)
+        # numpy multiplies matrices of one column slower than it broadcasts them.
+        columns = rows * flat if rows.shape[2] == 1 else np.matmul(rows, flat)
+        columns = columns.reshape(len(block), shape[1], *whole.kernel, *whole.outputs)
+        window.laid(dx[part])[...] = _fold(columns, whole)
     return dx
 
 
@@ -165,9 +197,12 @@ def by_weight(dy: ndarray, x: ndarray, attrs: Mapping[str, Any]) -> ndarray:
     groups, filters, channels = attrs["groups"], dy.shape[1], x.shape[1]
     inner = channels // groups * prod(window.kernel)
     total = np.zeros((groups, filters // groups, inner), x.dtype)
-    flat = dy.reshape(dy.shape[0], groups, filters // groups, prod(window.outputs))
-    for part in _chunks(x.shape[0], inner * groups * flat.shape[3] * x.itemsize):
-        columns = _unfold(x[part], window)
-        columns = columns.reshape(columns.shape[0], groups, inner, flat.shape[3])
-        total += np.matmul(flat[part], columns.swapaxes(2, 3)).sum(axis=0)
+    for part in _chunks(x.shape[0], inner * groups * prod(window.outputs) * x.itemsize):
+        block, whole = window.laid(x[part]), window.block(len(x[part]))
+        # One long sum would round more than many short ones: by samples, or by rows where samples are an axis.
+        rows = 1 if whole is window else window.outputs[0]
+        columns = _unfold(block, whole).reshape(len(block), groups, inner, rows, -1)
+        flat = window.laid(dy[part]).reshape(len(block), groups, filters // groups, rows, -1)
+        for row in range(rows):
+            total += np.matmul(flat[:, :, :, row], columns[:, :, :, row].swapaxes(2, 3)).sum(axis=0)
     return total.reshape(filters, channels // groups, *window.kernel)

@@ -1,0 +1,51 @@
+"""Convolutions of many samples with short rows are those of each sample alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opkit import ops
+from opkit.eager import Tensor, grad
+
+SAMPLES = 9
+
+#: shape of one sample, shape of the weight, what ``conv`` gets.
+GEOMETRIES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+    "1d": ((2, 11), (3, 2, 3), {}),
+    "2d": ((2, 6, 7), (4, 2, 3, 2), {"padding": (1, 0)}),
+    "2d, strides": ((2, 9, 8), (3, 2, 3, 3), {"strides": 2, "padding": 1}),
+    "2d, dilations": ((1, 9, 9), (2, 1, 3, 3), {"dilations": 2}),
+    "2d, groups": ((4, 6, 6), (6, 2, 3, 3), {"groups": 2}),
+    "2d, depthwise": ((4, 6, 6), (4, 1, 3, 3), {"groups": 4, "padding": 1}),
+    "2d, pointwise": ((3, 5, 5), (4, 3, 1, 1), {}),
+    "2d, channels last": ((6, 6, 3), (4, 3, 3, 3), {"data_format": "channels_last"}),
+    "3d": ((2, 4, 5, 4), (3, 2, 2, 2, 2), {"padding": 1}),
+}
+
+
+def run(x: np.ndarray, weight: np.ndarray, dy: np.ndarray | None, options: dict[str, Any]) -> list[np.ndarray]:
+    """Return the result and both gradients."""
+    given = [Tensor(array, stop_gradient=False) for array in (x, weight)]
+    y = ops.conv(*given, None, **options)
+    seed = Tensor(np.ones(y._data.shape) if dy is None else dy)
+    return [y._data, *(found._data for found in grad([y], given, [seed]))]
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_a_batch_is_its_samples(name: str) -> None:
+    """Results and gradients by the input are those of each sample, the gradient by the weight is their sum."""
+    shape, filters, options = GEOMETRIES[name]
+    rng = np.random.default_rng(0)
+    weight = rng.normal(size=filters)
+    if "data_format" in options:
+        weight = np.moveaxis(weight, 1, -1).copy()
+    x = rng.normal(size=(SAMPLES, *shape))
+    dy = rng.normal(size=run(x, weight, None, options)[0].shape)
+    y, dx, dw = run(x, weight, dy, options)
+    alone = [run(x[i : i + 1], weight, dy[i : i + 1], options) for i in range(SAMPLES)]
+    np.testing.assert_allclose(y, np.concatenate([found[0] for found in alone]), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(dx, np.concatenate([found[1] for found in alone]), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(dw, np.sum([found[2] for found in alone], axis=0), rtol=1e-12, atol=1e-12)
