@@ -9,7 +9,7 @@ The module is long because it is one table: each function with its derivative.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import mpmath
 import sympy
@@ -26,6 +26,14 @@ class _Real(sympy.Function):  # type: ignore[misc]
     is_extended_real = True
     is_real = True
     is_commutative = True
+    #: The derivative by each argument, as a function of all of them; none where the language has no name for it.
+    slopes: ClassVar[tuple[Callable[..., Expr], ...]] = ()
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """Return the derivative by an argument, which ``slopes`` says."""
+        if not self.slopes:
+            raise NotImplementedError(type(self).__name__)
+        return self.slopes[argindex - 1](*self.args)
 
     @classmethod
     def eval(cls, *args: Expr) -> Expr | None:
@@ -43,53 +51,40 @@ class sigmoid(_Real):
         """sigmoid(0) is a half."""
         return sympy.Rational(1, 2) if x == 0 else None
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """The derivative; 1 - sigmoid(x) would cancel for large x."""
-        (x,) = self.args
-        return sigmoid(x) * sigmoid(-x)
+    #: The derivative; 1 - sigmoid(x) would cancel for large x.
+    slopes = (lambda x: sigmoid(x) * sigmoid(-x),)
 
 
 class softplus(_Real):
     """log(1 + exp(x))."""
 
     is_positive = True
-
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """The derivative is the sigmoid."""
-        return sigmoid(self.args[0])
+    slopes = (lambda x: sigmoid(x),)
 
 
 class tanh(_Real):
     """The hyperbolic tangent."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """1 - tanh(x)**2, which would cancel for large x."""
-        (x,) = self.args
-        return 4 * sigmoid(2 * x) * sigmoid(-2 * x)
+    #: 1 - tanh(x)**2, which would cancel for large x.
+    slopes = (lambda x: 4 * sigmoid(2 * x) * sigmoid(-2 * x),)
 
 
 class logcosh(_Real):
     """log(cosh(x)), which overflows for large x when computed as written."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """The derivative is tanh."""
-        return tanh(self.args[0])
+    slopes = (lambda x: tanh(x),)
 
 
 class log1p(_Real):
     """log(1 + x)."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """1 / (1 + x)."""
-        return 1 / (1 + self.args[0])
+    slopes = (lambda x: 1 / (1 + x),)
 
 
 class expm1(_Real):
     """exp(x) - 1."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """exp(x)."""
-        return sympy.exp(self.args[0])
+    slopes = (sympy.exp,)
 
 
 class absolute(_Real):
@@ -104,23 +99,17 @@ class absolute(_Real):
             return x
         return cls(-x) if x.could_extract_minus_sign() else None
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """The sign; 0 at the kink."""
-        return sign(self.args[0])
-
-
-class sign(_Real):
-    """-1, 0 or 1."""
-
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """0 wherever the derivative exists."""
-        return sympy.Integer(0)
+    #: The sign; 0 at the kink.
+    slopes = (lambda x: sign(x),)
 
 
 class _Flat(_Real):
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """0 wherever the derivative exists."""
-        return sympy.Integer(0)
+    #: 0 wherever the derivative exists.
+    slopes = (lambda x: sympy.Integer(0),)
+
+
+class sign(_Flat):
+    """-1, 0 or 1."""
 
 
 class floor(_Flat):
@@ -135,7 +124,7 @@ class rint(_Flat):
     """The nearest integer."""
 
 
-class step(_Real):
+class step(_Flat):
     """1 for positive x, 0 for negative x, and a half at 0.
 
     A half is the mean of the slopes on both sides, so that kinks which cancel each other in a sum do so in the
@@ -144,58 +133,44 @@ class step(_Real):
 
     is_nonnegative = True
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """0 wherever the derivative exists."""
-        return sympy.Integer(0)
-
 
 class maximum(_Real):
     """The larger of two values."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """1 for the larger one."""
-        a, b = self.args
-        return step(a - b) if argindex == 1 else step(b - a)
+    #: 1 for the larger one.
+    slopes = (lambda a, b: step(a - b), lambda a, b: step(b - a))
 
 
 class minimum(_Real):
     """The smaller of two values."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """1 for the smaller one."""
-        a, b = self.args
-        return step(b - a) if argindex == 1 else step(a - b)
+    #: 1 for the smaller one.
+    slopes = (lambda a, b: step(b - a), lambda a, b: step(a - b))
 
 
 class clip(_Real):
     """A value kept between two bounds."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """1 between the bounds; a bound's own derivative is 1 where it holds."""
-        x, low, high = self.args
-        if argindex == 1:
-            return step(x - low) * step(high - x)
-        return step(low - x) if argindex == 2 else step(x - high)
+    #: 1 between the bounds; a bound's own derivative is 1 where it holds.
+    slopes = (
+        lambda x, low, high: step(x - low) * step(high - x),
+        lambda x, low, high: step(low - x),
+        lambda x, low, high: step(x - high),
+    )
 
 
 class root(_Real):
     """The square root of a sum of squares, whose slope at 0 is taken as 0."""
 
     is_nonnegative = True
-
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """Half the inverse of the root."""
-        return inverse_root(self.args[0]) / 2
+    slopes = (lambda x: inverse_root(x) / 2,)
 
 
 class inverse_root(_Real):
     """1 / sqrt(x), and 0 at 0."""
 
     is_nonnegative = True
-
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """-1 / (2 * sqrt(x)**3)."""
-        return -(inverse_root(self.args[0]) ** 3) / 2
+    slopes = (lambda x: -(inverse_root(x) ** 3) / 2,)
 
 
 class hypot(_Real):
@@ -203,188 +178,136 @@ class hypot(_Real):
 
     is_nonnegative = True
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """The side over the hypotenuse."""
-        return self.args[argindex - 1] / hypot(*self.args)
+    #: The side over the hypotenuse.
+    slopes = (lambda a, b: a / hypot(a, b), lambda a, b: b / hypot(a, b))
 
 
 class logaddexp(_Real):
     """log(exp(a) + exp(b)) without overflow."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """The share of the side."""
-        a, b = self.args
-        return sigmoid(a - b) if argindex == 1 else sigmoid(b - a)
+    #: The share of the side.
+    slopes = (lambda a, b: sigmoid(a - b), lambda a, b: sigmoid(b - a))
 
 
 class arctan2(_Real):
     """The angle of the point (x, y), given y first."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """X or -y over the squared distance."""
-        y, x = self.args
-        return x / (x**2 + y**2) if argindex == 1 else -y / (x**2 + y**2)
+    slopes = (lambda y, x: x / (x**2 + y**2), lambda y, x: -y / (x**2 + y**2))
 
 
 class arctanh(_Real):
     """The inverse of tanh."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """1 / (1 - x*x), factored so that it does not cancel near 1."""
-        (x,) = self.args
-        return 1 / ((1 - x) * (1 + x))
+    #: Factored, so that it does not cancel near 1; so are the next ones.
+    slopes = (lambda x: 1 / ((1 - x) * (1 + x)),)
 
 
 class arcsin(_Real):
     """The inverse of sin."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """1 / sqrt(1 - x*x), factored so that it does not cancel near 1."""
-        (x,) = self.args
-        return 1 / sympy.sqrt((1 - x) * (1 + x))
+    slopes = (lambda x: 1 / sympy.sqrt((1 - x) * (1 + x)),)
 
 
 class arccos(_Real):
     """The inverse of cos."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """-1 / sqrt(1 - x*x), factored so that it does not cancel near 1."""
-        (x,) = self.args
-        return -1 / sympy.sqrt((1 - x) * (1 + x))
+    slopes = (lambda x: -1 / sympy.sqrt((1 - x) * (1 + x)),)
 
 
 class arccosh(_Real):
     """The inverse of cosh, for arguments above 1."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """1 / sqrt(x*x - 1), factored so that it does not cancel near 1."""
-        (x,) = self.args
-        return 1 / sympy.sqrt((x - 1) * (x + 1))
+    slopes = (lambda x: 1 / sympy.sqrt((x - 1) * (x + 1)),)
 
 
 class arcsinh(_Real):
     """The inverse of sinh."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """1 / sqrt(1 + x*x), without overflow."""
-        return 1 / hypot(self.args[0], 1)
+    #: 1 / sqrt(1 + x*x), without overflow.
+    slopes = (lambda x: 1 / hypot(x, 1),)
 
 
 class arctan(_Real):
     """The inverse of tan."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """1 / (1 + x*x)."""
-        return 1 / (1 + self.args[0] ** 2)
+    slopes = (lambda x: 1 / (1 + x**2),)
 
 
 class cbrt(_Real):
     """The cube root."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """1 / (3 * cbrt(x)**2)."""
-        return 1 / (3 * cbrt(self.args[0]) ** 2)
+    slopes = (lambda x: 1 / (3 * cbrt(x) ** 2),)
 
 
 class erf(_Real):
     """The error function."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """The bell curve."""
-        return 2 * sympy.exp(-(self.args[0] ** 2)) / sympy.sqrt(sympy.pi)
+    slopes = (lambda x: 2 * sympy.exp(-(x**2)) / sympy.sqrt(sympy.pi),)
 
 
 class erfc(_Real):
     """1 - erf(x) without cancellation."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """The bell curve, downwards."""
-        return -2 * sympy.exp(-(self.args[0] ** 2)) / sympy.sqrt(sympy.pi)
+    slopes = (lambda x: -2 * sympy.exp(-(x**2)) / sympy.sqrt(sympy.pi),)
 
 
 class digamma(_Real):
     """The derivative of lgamma."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """The trigamma function is not one of the language's."""
-        raise NotImplementedError("digamma")
-
 
 class lgamma(_Real):
     """The logarithm of the gamma function, for positive arguments."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """The digamma function."""
-        return digamma(self.args[0])
+    slopes = (lambda x: digamma(x),)
 
 
 class sinc(_Real):
     """sin(x) / x, and 1 at 0."""
 
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """(cos(x) - sinc(x)) / x, and 0 at 0."""
-        return dsinc(self.args[0])
+    slopes = (lambda x: dsinc(x),)
 
 
 class sech(_Real):
     """1 / cosh(x)."""
 
     is_positive = True
-
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """-sech(x) * tanh(x)."""
-        return -sech(self.args[0]) * tanh(self.args[0])
+    slopes = (lambda x: -sech(x) * tanh(x),)
 
 
 class exprel(_Real):
     """(exp(x) - 1) / x, and 1 at 0."""
 
     is_positive = True
-
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """Its slope, a half at 0."""
-        return dexprel(self.args[0])
+    slopes = (lambda x: dexprel(x),)
 
 
 class bose(_Real):
     """x / (exp(x) - 1), and 1 at 0."""
 
     is_positive = True
-
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """Its slope, minus a half at 0."""
-        return dbose(self.args[0])
+    slopes = (lambda x: dbose(x),)
 
 
 class log1prel(_Real):
     """log(1 + x) / x, and 1 at 0."""
 
     is_positive = True
-
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """Its slope, minus a half at 0."""
-        return dlog1prel(self.args[0])
+    slopes = (lambda x: dlog1prel(x),)
 
 
-class _Slope(_Real):
-    def fdiff(self, argindex: int = 1) -> Expr:
-        """Second derivatives are not in the language."""
-        raise NotImplementedError(type(self).__name__)
-
-
-class dsinc(_Slope):
+class dsinc(_Real):
     """The derivative of sinc."""
 
 
-class dexprel(_Slope):
+class dexprel(_Real):
     """The derivative of exprel."""
 
 
-class dbose(_Slope):
+class dbose(_Real):
     """The derivative of bose."""
 
 
-class dlog1prel(_Slope):
+class dlog1prel(_Real):
     """The derivative of log1prel."""
 
 
