@@ -53,10 +53,17 @@ class AmpScaler:
         #: optimizers that were unscaled, and those that made their step, since the last update
         self._unscaled: set[int] = set()
         self._stepped: set[int] = set()
-        self._scale: Tensor
-        self.set_incr_ratio(incr_ratio)
-        self.set_decr_ratio(decr_ratio)
-        self.set_init_loss_scaling(init_loss_scaling)
+        if not incr_ratio > 1.0:
+            raise RatioError(f"incr_ratio must be greater than 1, got {incr_ratio}")
+        if not decr_ratio < 1.0:
+            raise RatioError(f"decr_ratio must be less than 1, got {decr_ratio}")
+        self._incr_ratio, self._decr_ratio = incr_ratio, decr_ratio
+        self._begin(init_loss_scaling)
+
+    def _begin(self, factor: float) -> None:
+        """Set the first factor."""
+        self._init_loss_scaling = factor
+        self._scale = wrap(np.array([factor], np.float32))
 
     # ---- a step ------------------------------------------------------------------------------------------------------
     def scale(self, var: Any) -> Any:
@@ -117,63 +124,6 @@ class AmpScaler:
         """Say whether losses are scaled."""
         return self._enable
 
-    def is_use_dynamic_loss_scaling(self) -> bool:
-        """Say whether the factor changes."""
-        return self._use_dynamic_loss_scaling
-
-    def get_init_loss_scaling(self) -> float:
-        """Return the first factor."""
-        return self._init_loss_scaling
-
-    def set_init_loss_scaling(self, new_init_loss_scaling: float) -> None:
-        """Set the first factor and begin with it again."""
-        self._init_loss_scaling = new_init_loss_scaling
-        self._scale = wrap(np.array([new_init_loss_scaling], np.float32))
-
-    def get_incr_ratio(self) -> float:
-        """Return what the factor is multiplied by after finite steps."""
-        return self._incr_ratio
-
-    def set_incr_ratio(self, new_incr_ratio: float) -> None:
-        """Set what the factor is multiplied by after finite steps.
-
-        Raises:
-            UsageError: it is not greater than 1.
-        """
-        if not new_incr_ratio > 1.0:
-            raise RatioError(f"incr_ratio must be greater than 1, got {new_incr_ratio}")
-        self._incr_ratio = new_incr_ratio
-
-    def get_decr_ratio(self) -> float:
-        """Return what the factor is multiplied by after steps that are not finite."""
-        return self._decr_ratio
-
-    def set_decr_ratio(self, new_decr_ratio: float) -> None:
-        """Set what the factor is multiplied by after steps that are not finite.
-
-        Raises:
-            UsageError: it is not less than 1.
-        """
-        if not new_decr_ratio < 1.0:
-            raise RatioError(f"decr_ratio must be less than 1, got {new_decr_ratio}")
-        self._decr_ratio = new_decr_ratio
-
-    def get_incr_every_n_steps(self) -> int:
-        """Return how many finite steps raise the factor."""
-        return self._incr_every_n_steps
-
-    def set_incr_every_n_steps(self, new_incr_every_n_steps: int) -> None:
-        """Set how many finite steps raise the factor."""
-        self._incr_every_n_steps = new_incr_every_n_steps
-
-    def get_decr_every_n_nan_or_inf(self) -> int:
-        """Return how many steps that are not finite lower the factor."""
-        return self._decr_every_n_nan_or_inf
-
-    def set_decr_every_n_nan_or_inf(self, new_decr_every_n_nan_or_inf: int) -> None:
-        """Set how many steps that are not finite lower the factor."""
-        self._decr_every_n_nan_or_inf = new_decr_every_n_nan_or_inf
-
     # ---- state -------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
         """Return the factor, its rule and its counts; nothing when not enabled."""
@@ -193,8 +143,7 @@ class AmpScaler:
             return
         if not state_dict:
             raise EmptyStateError("load_state_dict: the state is empty", help="its scaler was not enabled")
-        self._init_loss_scaling = float(np.asarray(state_dict["scale"]).reshape(-1)[0])
-        self._scale = wrap(np.array([self._init_loss_scaling], np.float32))
+        self._begin(float(np.asarray(state_dict["scale"]).reshape(-1)[0]))
         for name, value in state_dict.items():
             if name != "scale":
                 setattr(self, f"_{name}", value)

@@ -19,7 +19,7 @@ from opkit.paddle.framework.tracer import dygraph_tracer as _dygraph_tracer
 from opkit.paddle.semantics.dtypes import dtype_object as convert_np_dtype_to_dtype_
 from opkit.paddle.static.program import cpu_places, cuda_places, device_guard, name_scope
 from opkit.shim.missing import guard
-from opkit.static import default_main_program, default_startup_program, program_guard, switch_default_programs
+from opkit.static import default_main_program, default_startup_program, program_guard
 
 __all__ = [
     "_current_expected_place",
@@ -39,7 +39,6 @@ __all__ = [
     "dygraph_not_support",
     "dygraph_only",
     "get_flags",
-    "grad_var_name",
     "in_dygraph_mode",
     "in_dynamic_mode",
     "in_dynamic_or_pir_mode",
@@ -49,8 +48,6 @@ __all__ = [
     "program_guard",
     "set_flags",
     "static_only",
-    "switch_main_program",
-    "switch_startup_program",
     "use_pir_api",
 ]
 
@@ -79,21 +76,6 @@ def _only(holds: Callable[[], bool], where: str, turn: str) -> Any:
 
 dygraph_only = non_static_only = _only(in_dygraph_mode, "dynamic mode", "disable_static")
 static_only = dygraph_not_support = _only(lambda: local.mode.is_static, "graphs", "enable_static")
-
-
-def grad_var_name(var_name: str) -> str:
-    """Return the name of a Variable's gradient."""
-    return var_name + "@GRAD"
-
-
-def switch_main_program(program: Program) -> Program:
-    """Make a program the default main program and return the one that was."""
-    return switch_default_programs(main=program)[0]
-
-
-def switch_startup_program(program: Program) -> Program:
-    """Make a program the default startup program and return the one that was."""
-    return switch_default_programs(startup=program)[1]
 
 
 __getattr__ = guard(__name__, globals())

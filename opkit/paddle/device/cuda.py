@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from opkit.paddle.device import Event, Stream, current_stream, stream_guard
 from opkit.paddle.framework.place import NoDeviceError
+from opkit.paddle.tensor.checks import titled
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -16,12 +17,9 @@ __all__ = [
     "device_count",
     "empty_cache",
     "get_device_capability",
-    "get_device_name",
     "get_device_properties",
     "max_memory_allocated",
     "max_memory_reserved",
-    "memory_allocated",
-    "memory_reserved",
     "stream_guard",
     "synchronize",
 ]
@@ -36,82 +34,22 @@ def empty_cache() -> None:
     """Do nothing: no memory of a GPU is kept."""
 
 
-def synchronize(device: Any = None) -> None:
-    """Refuse, as a Paddle without GPUs does.
+def _refused(name: str) -> Any:
+    """Return a function that refuses, as that of a Paddle without GPUs does."""
 
-    Raises:
-        NoDeviceError: always.
-    """
-    raise _none("synchronize")
+    def refuse(device: Any = None) -> NoReturn:
+        raise NoDeviceError(
+            f"paddle.device.cuda.{name}: opkit runs on the CPU only", help="ask paddle.is_compiled_with_cuda() first"
+        )
 
-
-def max_memory_allocated(device: Any = None) -> int:
-    """Refuse: there is no GPU.
-
-    Raises:
-        NoDeviceError: always.
-    """
-    raise _none("max_memory_allocated")
+    return titled(refuse, name, "Refuse: there is no GPU.")
 
 
-def max_memory_reserved(device: Any = None) -> int:
-    """Refuse: there is no GPU.
-
-    Raises:
-        NoDeviceError: always.
-    """
-    raise _none("max_memory_reserved")
-
-
-def memory_allocated(device: Any = None) -> int:
-    """Refuse: there is no GPU.
-
-    Raises:
-        NoDeviceError: always.
-    """
-    raise _none("memory_allocated")
-
-
-def memory_reserved(device: Any = None) -> int:
-    """Refuse: there is no GPU.
-
-    Raises:
-        NoDeviceError: always.
-    """
-    raise _none("memory_reserved")
-
-
-def get_device_properties(device: Any = None) -> Any:
-    """Refuse: there is no GPU.
-
-    Raises:
-        NoDeviceError: always.
-    """
-    raise _none("get_device_properties")
-
-
-def get_device_name(device: Any = None) -> str:
-    """Refuse: there is no GPU.
-
-    Raises:
-        NoDeviceError: always.
-    """
-    raise _none("get_device_name")
-
-
-def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """Refuse: there is no GPU.
-
-    Raises:
-        NoDeviceError: always.
-    """
-    raise _none("get_device_capability")
-
-
-def _none(name: str) -> NoDeviceError:
-    return NoDeviceError(
-        f"paddle.device.cuda.{name}: opkit runs on the CPU only", help="ask paddle.is_compiled_with_cuda() first"
-    )
+synchronize = _refused("synchronize")
+max_memory_allocated = _refused("max_memory_allocated")
+max_memory_reserved = _refused("max_memory_reserved")
+get_device_properties = _refused("get_device_properties")
+get_device_capability = _refused("get_device_capability")
 
 
 __getattr__ = guard(__name__, globals())

@@ -8,7 +8,7 @@ from typing import Any
 from opkit.errors import UsageError, unknown
 from opkit.ops.core.types import Function, Ints
 from opkit.paddle.distributed.collective import Group, get_group
-from opkit.paddle.distributed.environment import ParallelMode, one_process
+from opkit.paddle.distributed.environment import one_process
 
 __all__ = ["CommunicateTopology", "HybridCommunicateGroup"]
 
@@ -31,10 +31,6 @@ class CommunicateTopology:
             one_process(count, f"CommunicateTopology: {name!r}")
         self._names = list(hybrid_group_names)
 
-    def get_hybrid_group_names(self) -> list[str]:
-        """Return the kinds of parallelism."""
-        return self._names
-
     def get_dim(self, axis_name: str) -> int:
         """Return the number of processes of a kind: 1.
 
@@ -54,14 +50,6 @@ class CommunicateTopology:
     def get_rank(self, **coordinates: int) -> int:
         """Return the rank at coordinates: 0."""
         return 0
-
-    def get_coord(self, rank: int) -> tuple[int, ...]:
-        """Return the coordinates of a rank: zeros."""
-        return tuple(0 for _ in self._names)
-
-    def get_comm_list(self, axis_name: str) -> list[list[int]]:
-        """Return the ranks of each group of a kind."""
-        return [[0]]
 
 
 class HybridCommunicateGroup:
@@ -93,24 +81,12 @@ class HybridCommunicateGroup:
         """Return how many processes each kind has."""
         return self._topology
 
-    def get_parallel_mode(self) -> int:
-        """Return the number of ``ParallelMode.DATA_PARALLEL``."""
-        return ParallelMode.DATA_PARALLEL
-
     def get_global_rank(self) -> int:
         """Return this process's rank: 0."""
         return 0
 
     def get_stage_id(self) -> int:
         """Return this process's stage of a pipeline: 0."""
-        return 0
-
-    def get_check_parallel_group(self, sharding: bool = False) -> Group:
-        """Return the group that checks whether gradients are finite."""
-        return get_group()
-
-    def get_rank_from_stage(self, stage_id: int, **kwargs: Any) -> int:
-        """Return the rank of a stage of the pipeline."""
         return 0
 
 

@@ -8,7 +8,6 @@ from opkit.shim.missing import guard
 
 __all__ = [
     "broadcast_dp_parameters",
-    "broadcast_input_data",
     "broadcast_mp_parameters",
     "broadcast_sep_parameters",
     "broadcast_sharding_parameters",
@@ -32,11 +31,6 @@ def broadcast_dp_parameters(model: Any, hcg: Any) -> None:
 
 
 broadcast_mp_parameters = broadcast_sep_parameters = broadcast_sharding_parameters = broadcast_dp_parameters
-
-
-def broadcast_input_data(hcg: Any, *inputs: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """Give the first rank's inputs to all: return them."""
-    return inputs, kwargs
 
 
 __getattr__ = guard(__name__, globals())
