@@ -99,9 +99,22 @@ def reverse_walk(
             grads = step.walk_rule(step, douts, release)
         else:
             grads = visit(step, douts, release)
-        _hand_on(edges, step.walk_indices, grads, cotangents, add, wanted)
-        if pending is not None:
-            _count_down(edges, pending, queue)
+        for target, index, grad in zip(edges, step.walk_indices, grads):
+            if target is None or (wanted is not None and target not in wanted):
+                continue
+            if grad is not None:
+                slots = cotangents.get(target)
+                if slots is None:
+                    slots = cotangents[target] = [None] * target.walk_width
+                held = slots[index]
+                slots[index] = grad if held is None else add(held, grad)
+            if pending is not None:
+                left = pending.pop(target)  # an entry would keep its step alive
+                if left == 1:
+                    queue.append(target)
+                else:
+                    pending[target] = left - 1
+        target = grad = slots = held = None
         del step, edges, grads, douts  # the last references, perhaps
 
 
@@ -121,33 +134,6 @@ def _walk_chain(step: Any, cotangents: dict[Any, Any], release: bool) -> list[An
         if douts[0] is None:
             return []
         (step,) = edges
-
-
-def _hand_on(
-    edges: Sequence[Any],
-    indices: Sequence[int],
-    grads: Sequence[Any],
-    cotangents: dict[Any, Any],
-    add: Callable[[Any, Any], Any],
-    wanted: Collection[Any] | None,
-) -> None:
-    for target, index, grad in zip(edges, indices, grads):
-        if grad is None or target is None or (wanted is not None and target not in wanted):
-            continue
-        slots = cotangents.get(target)
-        if slots is None:
-            slots = cotangents[target] = [None] * target.walk_width
-        held = slots[index]
-        slots[index] = grad if held is None else add(held, grad)
-
-
-def _count_down(edges: Sequence[Any], pending: dict[Any, int], queue: deque[Any]) -> None:
-    for target in edges:
-        left = pending.pop(target, 0)
-        if left == 1:
-            queue.append(target)
-        elif left:
-            pending[target] = left - 1
 
 
 def count_consumers(roots: Iterable[Any], within: Collection[Any] | None = None) -> dict[Any, int]:

@@ -17,8 +17,7 @@ from opkit.eager.observed import observed_rule, observed_visit
 from opkit.eager.tensor import Tensor, wrap
 from opkit.errors import AutogradError, ShapeError
 from opkit.ops.basis.arithmetic import add
-from opkit.ops.core.mode import local
-from opkit.ops.core.quiet import quiet
+from opkit.ops.core.mode import local, run_quietly
 from opkit.ops.core.references import OF_ATTRIBUTE, OF_ITEM
 
 Visit = Callable[[Any, Sequence[Any], bool], Sequence[Any]]
@@ -158,19 +157,13 @@ def _walk(
         mode.is_grad_enabled = was_enabled
 
 
-@quiet
 def _add(first: Tensor, second: Tensor) -> Tensor:
-    return wrap(first._data + second._data, first._sg)
+    return wrap(run_quietly(np.add, first._data, second._data), first._sg)
 
 
 def _add_op(first: Tensor, second: Tensor) -> Tensor:
     total: Tensor = add(first, second)
     return total
-
-
-@quiet
-def _add_to(total: np.ndarray, data: np.ndarray) -> None:
-    np.add(total, data, out=total, casting="same_kind")
 
 
 def accumulate(leaf: Tensor, cotangent: Tensor, shared: bool = True) -> None:
@@ -187,7 +180,7 @@ def accumulate(leaf: Tensor, cotangent: Tensor, shared: bool = True) -> None:
         is_own = not shared and data.base is None and data.flags.c_contiguous
         leaf._grad = wrap(data if is_own else data.copy(), cotangent._sg)
     elif held._data.flags.writeable:
-        _add_to(held._data, data)
+        run_quietly(np.add, held._data, data, held._data)
         if held._version is not None:
             held._version[0] += 1
     else:

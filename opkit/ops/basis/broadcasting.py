@@ -17,6 +17,7 @@ from opkit.ops.core.define import define, named, quiet
 from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_error
 from opkit.ops.core.meeting import Choose, strictly
 from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import Kept
 from opkit.ops.core.types import Attrs, Descs, Function, Ints, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, shape_of
 
@@ -45,6 +46,10 @@ def spread(x: ndarray, shape: tuple[int, ...], axis: Ints) -> ndarray:
     """Return a view of ``shape``: axes that a reduction removed are put back, then ``x`` is broadcast."""
     if x.ndim != len(shape) and axis:
         x = x.reshape(reduced_shape(shape, [i % len(shape) for i in axis], keepdims=True))
+    if x.size == 1 and shape:  # the general way takes five times as long
+        view: ndarray = ndarray(shape, x.dtype, np.ascontiguousarray(x), strides=(0,) * len(shape))
+        view.flags.writeable = False
+        return view
     return np.broadcast_to(x, shape)
 
 
@@ -75,8 +80,15 @@ def _mean(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None
     return out
 
 
+_bare_sum: Function = _sum.bare  # type: ignore[attr-defined]
+
+
 def _sum_grad(applied: Any, douts: Values) -> Values:
     return (broadcast_like(douts[0], applied.inputs[0], applied.attrs["axis"]),)
+
+
+def _sum_kernel(kept: Kept, dy: ndarray) -> Values:
+    return (spread(dy, kept.array(0).shape, kept.attrs["axis"]),)
 
 
 def _mean_grad(applied: Any, douts: Values) -> Values:
@@ -101,6 +113,7 @@ REDUCE_SUM = define(
     infer=infer_reduce("reduce_sum"),
     attrs="axis:vector<int32> keepdims:bool",
     grad=_sum_grad,
+    grad_kernel=_sum_kernel,
     out=_sum,
 )
 REDUCE_MEAN = define(
@@ -111,6 +124,7 @@ REDUCE_MEAN = define(
     infer=infer_reduce("reduce_mean"),
     attrs="axis:vector<int32> keepdims:bool",
     grad=_mean_grad,
+    grad_kernel=lambda kept, dy: (_mean_spread.bare(dy, kept.array(0), **kept.attrs),),  # type: ignore[attr-defined]
     out=_mean,
 )
 REDUCE_MEAN_GRAD = define(
@@ -176,7 +190,7 @@ def _sum_like(x: ndarray, like: Any, axis: Ints) -> Any:
     if x.shape == shape:
         return x
     axes = tuple(axis) or _axes_between(x.shape, shape)
-    return np.asarray(_sum(x, axes, keepdims=True)).reshape(shape)
+    return np.asarray(_bare_sum(x, axes, keepdims=True)).reshape(shape)
 
 
 def _axes_between(wide: tuple[int, ...], narrow: tuple[int, ...]) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.quiet import quiet_runner
+from opkit.ops.core.quiet import is_running, quiet, quiet_runner
 from opkit.ops.core.types import Attrs, Values
 
 ApplyFn = Callable[[OpDef, Values, Attrs], Any]
@@ -100,6 +100,16 @@ class _Local(threading.local):
 
 #: ``local.mode`` is the current thread's Mode. Hot code reads it once and keeps it.
 local = _Local()
+
+
+def run_quietly(bare: Callable[..., Any], *arguments: Any) -> Any:
+    """Run what computes with arrays, with numpy's warnings off."""
+    try:
+        return local.mode.quietly(bare, *arguments)
+    except RuntimeError as error:
+        if not is_running(error):
+            raise
+        return quiet(bare)(*arguments)
 
 
 def install_default(function: ApplyFn) -> None:

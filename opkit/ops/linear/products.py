@@ -14,12 +14,12 @@ from opkit.errors import DtypeError, ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.shape import expand_dims, squeeze
 from opkit.ops.basis.arithmetic import mul
-from opkit.ops.basis.broadcasting import reduce_sum, sum_to
+from opkit.ops.basis.broadcasting import fitted, reduce_sum, sum_to
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import broadcast_shape, check_same_dtype, is_same_size, operands, shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs, Values
+from opkit.ops.core.opdef import Applied, Kept, OpDef
+from opkit.ops.core.types import Attrs, Descs, Function, Values
 from opkit.ops.core.value import Value, desc_of, dtype_of, ndim_of
 
 _ATTRS = "transpose_a:bool transpose_b:bool alpha:double"
@@ -51,6 +51,9 @@ def _matmul(
     if addend is not None:
         result += addend
     return result
+
+
+_bare_matmul: Function = _matmul.bare  # type: ignore[attr-defined]
 
 
 def _sides(descs: Values, attrs: Attrs) -> tuple[int, int, int, int]:
@@ -95,23 +98,38 @@ def _product(op: OpDef, a: Value, b: Value, transpose_a: bool, transpose_b: bool
 
 
 def _matmul_grad(applied: Any, douts: Values) -> Values:
-    op, attrs, dout = applied.opdef, applied.attrs, douts[0]
+    op, dout = applied.opdef, douts[0]
     a, b, addend = applied.inputs
-    need_a, need_b, need_addend = applied.needs
-    trans_a, trans_b, alpha = attrs["transpose_a"], attrs["transpose_b"], attrs["alpha"]
-    da = db = None
-    if need_a:
-        da = (
-            _product(op, b, dout, trans_b, True, alpha) if trans_a else _product(op, dout, b, False, not trans_b, alpha)
-        )
-    if need_b:
-        db = (
-            _product(op, dout, a, True, trans_a, alpha) if trans_b else _product(op, a, dout, not trans_a, False, alpha)
-        )
+    need_addend = applied.needs[2]
+    alpha = applied.attrs["alpha"]
+    da, db = _factors(lambda x, y, at, bt: _product(op, x, y, at, bt, alpha), a, b, dout, applied)
     if op is BROADCAST_MATMUL:
         da = None if da is None else _sum_stack(da, a)
         db = None if db is None else _sum_stack(db, b)
     return da, db, sum_to(dout, addend) if addend is not None and need_addend else None
+
+
+def _matmul_kernel(kept: Kept, dy: ndarray) -> Values:
+    a, b = kept.array(0), kept.array(1)
+    alpha = kept.attrs["alpha"]
+    da, db = _factors(lambda x, y, at, bt: _bare_matmul(x, y, None, at, bt, alpha), a, b, dy, kept)
+    return (
+        None if da is None else fitted(da, a),
+        None if db is None else fitted(db, b),
+        fitted(dy, kept.array(2)) if kept.needs[2] else None,
+    )
+
+
+def _factors(product: Function, a: Any, b: Any, dout: Any, applied: Applied | Kept) -> tuple[Any, Any]:
+    """Return the cotangents of both factors, by ``product(x, y, transpose x, transpose y)``; None where not needed."""
+    need_a, need_b = applied.needs[:2]
+    trans_a, trans_b = applied.attrs["transpose_a"], applied.attrs["transpose_b"]
+    da = db = None
+    if need_a:
+        da = product(b, dout, trans_b, True) if trans_a else product(dout, b, False, not trans_b)
+    if need_b:
+        db = product(dout, a, True, trans_a) if trans_b else product(a, dout, not trans_a, False)
+    return da, db
 
 
 def _sum_stack(cotangent: Value, operand: Value) -> Value:
@@ -129,6 +147,7 @@ def _define(name: str, batch: str) -> OpDef:
         attrs=_ATTRS,
         defaults={"alpha": 1.0},
         grad=_matmul_grad,
+        grad_kernel=_matmul_kernel,
         reads="a b",
         out=_matmul,
     )

@@ -102,9 +102,9 @@ class AdamW(_WithBetas):
         coeff = float(group.get("weight_decay", self._coeff))
         return {**self._rates(group), "coeff": coeff if decays else 0.0}
 
-    def _update(self, parameter: Any, gradient: Any, rate: float, group: Mapping[str, Any]) -> None:
+    def _rate_factor(self, parameter: Any) -> float:
         factor = 1.0 if self._lr_ratio is None else self._lr_ratio(parameter)
-        super()._update(parameter, gradient, rate * factor, group)
+        return super()._rate_factor(parameter) * factor
 
 
 class Adamax(_WithBetas):
@@ -145,7 +145,7 @@ class Lamb(_WithBetas):
     """
 
     update = updates.LAMB
-    adds_decay = False
+    adds_decay = is_elementwise = False
 
     def __init__(
         self,

@@ -12,11 +12,11 @@ from numpy import ndarray
 from opkit.eager import Tensor, no_grad, wrap
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
-from opkit.ops.core.observers import run_kernel
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Ints
 from opkit.paddle.framework.static_mode import static_hooks
 from opkit.paddle.optimizer.scheduler import LRScheduler
+from opkit.paddle.optimizer.together import Update, run_updates
 from opkit.paddle.regularizer import L1Decay, L2Decay
 from opkit.shim.missing import guard as _guard
 
@@ -50,6 +50,8 @@ class Optimizer:
     state: StateSpec = {}
     #: Whether the update op adds the L1 and L2 terms to the gradient; else they are added before it.
     adds_decay = True
+    #: Whether an element of a parameter changes by what is in its place alone.
+    is_elementwise = True
     #: Whether a group's "weight_decay" takes the place of its parameters' regularizers.
     groups_regularize = True
 
@@ -180,20 +182,24 @@ class Optimizer:
             with no_grad():
                 pairs = clip(pairs)
         rate = self.get_lr()
-        for parameter, gradient in pairs:
-            factor = getattr(parameter, "optimize_attr", {}).get("learning_rate", 1.0)
-            self._update(parameter, gradient, rate * factor, group)
+        updates = [self._update(*pair, rate * self._rate_factor(pair[0]), group) for pair in pairs]
+        run_updates(self.update, updates, is_elementwise=self.is_elementwise)
+        for parameter, _ in pairs:
+            if parameter._version is not None:
+                parameter._version[0] += 1
 
-    def _update(self, parameter: Tensor, gradient: Tensor, rate: float, group: Mapping[str, Any]) -> None:
+    def _rate_factor(self, parameter: Tensor) -> float:
+        factor: float = getattr(parameter, "optimize_attr", {}).get("learning_rate", 1.0)
+        return factor
+
+    def _update(self, parameter: Tensor, gradient: Tensor, rate: float, group: Mapping[str, Any]) -> Update:
         data = parameter._data
         if not data.flags.writeable or not data.flags.c_contiguous:
             data = parameter._data = np.ascontiguousarray(data).copy()
         states = self._states_of(parameter, group).values()
         slope = gradient._data if self.adds_decay else self._decayed(parameter, data, gradient._data)
         arrays = (data, slope, np.array([rate], data.dtype), *states)
-        run_kernel(self.update, arrays, self.options(parameter, group))
-        if parameter._version is not None:
-            parameter._version[0] += 1
+        return arrays, self.options(parameter, group)
 
     def _decayed(self, parameter: Tensor, data: ndarray, slope: ndarray) -> ndarray:
         """Return a gradient with the terms of the parameter's regularizer."""
