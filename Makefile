@@ -9,6 +9,8 @@ WORKERS ?= 2
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
+# Tests start hundreds of processes; each would compile what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test lint bench docs clean
 
@@ -31,6 +33,7 @@ demo: $(VENV)/.opkit  ## scaffold an op in a temporary folder, build, check and 
 
 # One seed: the same commit gives the same result. "pytest" without it looks for new counterexamples.
 test: $(VENV)/.opkit-test  ## run the whole test suite
+	$(BIN)/python -m compileall -q opkit
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --hypothesis-seed=0 $(ARGS)
 
 lint: $(VENV)/.opkit-test  ## ruff, mypy --strict and the layers

@@ -21,7 +21,8 @@ def opkit(folder: Path, *argv: str, **env: str) -> subprocess.CompletedProcess[s
         text=True,
         check=False,
         timeout=1200,
-        env={**os.environ, "XDG_CACHE_HOME": str(folder / ".cache"), **env},
+        # Plugins of pytest that opkit does not ask for take longer to load than most of these commands.
+        env={**os.environ, "XDG_CACHE_HOME": str(folder / ".cache"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **env},
     )
 
 
