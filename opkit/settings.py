@@ -29,6 +29,7 @@ class Settings:
         gpu_as_cpu: a ``gpu`` placement runs on the CPU instead of being refused.
         kernel: "python" or "cpp", where an op directory has kernels in both; "auto" for C++ where there is a compiler.
         sanitize: C++ kernels are built with sanitizers, and run where these end no process of ours.
+        threads: CPU devices that a script has which asks for no number of them; each is a thread.
         cluster: whose workers are the devices of jobs on several: "local:N" or a scheduler's address; "" for threads.
     """
 
@@ -38,6 +39,7 @@ class Settings:
     gpu_as_cpu: bool = False
     kernel: str = "auto"
     sanitize: bool = False
+    threads: int = 1
     cluster: str = ""
 
 

@@ -148,7 +148,8 @@ def refuse_options(command: str, script: str) -> None:
     """
     if not script.startswith("-") or os.path.exists(script):
         return
-    options = ["--show-plan", "--profile", "--report", "--gpu-as-cpu", "--numpy1-names", "--cluster", "--help"]
+    options = ["--show-plan", "--profile", "--report", "--gpu-as-cpu", "--numpy1-names", "--threads", "--cluster"]
+    options.append("--help")
     raise unknown(f"opkit {command} has no option", script, options, has="it has").error(UsageError)
 
 

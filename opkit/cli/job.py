@@ -31,6 +31,7 @@ def run_job(
     reports: Sequence[tuple[str, Path]] = (),
     gpu_as_cpu: bool = False,
     kernel: str = "auto",
+    threads: int = 1,
     cluster: str = "",
     with_numpy1_names: bool = False,
 ) -> int:
@@ -46,6 +47,7 @@ def run_job(
         reports: (form, file) of the profile's reports.
         gpu_as_cpu: gpu placements run on the CPU.
         kernel: "python", "cpp" or "auto": which kernels of op directories run.
+        threads: devices of its OneFlow jobs, if the script does not set their number.
         cluster: whose workers are the devices of its jobs, "" for threads.
         with_numpy1_names: numpy has the names of numpy 1 that numpy 2 lacks.
 
@@ -60,9 +62,8 @@ def run_job(
     unwritten: list[int] = []
     with contextlib.ExitStack() as stack:
         shown = warn if show_plan else None
-        stack.enter_context(
-            settings(on_plan=shown, on_note=warn, gpu_as_cpu=gpu_as_cpu, kernel=kernel, cluster=cluster)
-        )
+        asked = {"gpu_as_cpu": gpu_as_cpu, "kernel": kernel, "threads": threads, "cluster": cluster}
+        stack.enter_context(settings(on_plan=shown, on_note=warn, **asked))
         if profile:
             from opkit.cli.profile import profiled
 

@@ -27,6 +27,10 @@ def run(
     numpy1_names: Annotated[
         bool, typer.Option("--numpy1-names", help="Let numpy have names of numpy 1, such as np.float and np.product.")
     ] = False,
+    threads: Annotated[
+        int,
+        typer.Option("--threads", metavar="N", min=1, help="Split OneFlow's jobs over N threads, as SBP claims allow."),
+    ] = 1,
     cluster: Annotated[
         str, typer.Option("--cluster", metavar="ADDRESS", help="Devices are Dask workers: tcp://host:8786, or local:4.")
     ] = "",
@@ -60,6 +64,7 @@ def run(
             reports=reports,
             gpu_as_cpu=gpu_as_cpu,
             kernel=kernel,
+            threads=threads,
             cluster=cluster,
             with_numpy1_names=numpy1_names,
         )

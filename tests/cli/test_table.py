@@ -96,8 +96,8 @@ ROWS = (
     Row("watch nowhere --effort 0.1", 2, "", rf"error: {ANY}"),
 )  # fmt: skip
 #: What other tests run: it needs somebody's shell, other machines, or a minute.
-#: `--write-cases` is at work in tests/verify/test_written.py.
-ELSEWHERE = {"--write-cases", "--install-completion", "--show-completion", "--help", "--cluster", "--keep"}
+#: `--write-cases` is at work in tests/verify/test_written.py, `--threads` in tests/cli/test_run_threads.py.
+ELSEWHERE = {"--write-cases", "--install-completion", "--show-completion", "--help", "--cluster", "--threads", "--keep"}
 #: A process that has loaded opkit, and forks for each row: {"argv", "folder"} in, the exit status out.
 SERVER = """
 import json, os, sys

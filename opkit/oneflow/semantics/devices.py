@@ -6,10 +6,11 @@ How a job is laid out over them is ``opkit.distribute``'s.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.settings import current_settings
 from opkit.sharding import DeviceGroup, Sbp, parse_sbp
 from opkit.static import placed
 
@@ -21,14 +22,14 @@ class Resources:
     """What ``flow.config`` and ``flow.env`` say there is.
 
     Attributes:
-        cpu: CPU devices of each machine.
+        cpu: CPU devices of each machine: what ``opkit run --threads`` says until the script does.
         gpu: GPU devices of each machine, which are CPU devices here; 0 where none was asked for.
         machines: how many there are.
 
     Source: OneFlow v0.4.0, python/framework/session_util.py: one device unless a script asks for more.
     """
 
-    cpu: int = 1
+    cpu: int = field(default_factory=lambda: current_settings().threads)
     gpu: int = 0
     machines: int = 1
 
