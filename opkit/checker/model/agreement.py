@@ -60,6 +60,7 @@ def mostly_agree(one: Sequence[np.ndarray], other: Sequence[np.ndarray], eps: fl
         scale = float(np.abs(wide).max(initial=CANCELLED * of, where=finite))
         with np.errstate(all="ignore"):
             near = (np.abs(wide - narrow) <= COARSE_ULPS * eps * scale) | ~finite
-        if np.count_nonzero(near) < MOSTLY * near.size:
+        off = near.size - np.count_nonzero(near)
+        if off > 1 and off > (1 - MOSTLY) * near.size:  # a single entry may come of cancellation
             return False
     return True

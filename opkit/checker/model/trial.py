@@ -17,7 +17,7 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
-from opkit.checker.model.evaluate import frozen, is_float, snapshot
+from opkit.checker.model.evaluate import frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.thresholds import MOST_BROKEN, MOST_ERRORS, SLOW_CALL
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
@@ -91,6 +91,7 @@ class Trial:
             other values by infer's word.
         broken: attempts in which forward took its inputs and broke a rule, like a missing return.
         wanting: attempts in which it raised an error that speaks of whole numbers or truth values.
+        has_found: whether anything with elements was accepted: empty arrays say little of what is taken.
     """
 
     checkable: Checkable
@@ -102,6 +103,7 @@ class Trial:
     said: str = ""
     broken: int = 0
     wanting: int = 0
+    has_found: bool = False
     counts: Counter[Answer] = field(default_factory=Counter)
     errors: list[tuple[Case, Exception]] = field(default_factory=list)
     refusal: Exception | None = None
@@ -158,6 +160,7 @@ class Trial:
         outcome = self.probe(case)
         self.said = _words(outcome) if self.checkable.infer is None else ""
         self.counts[outcome.answer] += 1
+        self.has_found |= outcome.is_accepted and all(array.size for _, array in leaves_of(case.inputs))
         self.broken += isinstance(outcome.error, KernelError)
         self.wanting += outcome.answer is Answer.RAISED and bool(_WHOLE.search(str(outcome.error)))
         if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
@@ -173,12 +176,12 @@ class Trial:
     def is_late(self) -> bool:
         """Whether the time is over, and something was accepted."""
         until = self.until if self.is_slow else self.latest
-        return self.counts[Answer.ACCEPTED] > 0 and perf_counter() > until
+        return self.has_found and perf_counter() > until
 
     @property
     def is_given_up(self) -> bool:
         """Whether nothing was accepted in the attempts, or the time, that a search has, or forward only broke rules."""
-        if self.counts[Answer.ACCEPTED]:
+        if self.has_found:
             return False
         if self.broken >= MOST_BROKEN:
             return True

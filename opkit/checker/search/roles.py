@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import (
     HOPELESS,
     MIXED_DOMAINS,
@@ -44,6 +45,7 @@ class Roles:
     scope: SearchScope
     is_plain: bool = False
     _bound: frozenset[str] | None = None
+    _alike: Counter[tuple[object, ...]] = field(default_factory=Counter)
     _refusals: defaultdict[tuple[object, ...], Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
 
     def dtype_candidates(self) -> Iterator[tuple[str, ...]]:
@@ -150,7 +152,7 @@ class Roles:
                     base = tuple(
                         Role("real", dtype, 2) if index in chosen else Role() for index in range(len(self.scope.args))
                     )
-                    if said and self.scope.trial.says(self.scope.case(assignment, attrs, base)) == said:
+                    if said and self._says_the_same(said, variant, self.scope.case(assignment, attrs, base)):
                         continue
                     is_told = True
                     got = self._reach(assignment, attrs, base)
@@ -160,6 +162,15 @@ class Roles:
                     for domain in ("real", "positive", "unit"):
                         mapped = tuple(role if role.is_integer else Role(domain) for role in base)
                         yield from self._with_limits(mapped, assignment, attrs)
+
+    def _says_the_same(self, said: str, variant: tuple[object, ...], case: Case) -> bool:
+        """Say whether forward says the same to integers there as to floats; it is not asked again and again."""
+        key = (said, *variant)
+        if self._alike[key] >= HOPELESS:
+            return True
+        is_same = self.scope.trial.says(case) == said
+        self._alike[key] += is_same
+        return is_same
 
     def _is_hopeless(self, variant: tuple[object, ...]) -> bool:
         """Say whether integers there are refused by one check whatever the shapes, or only where floats are as well."""

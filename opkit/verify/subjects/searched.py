@@ -65,18 +65,24 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
     Raises:
         UntakenError: it took nothing that was tried.
     """
-    search = _Search(subject, declared, label, options, perf_counter() + _SECONDS)
+    now = perf_counter()
+    search = _Search(subject, declared, label, options, now + _SECONDS)
     first: _Taken | None = None
-    for search.trials in (_FEW_TRIALS, FIRST_TRIALS):
+    empty: _Taken | None = None
+    for trials, until in ((_FEW_TRIALS, now + _SECONDS / 2), (FIRST_TRIALS, now + _SECONDS)):
+        search.trials = trials
         for reading in _readings(subject):
             taken = search.taken(reading) if reading.inputs else None
             if taken is not None and taken.is_answered:
                 return _finished(taken, subject)
-            first = first or taken
-            if perf_counter() > search.until:
+            if taken is not None and all(array.size for _, array in leaves_of(taken.case.inputs)):
+                first = first or taken
+            empty = empty or taken
+            if perf_counter() > until:
                 break
         if first is not None:
             break
+    first = first or empty
     if first is None:
         raise UntakenError(_nothing_taken(subject, search.first_error), where=subject.forward_where)
     return _finished(first, subject)

@@ -43,10 +43,11 @@ class HalfRunner(Protocol):
 def half_precision(
     runner: HalfRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
 ) -> list[Fault]:
-    """GC207: results and gradients in bfloat16 and float16 against float32."""
+    """GC207: gradients in bfloat16 and float16 against float32; what is not served there is a line."""
     leaves, places = runner.flat(arrays)
     opened = runner.open_places(leaves, places)
     function = runner.function_of(places, attrs)
+    lines: list[Fault] = []
     for dtype in (np.dtype(jax.numpy.bfloat16), np.dtype(np.float16)):
         narrow = [leaf.astype(dtype) if leaf.dtype.kind == "f" else leaf for leaf in leaves]
         wide = [leaf.astype(np.float32) if leaf.dtype == dtype else leaf for leaf in narrow]
@@ -58,7 +59,9 @@ def half_precision(
             continue
         eps = float(jax.numpy.finfo(dtype).eps)
         if not mostly_agree(_wide(expected), _wide(actual), eps, _largest(leaves)):
-            return [Fault(f"the function gives other results in {dtype.name} than in float32")]
+            said = "the function gives other results than in float32"
+            lines.append(Fault(f"not served: {dtype.name}, in which {said}", is_line=True))
+            continue
         seeds = [np.asarray(dout).astype(dtype) for dout in douts if is_open(dout)]
         if not opened or not seeds:
             continue
@@ -68,14 +71,15 @@ def half_precision(
             found = values_of(runner, gradient, narrow, seeds)
         except Exception as error:  # user code
             text = f"{type(error).__name__}: {error}".partition("\n")[0]
-            return [Fault(f"the rule raises in {dtype.name}, which the function takes: {text}")]
+            lines.append(Fault(f"not served: {dtype.name}, in which the rule raises ({text})", is_line=True))
+            continue
         for place, one, other in zip(opened, wanted, found):
             (exact,), (given,) = _wide([one]), _wide([other])
             found_off = difference(exact, given, dtype.name, eps, _wide(douts), _wide(actual), leaves)
             if found_off:
                 name = places[place][0]
                 return [Fault(f"the gradient of {name} {found_off}", input=name)]
-    return []
+    return lines
 
 
 def values_of(runner: HalfRunner, function: Callable[..., Any], *args: Any) -> list[np.ndarray]:

@@ -25,7 +25,8 @@ _SMALL = 100.0
 def half_precision(
     runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
 ) -> list[Fault]:
-    """GC207: results and gradients in bfloat16 and float16 against float32."""
+    """GC207: gradients in bfloat16 and float16 against float32; what is not served there is a line."""
+    lines: list[Fault] = []
     for dtype in (torch.bfloat16, torch.float16):
 
         def narrow(array: np.ndarray, dtype: Any = dtype) -> Any:
@@ -49,12 +50,16 @@ def half_precision(
         name = str(dtype).removeprefix("torch.")
         eps = float(torch.finfo(dtype).eps)
         if not mostly_agree(one, other, eps, _largest(arrays)):
-            return [Fault(f"forward gives other results in {name} than in float32")]
+            said = "forward gives other results than in float32"
+            lines.append(Fault(f"not served: {name}, in which {said}", is_line=True))
+            continue
         seeds = [runner.device.private(np.asarray(dout)).to(dtype) for dout in douts]
         try:
             wanted, found = gradients_of(expected, seeds), gradients_of(actual, seeds)
         except Exception as error:  # user code
-            return [Fault(f"backward raises in {name}, which forward takes: {type(error).__name__}: {error}")]
+            said = f"{type(error).__name__}: {error}".partition("\n")[0]
+            lines.append(Fault(f"not served: {name}, in which backward raises ({said})", is_line=True))
+            continue
         sources = [item for _, item in leaves_of(arrays)]
         for key, value in wanted.items():
             given = found.get(key)
@@ -63,7 +68,7 @@ def half_precision(
             found_off = difference(array_of(value), array_of(given), name, eps, douts, other, sources)
             if found_off:
                 return [Fault(f"the gradient of {key[0]} {found_off}", input=key[0])]
-    return []
+    return lines
 
 
 def _largest(arrays: Mapping[str, Any]) -> float:
