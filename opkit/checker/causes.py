@@ -47,7 +47,7 @@ def folded(results: list[CheckResult]) -> list[CheckResult]:
                 continue
             mine = [
                 item
-                for item in (*open_, *(one for one in results if _is_stopped(one)))
+                for item in (*open_, *(one for one in results if one.status is Status.UNDECIDED))
                 if item is not cause and id(item) not in taken and _is_of(item, cause, follows)
             ]
             taken.update(id(item) for item in mine)
@@ -67,6 +67,8 @@ def _is_stopped(item: CheckResult) -> bool:
 
 
 def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bool:
+    if item.status is Status.UNDECIDED and not _is_stopped(item):  # the same derivative, wrong at other points too
+        return (item.code, item.input, item.output) == (cause.code, cause.input, cause.output)
     if item.code not in follows:
         return False
     return cause.code not in _OF_AN_INPUT or item.input is None or item.input == cause.input

@@ -84,6 +84,9 @@ def test_the_same_seed_gives_the_same_report() -> None:
     assert run() == run()
 
 
+VALUES = np.array([0.3, -2.0, 1.5, -0.5, 3.0, -0.25])
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -95,9 +98,12 @@ def test_the_same_seed_gives_the_same_report() -> None:
         (lambda j: np.roll(j, 1, axis=1), "shifted by 1"),
         (lambda j: np.where(np.arange(6) >= 4, 0, j), "last 2 of 6"),
         (lambda j: np.where(np.arange(6) == 2, -j, j), "element 2 only"),
+        (lambda j: np.where(VALUES < 0, 0.5 * j, j), "factor of 0.5 at 3 of 6 elements, exactly where x < 0"),
+        (lambda j: np.where(np.abs(VALUES) > 1, 0, j), "zero at 3 of 6 elements, exactly where |x| > 1"),
+        (lambda j: np.where(np.arange(6) % 2 == 0, 0, j), "zero at 3 of 6 elements"),
     ],
 )
 def test_patterns_are_named(change: Callable[[np.ndarray], np.ndarray], words: str) -> None:
     """The guess names the simplest change."""
     right = np.random.default_rng(0).normal(size=(6, 6))
-    assert words in guess_pattern(change(right), right, (6,))
+    assert words in guess_pattern(change(right), right, VALUES, "x")

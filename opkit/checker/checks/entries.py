@@ -35,7 +35,7 @@ def described(
     array = ev.array(failure.leaf)
     place = tuple(int(i) for i in np.unravel_index(failure.element, array.shape)) if array.ndim else ()
     claimed, numeric = outcome.analytic[failure.leaf], outcome.numeric[failure.leaf]
-    pattern = guess_pattern(claimed, numeric, array.shape)
+    pattern = guess_pattern(claimed, numeric, array, str(failure.leaf))
     what = f"d {output}{index_of(element)} / d {failure.leaf}{index_of(place)}"
     expected: Any = failure.expected
     if failure.kind >= Behaviour.KINK and failure.low < failure.high:

@@ -226,7 +226,7 @@ def _is_right_beside(ev: Evaluator, failure: EntryFailure) -> bool:
         probe = probe_leaf(other, failure.leaf, rng, support.reshape(other.array(failure.leaf).shape))
     except Exception:  # user code: it takes these values alone
         return False
-    return not probe.is_wrong and np.isfinite(probe.bound)
+    return not probe.is_wrong and not probe.masked and np.isfinite(probe.bound)
 
 
 def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> None:

@@ -15,13 +15,14 @@ from opkit.checker.model.thresholds import (
 FLAT = "nonzero where the derivative is 0"
 
 
-def guess_pattern(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ...]) -> str:
+def guess_pattern(claimed: np.ndarray, numeric: np.ndarray, values: np.ndarray, name: str) -> str:
     """Name the simplest change that turns the numeric Jacobian into the claimed one, "" where none is known.
 
     Args:
         claimed: (J, n) what backward gives.
         numeric: (J, n) numeric derivatives.
-        shape: of the input (n elements).
+        values: of the input (n elements).
+        name: of the input.
     """
     finite = np.isfinite(claimed) & np.isfinite(numeric)
     if not finite.any():
@@ -41,7 +42,7 @@ def guess_pattern(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ..
         return f"wrong by a factor of {factor:.9g}"
     if missed <= PATTERN * size:
         return f"like an approximation: off by {missed / size:.1g} of the largest derivative"
-    return _structured(claimed, numeric, shape, close)
+    return _structured(claimed, numeric, values.shape, close) or _partial(claimed, numeric, values, name, close)
 
 
 class _Close:
@@ -66,20 +67,29 @@ def _structured(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ...]
             return f"shifted by {step} element"
         if close(claimed, np.roll(numeric, step, axis=0)):
             return f"takes dy shifted by {step} element"
+    return ""
+
+
+def _partial(claimed: np.ndarray, numeric: np.ndarray, values: np.ndarray, name: str, close: _Close) -> str:
+    """Say at which elements it is wrong, and how."""
     wrong = np.abs(claimed - numeric) > PATTERN * close.size
     columns = np.flatnonzero(wrong.any(axis=0))
     if not columns.size:
         return ""
+    size = claimed.shape[1]
+    where = _where(columns, size)
+    if len(columns) < size:
+        where = _condition(values.reshape(-1), wrong.any(axis=0), name) or where
     if not np.abs(claimed[:, columns]).max(initial=0.0):
-        return _where("zero", columns, claimed.shape[1])
+        return f"zero {where}"
     if close(claimed[:, columns], -numeric[:, columns]):
-        return _where("of the wrong sign", columns, claimed.shape[1])
+        return f"of the wrong sign {where}"
     ratio = float((claimed[:, columns] * numeric[:, columns]).sum() / ((numeric[:, columns] ** 2).sum() or 1.0))
     if ratio and close(claimed[:, columns], ratio * numeric[:, columns]):
-        return _where(f"wrong by a factor of {ratio:.9g}", columns, claimed.shape[1])
+        return f"wrong by a factor of {ratio:.9g} {where}"
     rows = np.flatnonzero(wrong.any(axis=1))
-    if len(columns) < claimed.shape[1]:
-        return _where("wrong", columns, claimed.shape[1])
+    if len(columns) < size:
+        return f"wrong {where}"
     if len(rows) < claimed.shape[0]:
         return f"wrong for {len(rows)} of {claimed.shape[0]} outputs' elements"
     if close(np.broadcast_to(claimed.sum(axis=1, keepdims=True), claimed.shape), claimed * claimed.shape[1]):
@@ -87,11 +97,31 @@ def _structured(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ...]
     return ""
 
 
-def _where(what: str, columns: np.ndarray, size: int) -> str:
+def _where(columns: np.ndarray, size: int) -> str:
     if len(columns) == size:
-        return f"{what} everywhere"
+        return "everywhere"
     if len(columns) == 1:
-        return f"{what} at element {int(columns[0])} only"
+        return f"at element {int(columns[0])} only"
     if columns[-1] == size - 1 and len(columns) == columns[-1] - columns[0] + 1:
-        return f"{what} in the last {len(columns)} of {size} elements"
-    return f"{what} at {len(columns)} of {size} elements"
+        return f"in the last {len(columns)} of {size} elements"
+    return f"at {len(columns)} of {size} elements"
+
+
+def _condition(values: np.ndarray, wrong: np.ndarray, name: str) -> str:
+    """Return the bound on an input's values that parts wrong elements from right ones, "" where none does."""
+    if min(np.count_nonzero(wrong), np.count_nonzero(~wrong)) < 2 or values.dtype.kind != "f":
+        return ""
+    count = f"at {np.count_nonzero(wrong)} of {wrong.size} elements, exactly where"
+    for text, every in ((name, values), (f"|{name}|", np.abs(values))):
+        inside, outside = every[wrong], every[~wrong]
+        if inside.max() < outside.min():
+            return f"{count} {text} < {_between(float(inside.max()), float(outside.min())):g}"
+        if inside.min() > outside.max():
+            return f"{count} {text} > {_between(float(outside.max()), float(inside.min())):g}"
+    return ""
+
+
+def _between(low: float, high: float) -> float:
+    """Return the number of the fewest digits between two."""
+    rounded = (float(f"{(low + high) / 2:.{digits}g}") for digits in range(1, 18))
+    return 0.0 if low < 0 < high else next((one for one in rounded if low < one < high), high)
