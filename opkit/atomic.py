@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from opkit.paths import StrPath
 from opkit.scratch import folder_lock, is_own, is_scratch, scratch_file, scratch_folder, sweep
 
 _DONE = ".opkit-save"
@@ -25,7 +26,7 @@ _LIST = ".files"
 _LONGEST_LIST = 1 << 20
 
 
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
+def write_file(path: StrPath, data: bytes) -> None:
     """Write a file, which appears whole or not at all; its folder is made.
 
     The file gets the permissions that ``open`` would give it. A symlink stays one: what it points to is written. What
@@ -38,7 +39,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
         _write_file(path, data)
 
 
-def _write_file(path: str | os.PathLike[str], data: bytes) -> None:
+def _write_file(path: StrPath, data: bytes) -> None:
     full = os.path.realpath(path)
     if os.path.exists(full) and not os.path.isfile(full) and not os.path.isdir(full):
         with open(full, "wb") as stream:
@@ -55,7 +56,7 @@ def _write_file(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def write_together(
-    folder: str | os.PathLike[str],
+    folder: StrPath,
     label: str,
     files: Mapping[str, bytes],
     check: Callable[[Sequence[str]], None] | None = None,
@@ -104,7 +105,7 @@ def is_fault_of_disk(error: OSError) -> bool:
 
 
 @contextlib.contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def _naming(path: StrPath) -> Iterator[None]:
     """Let an error name what was to be written, where it names nothing or scratch beside it."""
     try:
         yield
@@ -115,7 +116,7 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
-def placed(folder: str | os.PathLike[str], label: str, name: str) -> Path:
+def placed(folder: StrPath, label: str, name: str) -> Path:
     """Return where a file of a save is now: at its place, or where a killed run left it."""
     waiting = Path(folder, f".{label}{_DONE}", name)
     return waiting if waiting.is_file() else Path(folder, name)
@@ -171,7 +172,7 @@ def open_up(path: str, mode: int) -> None:
     os.chmod(path, mode & ~mask)
 
 
-def write_synced(path: str | os.PathLike[str], data: bytes) -> None:
+def write_synced(path: StrPath, data: bytes) -> None:
     """Write a file and wait until the disk has it; for files in a folder that is moved to its place afterwards."""
     with open(path, "wb") as stream:
         stream.write(data)
@@ -179,7 +180,7 @@ def write_synced(path: str | os.PathLike[str], data: bytes) -> None:
         os.fsync(stream.fileno())
 
 
-def sync_folder(folder: str | os.PathLike[str]) -> None:
+def sync_folder(folder: StrPath) -> None:
     """Wait until the disk knows which files a folder holds, where the system can say so."""
     if sys.platform == "win32":
         return

@@ -17,6 +17,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from opkit.paths import StrPath
+
 if sys.platform != "win32":
     import fcntl
 
@@ -51,7 +53,7 @@ class Held:
 
 
 @contextlib.contextmanager
-def scratch_file(folder: str | os.PathLike[str]) -> Iterator[Held]:
+def scratch_file(folder: StrPath) -> Iterator[Held]:
     """Make an empty file in a folder, and remove it at the end if it is still there.
 
     Raises:
@@ -70,7 +72,7 @@ def scratch_file(folder: str | os.PathLike[str]) -> Iterator[Held]:
 
 
 @contextlib.contextmanager
-def scratch_folder(folder: str | os.PathLike[str]) -> Iterator[Held]:
+def scratch_folder(folder: StrPath) -> Iterator[Held]:
     """Make an empty folder in a folder, and remove it at the end if it is still there.
 
     Raises:
@@ -92,7 +94,7 @@ def scratch_folder(folder: str | os.PathLike[str]) -> Iterator[Held]:
         held.release()
 
 
-def sweep(folder: str | os.PathLike[str]) -> None:
+def sweep(folder: StrPath) -> None:
     """Remove what dead runs of this user left in a folder; what cannot be removed stays."""
     if sys.platform == "win32":
         return
@@ -104,7 +106,7 @@ def sweep(folder: str | os.PathLike[str]) -> None:
 
 
 @contextlib.contextmanager
-def folder_lock(folder: str | os.PathLike[str]) -> Iterator[None]:
+def folder_lock(folder: StrPath) -> Iterator[None]:
     """Keep other processes' and threads' saves out of a folder for a moment.
 
     Raises:
@@ -127,12 +129,12 @@ def _close(handle: int) -> None:
         os.close(handle)
 
 
-def is_own(path: str | os.PathLike[str]) -> bool:
+def is_own(path: StrPath) -> bool:
     """Say whether a file or folder is this user's."""
     return sys.platform == "win32" or os.lstat(path).st_uid == os.geteuid()
 
 
-def is_scratch(path: str | os.PathLike[str]) -> bool:
+def is_scratch(path: StrPath) -> bool:
     """Say whether a path is that of scratch, or leads through it."""
     return any(_NAME.fullmatch(part) for part in Path(path).parts)
 
@@ -151,7 +153,7 @@ def _remove_dead(path: str) -> None:
         os.close(handle)
 
 
-def _opened(path: str | os.PathLike[str]) -> int:
+def _opened(path: StrPath) -> int:
     """Open a file or folder for its lock; -1 for a folder where the system cannot open one."""
     if sys.platform == "win32":
         return -1

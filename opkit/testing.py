@@ -5,11 +5,11 @@ Checks and reports are made elsewhere; here they meet.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 from opkit.checker import Report
+from opkit.paths import StrPath
 from opkit.reporters import text_report
 from opkit.verify import outcome_of
 
@@ -25,7 +25,7 @@ class GradientError(AssertionError):
 
 
 def assert_gradients(
-    target: str | os.PathLike[str] | Callable[..., Any] | type | None = None,
+    target: StrPath | Callable[..., Any] | type | None = None,
     inputs: Any = None,
     *,
     forward: Callable[..., Any] | None = None,

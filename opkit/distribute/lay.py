@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opkit.ir import Shape
 from opkit.record import record
 from opkit.sharding import BROADCAST, Device, DeviceGroup, Sbp, balanced
 
@@ -35,7 +36,7 @@ class Lay:
 WHOLE_ON_HOST = Lay(HOST, BROADCAST)
 
 
-def local_shape(shape: Sequence[int], sbp: Sbp, count: int, place: int) -> tuple[int, ...]:
+def local_shape(shape: Sequence[int], sbp: Sbp, count: int, place: int) -> Shape:
     """Return the shape that one device's part has.
 
     Args:

@@ -24,6 +24,7 @@ from opkit.export.text.jax_text import JaxDialect
 from opkit.export.text.torch_text import TorchDialect
 from opkit.export.text.writer import Dialect
 from opkit.export.torch_file import TorchFrame
+from opkit.paths import StrPath
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, load
 from opkit.record import record
@@ -59,7 +60,7 @@ class Exported:
 
 
 def export(
-    target: str | os.PathLike[str],
+    target: StrPath,
     to: str = "torch",
     form: str = "auto",
     *,

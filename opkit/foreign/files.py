@@ -9,6 +9,7 @@ import os
 import stat
 
 from opkit.errors import OpkitError
+from opkit.paths import StrPath
 
 #: Reading never waits: a pipe in the place of a file is noticed, not read.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -18,7 +19,7 @@ class FormatError(OpkitError, ValueError):
     """A file does not have the shape that it must have; the message says which part, without the file's name."""
 
 
-def read_file(path: str | os.PathLike[str], most: int | None = None) -> bytes:
+def read_file(path: StrPath, most: int | None = None) -> bytes:
     """Return what a file holds.
 
     Args:

@@ -25,6 +25,7 @@ from opkit.formula.helpers import HELPERS
 from opkit.formula.reading import read
 from opkit.formula.shapes import Root, Shapes, Term, describe
 from opkit.formula.writing import Kernel, write
+from opkit.ir import Shape
 from opkit.record import record
 
 _WIDTH = 110
@@ -165,7 +166,7 @@ def _example(
     written: Formula,
     attrs: Mapping[str, Any],
     regions: Mapping[str, Region],
-    sizes: Mapping[str, tuple[int, ...]],
+    sizes: Mapping[str, Shape],
     shapes: Shapes,
 ) -> Example:
     rng = np.random.default_rng(0)

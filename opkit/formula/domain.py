@@ -11,6 +11,7 @@ import numpy as np
 from opkit.errors import UsageError
 from opkit.formula.graph import Formula, MatMul
 from opkit.formula.shapes import Less, Product, Root, Shapes, Swapped, Term
+from opkit.ir import Shape
 from opkit.record import record
 
 
@@ -32,13 +33,13 @@ class Region:
         """Return the Python that draws an array of the region from ``rng``."""
         return f"rng.standard_normal({shape})" if self.low is None else f"rng.uniform({self.low}, {self.high}, {shape})"
 
-    def plain(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    def plain(self, rng: np.random.Generator, shape: Shape) -> np.ndarray[Any, Any]:
         """Return an array of ordinary values of the region."""
         if self.low is None or self.high is None:
             return rng.standard_normal(shape)
         return rng.uniform(self.low, self.high, shape)
 
-    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    def draw(self, rng: np.random.Generator, shape: Shape) -> np.ndarray[Any, Any]:
         """Return an array with the region's edge values among it, and whole numbers, where formulas have poles."""
         values = self.plain(rng, shape) * (3.0 if self.low is None else 1.0)
         edges = [0.0, 30.0, -30.0] if self.low is None or self.high is None else [self.low, self.high]
@@ -213,7 +214,7 @@ class _Sides:
             self.parents[second] = first
 
 
-def _sizes(term: Term, found: dict[Term, tuple[int, ...]]) -> tuple[int, ...]:
+def _sizes(term: Term, found: dict[Term, tuple[int, ...]]) -> Shape:
     match term:
         case Less(of, axes, keepdims):
             sizes = _sizes(of, found)

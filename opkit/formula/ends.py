@@ -17,6 +17,7 @@ from opkit.errors import UsageError
 from opkit.formula.domain import Region
 from opkit.formula.exact import exact_values
 from opkit.formula.graph import Formula
+from opkit.ir import Shape
 
 #: Where exp, its square and its sum with 1 come to an end, and where differences from 1 do.
 _FAR = (1e-9, 1e-4, 20.0, 95.0, 300.0, 800.0, 2e4)
@@ -34,7 +35,7 @@ def weak_ends(
     formula: Formula,
     attrs: Mapping[str, Any],
     regions: Mapping[str, Region],
-    sizes: Mapping[str, tuple[int, ...]],
+    sizes: Mapping[str, Shape],
     kernels: Sequence[Any],
     reads: Sequence[str],
 ) -> list[str]:
@@ -71,7 +72,7 @@ def weak_ends(
 
 
 def _places(
-    formula: Formula, regions: Mapping[str, Region], sizes: Mapping[str, tuple[int, ...]]
+    formula: Formula, regions: Mapping[str, Region], sizes: Mapping[str, Shape]
 ) -> Iterator[tuple[dict[str, Any], str]]:
     rng = np.random.default_rng(0)
     plain = {name: np.round(regions[name].plain(rng, sizes[name]), 3) for name in formula.inputs}

@@ -1,6 +1,6 @@
 """The representation that every row above shares: dtypes, tensor descriptions, graphs."""
 
-from opkit.ir.desc import TensorDesc
+from opkit.ir.desc import Shape, TensorDesc
 from opkit.ir.dialect import STRICT, Dialect, Words, adopt, current_dialect, default_dialect, speaking
 from opkit.ir.dtype import DTYPES, INFERENCE_ONLY, canonical_dtype, is_floating, is_integer, to_numpy
 from opkit.ir.graph import (
@@ -26,6 +26,7 @@ __all__ = [
     "Operation",
     "Program",
     "Rewrite",
+    "Shape",
     "TensorDesc",
     "Value",
     "Variable",

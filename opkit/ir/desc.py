@@ -5,8 +5,13 @@ The only description of a tensor that infer functions, ops and graphs exchange.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from opkit.ir.dtype import canonical_dtype
 from opkit.record import record
+
+#: The sizes of a tensor along its axes; -1 means a size known only at run time (static mode).
+Shape: TypeAlias = "tuple[int, ...]"
 
 
 @record
@@ -24,7 +29,7 @@ class TensorDesc:
         TensorDesc(shape=(2, 3), dtype='float32', is_dynamic=False)
     """
 
-    shape: tuple[int, ...]
+    shape: Shape
     dtype: str
     is_dynamic: bool = False
 

@@ -20,6 +20,7 @@ from opkit.diagnostics import Diagnostic, Severity
 from opkit.native.cache import add_entry, digest_of, find_entry, held, is_instead, writable_folder
 from opkit.native.compiler import INCLUDE, Compiler
 from opkit.native.diagnosing import CODE, findings_of
+from opkit.paths import StrPath
 from opkit.record import record
 from opkit.scratch import scratch_folder, sweep
 
@@ -45,10 +46,10 @@ class Built:
 
 
 def build(
-    sources: Sequence[str | os.PathLike[str]],
+    sources: Sequence[StrPath],
     compiler: Compiler,
     *,
-    include_dirs: Sequence[str | os.PathLike[str]] = (),
+    include_dirs: Sequence[StrPath] = (),
     is_sanitized: bool = False,
 ) -> Built:
     """Return the library of these sources, from the cache where nothing that it was made from has changed.
@@ -82,9 +83,7 @@ def build(
         return Built(None, (_trouble(f"C++ kernels cannot be built: {error}", help),))
 
 
-def compile_commands(
-    sources: Sequence[str | os.PathLike[str]], compiler: Compiler, include_dirs: Sequence[str] = ()
-) -> str:
+def compile_commands(sources: Sequence[StrPath], compiler: Compiler, include_dirs: Sequence[str] = ()) -> str:
     """Return the text of a ``compile_commands.json`` for editors."""
     rows = [
         {

@@ -20,6 +20,7 @@ from typing import Any
 
 from opkit.atomic import write_file
 from opkit.foreign import read_file
+from opkit.paths import StrPath
 from opkit.record import record
 
 if sys.platform != "win32":
@@ -101,7 +102,7 @@ def digest_of(*parts: str | bytes) -> str:
     return made.hexdigest()
 
 
-def file_digest(path: str | os.PathLike[str]) -> str:
+def file_digest(path: StrPath) -> str:
     """Return the digest of a file's contents, "" where it cannot be read."""
     try:
         return digest_of(Path(path).read_bytes())

@@ -17,6 +17,7 @@ import numpy as np
 from opkit.errors import KernelError, Location
 from opkit.forked import end_if_forked
 from opkit.native.signature import Signature, fields_of
+from opkit.paths import StrPath
 from opkit.record import record
 
 _ABI = 1
@@ -49,7 +50,7 @@ class CppLibrary:
         KernelError: it cannot be loaded, or another version of opkit built it.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: StrPath) -> None:
         self.path = os.fspath(path)
         try:
             self._handle = ctypes.CDLL(self.path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
@@ -211,7 +212,7 @@ class Plan:
 _loaded: dict[str, CppLibrary] = {}
 
 
-def load_library(path: str | os.PathLike[str]) -> CppLibrary:
+def load_library(path: StrPath) -> CppLibrary:
     """Return a library, which a process loads once.
 
     Raises:

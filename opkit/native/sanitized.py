@@ -25,6 +25,7 @@ from opkit.errors import KernelError, Location
 from opkit.native.diagnosing import is_users
 from opkit.native.library import CppLibrary, Plan, Registered, load_library
 from opkit.native.signature import Signature
+from opkit.paths import StrPath
 
 _CHILD = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -59,7 +60,7 @@ class SanitizedLibrary:
         runtime: the sanitizers' runtime, as the compiler names it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], runtime: str) -> None:
+    def __init__(self, path: StrPath, runtime: str) -> None:
         self.path = os.fspath(path)
         self.found: list[SanitizerError] = []
         self._runtime = runtime

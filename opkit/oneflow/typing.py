@@ -6,7 +6,7 @@ import typing
 from typing import Any
 
 from opkit.errors import UsageError
-from opkit.ir import TensorDesc, canonical_dtype
+from opkit.ir import Shape, TensorDesc, canonical_dtype
 from opkit.oneflow.scalar_types import float32
 from opkit.ops.core.types import Ints
 from opkit.shim.missing import guard
@@ -28,7 +28,7 @@ _T = typing.TypeVar("_T")
 class OneflowNumpyDef:
     """Base of the placeholders that ``Numpy.Placeholder`` and ``ListNumpy.Placeholder`` make."""
 
-    shape: tuple[int, ...]
+    shape: Shape
     dtype: Any
 
     @classmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import UsageError, nearest, unknown
-from opkit.ir import TensorDesc, canonical_dtype
+from opkit.ir import Shape, TensorDesc, canonical_dtype
 from opkit.oneflow.initializers import Regularizer
 from opkit.oneflow.scalar_types import DType, dtype_of, float32
 from opkit.oneflow.scope import name_prefix
@@ -20,6 +19,7 @@ from opkit.oneflow.semantics.devices import sbp_of
 from opkit.oneflow.session import Session, session
 from opkit.ops.core.types import Ints
 from opkit.ops.kernels.initializer import Initializer
+from opkit.paths import StrPath
 
 __all__ = [
     "CheckPoint",
@@ -97,7 +97,7 @@ class SavedBlob:
         self._array = array
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """Sizes."""
         return self._array.shape
 
@@ -171,7 +171,7 @@ class checkpoint:
     """``flow.checkpoint``."""
 
     @staticmethod
-    def save(path: str | os.PathLike[str], var_dict: Mapping[str, Any] | None = None) -> None:
+    def save(path: StrPath, var_dict: Mapping[str, Any] | None = None) -> None:
         """Save all variables (or those given) to a new folder; either all of it is written or nothing.
 
         Raises:
@@ -183,7 +183,7 @@ class checkpoint:
         )
 
     @staticmethod
-    def get(path: str | os.PathLike[str]) -> dict[str, StoredVariable]:
+    def get(path: StrPath) -> dict[str, StoredVariable]:
         """Return what a checkpoint holds, by name: one save, whatever is saved there afterwards.
 
         Raises:

@@ -5,7 +5,6 @@ Imported only where there are such files and they are wanted, so that a director
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from opkit.diagnostics import Diagnostic
 from opkit.errors import KernelError, Location, UsageError, unknown
 from opkit.native import CppLibrary, SanitizedLibrary, build, find_compiler, load_library
 from opkit.native.compiler import how_to_install
+from opkit.paths import StrPath
 from opkit.project.cpp_kernel import CppKernel
 from opkit.project.directory import OpDirectory
 from opkit.project.findings import finding, source_of
@@ -49,7 +49,7 @@ def cpp_kernels(
     files: Sequence[Path],
     *,
     has_other: bool,
-    include_dirs: Sequence[str | os.PathLike[str]] = (),
+    include_dirs: Sequence[StrPath] = (),
     loads: bool = True,
 ) -> CppKernels:
     """Build and load C++ kernel files.

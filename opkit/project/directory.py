@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from opkit.errors import UsageError, did_you_mean, nearest
+from opkit.paths import StrPath
 from opkit.record import record
 
 _SPEC = "_cpp_def.cpp"
@@ -70,13 +71,13 @@ class OpDirectory:
         return os.path.realpath(self.path)
 
 
-def op_directory_of(path: str | os.PathLike[str]) -> OpDirectory:
+def op_directory_of(path: StrPath) -> OpDirectory:
     """Return a folder as an op directory, by its name alone."""
     folder = Path(path)
     return OpDirectory(folder, folder.name or Path(os.path.abspath(folder)).name)
 
 
-def near_files(path: str | os.PathLike[str], suffix: str = "") -> list[str]:
+def near_files(path: StrPath, suffix: str = "") -> list[str]:
     """Return files and folders beside a missing path with similar names, best first.
 
     Args:
@@ -92,12 +93,12 @@ def near_files(path: str | os.PathLike[str], suffix: str = "") -> list[str]:
     return [str(wanted.parent / name) for name in nearest(wanted.name, names)]
 
 
-def is_part(path: str | os.PathLike[str]) -> bool:
+def is_part(path: StrPath) -> bool:
     """Whether a file's name is that of a part of an op directory."""
     return Path(path).name.endswith(_PARTS)
 
 
-def discover(paths: Iterable[str | os.PathLike[str]] = ()) -> tuple[OpDirectory, ...]:
+def discover(paths: Iterable[StrPath] = ()) -> tuple[OpDirectory, ...]:
     """Find the op directories at and below paths; none means the current folder.
 
     A path may be an op directory, a folder of any depth, or a file of an op directory. Dot folders, site-packages
@@ -118,7 +119,7 @@ def discover(paths: Iterable[str | os.PathLike[str]] = ()) -> tuple[OpDirectory,
     return tuple(found.values())
 
 
-def checks_below(path: str | os.PathLike[str]) -> list[Path]:
+def checks_below(path: StrPath) -> list[Path]:
     """Return the check files, ``check_*.py``, at and below a folder, sorted; op directories have none."""
     found = []
     for folder, entries in _walk(Path(path), set()):

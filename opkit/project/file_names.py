@@ -6,14 +6,15 @@ The file is read as text; nothing of it is run.
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
+
+from opkit.paths import StrPath
 
 #: What a class inherits from, or a function is decorated with, by the last part of its name.
 _MARKS = frozenset({"PyLayer", "Function", "custom_op", "custom_vjp", "custom_jvp"})
 
 
-def _body(file: str | os.PathLike[str]) -> list[ast.stmt]:
+def _body(file: StrPath) -> list[ast.stmt]:
     try:
         with open(file, "rb") as handle:
             return ast.parse(handle.read()).body
@@ -21,7 +22,7 @@ def _body(file: str | os.PathLike[str]) -> list[ast.stmt]:
         return []
 
 
-def names_of(file: str | os.PathLike[str]) -> Iterator[str]:
+def names_of(file: StrPath) -> Iterator[str]:
     """Yield the names that a file defines; none where it cannot be read."""
     for node in _body(file):
         marks: list[ast.expr] = []
@@ -33,7 +34,7 @@ def names_of(file: str | os.PathLike[str]) -> Iterator[str]:
             yield node.name  # type: ignore[attr-defined]
 
 
-def exported_of(file: str | os.PathLike[str]) -> list[str]:
+def exported_of(file: StrPath) -> list[str]:
     """Return the names of a file's ``__all__``, but for its functions of cases; none where it has no such list."""
     for node in _body(file):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":

@@ -5,11 +5,11 @@ A job's builder looks op types up here; checking many directories uses no librar
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from opkit.errors import ProjectError
 from opkit.ops import BUILTIN, Registry
+from opkit.paths import StrPath
 from opkit.project.loading import LoadedOps, load
 
 
@@ -27,7 +27,7 @@ class Library:
         self.registry = Registry(parent)
         self._loaded: dict[str, LoadedOps] = {}
 
-    def load(self, path: str | os.PathLike[str]) -> LoadedOps:
+    def load(self, path: StrPath) -> LoadedOps:
         """Load an op directory; loading the same real path again replaces its ops with what its files say now.
 
         Raises:
@@ -35,7 +35,7 @@ class Library:
         """
         return self._added(load(path, self.registry))
 
-    def load_sources(self, folder: str | os.PathLike[str]) -> LoadedOps:
+    def load_sources(self, folder: StrPath) -> LoadedOps:
         """Load the ops and kernels that the C++ sources of a folder register; see ``opkit.project.sources``.
 
         Raises:

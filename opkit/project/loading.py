@@ -18,6 +18,7 @@ from opkit.diagnostics import Diagnostic, SourceText, render_text, sort_diagnost
 from opkit.errors import Location, ProjectError, unknown
 from opkit.ops import BUILTIN, Registry
 from opkit.ops.core.types import Function
+from opkit.paths import StrPath
 from opkit.project.api_check import check_api
 from opkit.project.api_fact import ApiFact, facts_as_findings
 from opkit.project.directory import OpDirectory, op_directory_of
@@ -96,7 +97,7 @@ class LoadedOps:
         return _loaded(self.directory.cases, "PROJ015", "cases") if self.directory.cases.is_file() else None
 
 
-def load(path: str | os.PathLike[str], parent: Registry = BUILTIN) -> LoadedOps:
+def load(path: StrPath, parent: Registry = BUILTIN) -> LoadedOps:
     """Load an op directory.
 
     Args:

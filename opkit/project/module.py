@@ -16,9 +16,10 @@ from pathlib import Path
 from types import ModuleType
 
 from opkit.forked import end_if_forked
+from opkit.paths import StrPath
 
 
-def load_module(path: str | os.PathLike[str]) -> ModuleType:
+def load_module(path: StrPath) -> ModuleType:
     """Execute a Python file as a new module.
 
     The module is registered under a name made of the file's name and its real path, where it replaces what an

@@ -16,6 +16,7 @@ import numpy as np
 
 from opkit.atomic import write_file
 from opkit.foreign import FormatError, read_file
+from opkit.paths import StrPath
 from opkit.version import __version__
 
 #: A signature that holds: op type, number of axes of each input as text, the signature as text (inputs -> outputs).
@@ -30,7 +31,7 @@ def _folder() -> Path:
     return Path(base) / "opkit" / "proofs"
 
 
-def content_of(directory: str | os.PathLike[str]) -> str:
+def content_of(directory: StrPath) -> str:
     """Return what identifies the content of an op directory: its sources, and what runs them.
 
     Raises:
@@ -46,7 +47,7 @@ def content_of(directory: str | os.PathLike[str]) -> str:
     return found.hexdigest()
 
 
-def remember_proofs(directory: str | os.PathLike[str], held: Iterable[Held]) -> None:
+def remember_proofs(directory: StrPath, held: Iterable[Held]) -> None:
     """Keep what was proved of an op directory as it is now; earlier proofs of this content are replaced.
 
     Raises:
@@ -58,7 +59,7 @@ def remember_proofs(directory: str | os.PathLike[str], held: Iterable[Held]) -> 
     write_file(folder / f"{content_of(directory)}.json", text.encode())
 
 
-def proved(directory: str | os.PathLike[str]) -> frozenset[Held] | None:
+def proved(directory: StrPath) -> frozenset[Held] | None:
     """Return what was proved of an op directory as it is now; None where it was never tried, or the file is damaged."""
     try:
         found: Any = json.loads(read_file(_folder() / f"{content_of(directory)}.json", _LARGEST))

@@ -14,6 +14,7 @@ from pathlib import Path
 from opkit.diagnostics import Diagnostic, SourceText, render_text, sort_diagnostics
 from opkit.errors import ProjectError
 from opkit.ops import BUILTIN, Registry
+from opkit.paths import StrPath
 from opkit.project.cpp_kernels import CppKernels, cpp_kernels
 from opkit.project.directory import OpDirectory
 from opkit.project.findings import source_of
@@ -25,7 +26,7 @@ _DEFINES = re.compile(r"\bREGISTER_(?:CPU_ONLY_|NO_GRAD_|NO_GRAD_CPU_ONLY_)?USER
 _KERNEL = "REGISTER_USER_KERNEL"
 
 
-def load_sources(folder: str | os.PathLike[str], parent: Registry = BUILTIN) -> LoadedOps:
+def load_sources(folder: StrPath, parent: Registry = BUILTIN) -> LoadedOps:
     """Load the ops that the C++ files of a folder define, with the kernels that they register.
 
     Raises:

@@ -15,10 +15,11 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.paths import StrPath
 from opkit.shim.finder import frameworks
 
 
-def run_script(path: str | os.PathLike[str], argv: Sequence[str] = ()) -> dict[str, Any]:
+def run_script(path: StrPath, argv: Sequence[str] = ()) -> dict[str, Any]:
     """Run a script as ``__main__``, its framework imports served by opkit, and undo everything afterwards.
 
     Args:
@@ -42,7 +43,7 @@ def run_script(path: str | os.PathLike[str], argv: Sequence[str] = ()) -> dict[s
             sys.modules["__main__"] = main
 
 
-def exec_script(path: str | os.PathLike[str], argv: Sequence[str] = (), *, replace_path: bool = True) -> dict[str, Any]:
+def exec_script(path: StrPath, argv: Sequence[str] = (), *, replace_path: bool = True) -> dict[str, Any]:
     """Run a script as ``__main__`` in a process that serves it alone; the caller installs ``frameworks``.
 
     Args:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from opkit.diagnostics import Diagnostic, SourceText
+from opkit.paths import StrPath
 from opkit.record import record
 from opkit.spec.check.consistency import check_program
 from opkit.spec.findings import Findings
@@ -48,8 +49,8 @@ class CompileResult:
 
 
 def compile_spec(
-    path: str | os.PathLike[str] | SourceText,
-    include_dirs: Iterable[str | os.PathLike[str]] = (),
+    path: StrPath | SourceText,
+    include_dirs: Iterable[StrPath] = (),
     known_ops: Iterable[str] | Mapping[str, CompiledOp] = (),
 ) -> CompileResult:
     """Compile a definition file.

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.ir import Operation, TensorDesc, Variable, to_numpy
+from opkit.ir import Operation, Shape, TensorDesc, Variable, to_numpy
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs
 from opkit.record import record
@@ -40,7 +40,7 @@ class State:
 
     name: str
     fill: float = 0.0
-    shape: tuple[int, ...] | None = None
+    shape: Shape | None = None
     dtype: str | None = None
 
 

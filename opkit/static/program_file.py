@@ -15,6 +15,7 @@ import numpy as np
 from opkit.errors import UsageError, unknown
 from opkit.foreign import FormatError, Record, read_json
 from opkit.ir import Operation, Program, Value
+from opkit.paths import StrPath
 from opkit.static.deserialise import program_from_data
 from opkit.static.functions import Functions
 from opkit.static.serialise import program_to_data
@@ -46,7 +47,7 @@ def program_bytes(
 
 
 def program_of(
-    data: bytes, path: str | os.PathLike[str], functions: Functions, facts: Sequence[str] = ()
+    data: bytes, path: StrPath, functions: Functions, facts: Sequence[str] = ()
 ) -> tuple[Program, dict[str, list[str]]]:
     """Return the program that ``program_bytes`` wrote, and the names beside it, each of which is of a Variable.
 

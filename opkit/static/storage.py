@@ -19,6 +19,7 @@ from opkit.atomic import write_file
 from opkit.errors import OpkitError, unknown
 from opkit.foreign import FormatError, Record, read_array, read_entries, read_file, read_json
 from opkit.ir import Program, Variable
+from opkit.paths import StrPath
 from opkit.static.scope import Scope
 
 _INDEX = "names.json"
@@ -83,7 +84,7 @@ def _fitting(variable: Variable, item: Any) -> np.ndarray:
     return array
 
 
-def write_archive(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
+def write_archive(path: StrPath, arrays: Mapping[str, np.ndarray]) -> None:
     """Write arrays by name to one file, which appears whole or not at all."""
     write_file(path, archive_of(arrays))
 
@@ -113,7 +114,7 @@ def mark_of(data: bytes) -> bytes:
     return data[at + _END_LENGTH :] if at >= 0 else b""
 
 
-def read_archive(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+def read_archive(path: StrPath) -> dict[str, np.ndarray]:
     """Return the arrays of a file that ``write_archive`` wrote, by name.
 
     Raises:
@@ -122,7 +123,7 @@ def read_archive(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     return arrays_of_archive(file_bytes(path), path)
 
 
-def file_bytes(path: str | os.PathLike[str]) -> bytes:
+def file_bytes(path: StrPath) -> bytes:
     """Return what a file of a saved program or its arrays holds.
 
     Raises:
@@ -139,7 +140,7 @@ def file_bytes(path: str | os.PathLike[str]) -> bytes:
         raise StorageError(f"cannot read {os.fspath(path)!r}: {why or type(error).__name__}") from error
 
 
-def arrays_of_archive(data: bytes, path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+def arrays_of_archive(data: bytes, path: StrPath) -> dict[str, np.ndarray]:
     """Return the arrays by name that ``archive_of`` wrote.
 
     Args:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opkit.distribute.way import Facts, Way
+from opkit.ir import Shape
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
 
 
@@ -96,7 +97,7 @@ def _layer_norm_param_grad(facts: Facts) -> Iterator[Way]:
         yield Way(inputs, tuple(_scaled(shape, facts, axis) for shape in facts.results))
 
 
-def _scaled(shape: tuple[int, ...], facts: Facts, axis: int) -> Sbp:
+def _scaled(shape: Shape, facts: Facts, axis: int) -> Sbp:
     return split(axis) if shape == facts.given(0) else PARTIAL
 
 

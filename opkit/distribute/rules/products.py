@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opkit.distribute.way import Facts, Way
+from opkit.ir import Shape
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
 
 
@@ -35,7 +36,7 @@ def _product(facts: Facts) -> Iterator[Way]:
         yield way(left, right, split(axis))
 
 
-def _batch(shape: tuple[int, ...], axis: int, size: int) -> Sbp:
+def _batch(shape: Shape, axis: int, size: int) -> Sbp:
     return split(axis) if axis >= 0 and shape[axis] == size else BROADCAST
 
 

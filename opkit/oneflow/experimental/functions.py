@@ -5,7 +5,6 @@ Names and argument order only: each is a function of ``opkit.oneflow`` under ano
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from opkit import eager
 from opkit.errors import ShapeError, UsageError
-from opkit.ir import canonical_dtype
+from opkit.ir import Shape, canonical_dtype
 from opkit.oneflow import array, nn, places
 from opkit.oneflow import math as flow_math
 from opkit.oneflow.experimental.tensors import Size, Tensor, device, lifted, of, tensor, value_of
@@ -23,6 +22,7 @@ from opkit.oneflow.semantics.checkpoint import read_checkpoint, write_checkpoint
 from opkit.oneflow.user_op import as_value
 from opkit.ops.core.types import Ints
 from opkit.ops.core.value import normal_axis, shape_of
+from opkit.paths import StrPath
 
 __all__ = [
     "Size",
@@ -262,7 +262,7 @@ def gather(input: Any, index: Any, dim: int = 0, sparse_grad: bool = False) -> A
 
 
 # ---- making ----------------------------------------------------------------------------------------------------------
-def _sizes(size: Any) -> tuple[int, ...]:
+def _sizes(size: Any) -> Shape:
     return (int(size),) if isinstance(size, (int, np.integer)) else tuple(int(item) for item in size)
 
 
@@ -318,7 +318,7 @@ _Device = device
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
-def save(obj: Mapping[str, Any], save_dir: str | os.PathLike[str]) -> None:
+def save(obj: Mapping[str, Any], save_dir: StrPath) -> None:
     """Save tensors by name to a folder, such as a module's ``state_dict()``; all of it is written or nothing.
 
     Raises:
@@ -327,7 +327,7 @@ def save(obj: Mapping[str, Any], save_dir: str | os.PathLike[str]) -> None:
     write_checkpoint(save_dir, {name: np.asarray(item) for name, item in obj.items()})
 
 
-def load(save_dir: str | os.PathLike[str]) -> dict[str, Tensor]:
+def load(save_dir: StrPath) -> dict[str, Tensor]:
     """Return what ``save`` wrote, by name.
 
     Raises:

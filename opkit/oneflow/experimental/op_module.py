@@ -8,6 +8,7 @@ from typing import Any
 
 from opkit.errors import MissingNameError, ProjectError, UnsupportedError, UsageError, unknown
 from opkit.oneflow.session import session
+from opkit.paths import StrPath
 from opkit.settings import current_settings, note, settings
 from opkit.shim import frameworks
 
@@ -28,7 +29,7 @@ class CustomOpModule:
         UsageError: there is no such folder; folders of a similar name are offered.
     """
 
-    def __init__(self, op_module_name: str, module_path: str | os.PathLike[str] = "") -> None:
+    def __init__(self, op_module_name: str, module_path: StrPath = "") -> None:
         self._name = op_module_name
         base = os.fspath(module_path) or os.curdir
         self._path = os.path.join(base, op_module_name)
@@ -115,6 +116,6 @@ def _guarded(module: ModuleType, name: str) -> ModuleType:
     return module
 
 
-def custom_op_module(op_module_name: str, module_path: str | os.PathLike[str] = "") -> CustomOpModule:
+def custom_op_module(op_module_name: str, module_path: StrPath = "") -> CustomOpModule:
     """Return the op directory ``module_path/op_module_name``; see ``CustomOpModule``."""
     return CustomOpModule(op_module_name, module_path)

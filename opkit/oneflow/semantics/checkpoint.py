@@ -23,7 +23,8 @@ from numpy import ndarray
 from opkit.atomic import open_up, sync_folder, write_synced
 from opkit.errors import OpkitError
 from opkit.foreign import FormatError, Record, read_file, read_json
-from opkit.ir import DTYPES, INFERENCE_ONLY, canonical_dtype, to_numpy
+from opkit.ir import DTYPES, INFERENCE_ONLY, Shape, canonical_dtype, to_numpy
+from opkit.paths import StrPath
 from opkit.record import record
 from opkit.scratch import folder_lock, scratch_folder, sweep
 
@@ -72,7 +73,7 @@ class StoredVariable:
 
     name: str
     path: Path
-    shape: tuple[int, ...]
+    shape: Shape
     dtype: str
     data: bytes | CheckpointError
 
@@ -89,7 +90,7 @@ class StoredVariable:
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
-def write_checkpoint(path: str | os.PathLike[str], variables: Mapping[str, ndarray]) -> None:
+def write_checkpoint(path: StrPath, variables: Mapping[str, ndarray]) -> None:
     """Save variables; either all of them are there afterwards, or what was there before.
 
     Args:
@@ -129,7 +130,7 @@ def _write_all(folder: Path, variables: Mapping[str, ndarray]) -> None:
         raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
         place = folder / name
         place.mkdir()
-        sizes: tuple[int, ...] = array.shape
+        sizes: Shape = array.shape
         dims = "".join(f"  dim: {size}\n" for size in sizes)
         dtype = canonical_dtype(array.dtype)
         write_synced(place / _META, f"shape {{\n{dims}}}\ndata_type: {_OPKIT_NAMES.get(dtype, dtype)}\n".encode())
@@ -185,7 +186,7 @@ def _refuse_taken(target: Path, names: set[str]) -> None:
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
-def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, StoredVariable]:
+def read_checkpoint(path: StrPath) -> dict[str, StoredVariable]:
     """Return the variables of a checkpoint by name, all of them of one save.
 
     Raises:
@@ -262,9 +263,7 @@ def _read_variable(name: str, folder: Path, sums: Mapping[str, int]) -> StoredVa
     return StoredVariable(name, folder, shape, dtype, _read_data(name, folder / _DATA, shape, dtype, sums.get(name)))
 
 
-def _read_data(
-    name: str, file: Path, shape: tuple[int, ...], dtype: str, checksum: int | None
-) -> bytes | CheckpointError:
+def _read_data(name: str, file: Path, shape: Shape, dtype: str, checksum: int | None) -> bytes | CheckpointError:
     """Return the bytes of a variable, or what is wrong with them."""
     expected = math.prod(shape) * to_numpy(dtype).itemsize
     try:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import ShapeError, UnsupportedError, UsageError
-from opkit.ir import TensorDesc
+from opkit.ir import Shape, TensorDesc
 from opkit.ops.basis.broadcasting import sum_to
 from opkit.ops.basis.creation import as_value, cast_like, constant
 from opkit.ops.core.define import define
@@ -85,7 +85,7 @@ def _infer_read(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(tuple(a if len({a, *others}) == 1 else -1 for a, *others in zip(*shapes)), x.dtype)]
 
 
-def _shape_tried(shape: Ints, index: tuple[Any, ...], unknown: int) -> tuple[int, ...] | None:
+def _shape_tried(shape: Ints, index: tuple[Any, ...], unknown: int) -> Shape | None:
     """Return the result's shape if the unknown sizes are these; None where the index does not fit them."""
     try:
         return _shape_read(shape, index, unknown)
@@ -93,7 +93,7 @@ def _shape_tried(shape: Ints, index: tuple[Any, ...], unknown: int) -> tuple[int
         return None
 
 
-def _shape_read(shape: Ints, index: tuple[Any, ...], unknown: int) -> tuple[int, ...]:
+def _shape_read(shape: Ints, index: tuple[Any, ...], unknown: int) -> Shape:
     """Return the result's shape, with -1 for an unknown size; no memory is allocated."""
     sizes = [unknown if size == -1 else size for size in shape]
     dummy = np.broadcast_to(np.zeros((), np.bool_), sizes)

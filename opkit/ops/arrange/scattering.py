@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import AutogradError
-from opkit.ir import TensorDesc
+from opkit.ir import Shape, TensorDesc
 from opkit.ops.arrange.selection import add_rows, check_indices, check_range
 from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.arithmetic import mul
@@ -29,7 +29,7 @@ from opkit.ops.core.value import Value, ndim_of, normal_axis
 
 
 # ---- gather_nd, scatter_nd -------------------------------------------------------------------------------------------
-def _places(indices: ndarray, shape: tuple[int, ...], op: str) -> tuple[ndarray, ...]:
+def _places(indices: ndarray, shape: Shape, op: str) -> tuple[ndarray, ...]:
     depth = indices.shape[-1]
     for k in range(depth):
         check_range(op, indices[..., k], shape[k])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import ShapeError
-from opkit.ir import TensorDesc
+from opkit.ir import Shape, TensorDesc
 from opkit.listed import listed
 from opkit.ops.basis.creation import to_shape
 from opkit.ops.core.define import NO_ATTRS, define, first_only
@@ -45,7 +45,7 @@ def _infer_reshape(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(shape, x.dtype)]
 
 
-def _with_kept(shape: Ints, kept: Ints, held: Ints) -> tuple[int, ...]:
+def _with_kept(shape: Ints, kept: Ints, held: Ints) -> Shape:
     return tuple(held[i] if i in kept else size for i, size in enumerate(shape))
 
 
@@ -80,7 +80,7 @@ def _flatten(x: ndarray, start_dim: int, end_dim: int) -> ndarray:
     return x.reshape(_flat_shape(x.shape, start_dim, end_dim))
 
 
-def _flat_shape(shape: tuple[int, ...], start_dim: int, end_dim: int) -> tuple[int, ...]:
+def _flat_shape(shape: Shape, start_dim: int, end_dim: int) -> Shape:
     if not shape:
         return (1,)
     first, last = normal_axis(start_dim, len(shape), "flatten"), normal_axis(end_dim, len(shape), "flatten")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from opkit.ir import TensorDesc, canonical_dtype
+from opkit.ir import Shape, TensorDesc, canonical_dtype
 from opkit.ops.arrange.shape import reshape, reshape_like
 from opkit.ops.arrange.slicing import slice as slice_of
 from opkit.ops.basis.creation import cast, literal
@@ -22,7 +22,7 @@ from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, ndim_of, shape_of
 
 
-def _sizes(given: ndarray) -> tuple[int, ...]:
+def _sizes(given: ndarray) -> Shape:
     return tuple(int(size) for size in given)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import ShapeError
-from opkit.ir import TensorDesc
+from opkit.ir import Shape, TensorDesc
 from opkit.ops.core.define import define_linear, define_map
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import Infer
@@ -57,7 +57,7 @@ ROLL = define_map(
 )
 
 
-def _tiled(shape: Ints, reps: Ints) -> tuple[int, ...]:
+def _tiled(shape: Ints, reps: Ints) -> Shape:
     wide = (*(1,) * (len(reps) - len(shape)), *shape)
     reps = (*(1,) * (len(wide) - len(reps)), *reps)
     return tuple(-1 if size == -1 else size * count for size, count in zip(wide, reps))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import DtypeError, ShapeError
-from opkit.ir import TensorDesc
+from opkit.ir import Shape, TensorDesc
 from opkit.ops.basis.creation import cast, to_shape
 from opkit.ops.core.define import define, named, quiet
 from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_error
@@ -25,7 +25,7 @@ from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, shape_of
 add_reduce: Function = np.add.reduce
 
 
-def reduced_shape(shape: Ints, axis: Ints, keepdims: bool) -> tuple[int, ...]:
+def reduced_shape(shape: Ints, axis: Ints, keepdims: bool) -> Shape:
     """Return the shape after a reduction over the axes."""
     if keepdims:
         return tuple(1 if i in axis else size for i, size in enumerate(shape))
@@ -42,7 +42,7 @@ def infer_reduce(op: str, dtype: str = "") -> Any:
     return infer
 
 
-def spread(x: ndarray, shape: tuple[int, ...], axis: Ints) -> ndarray:
+def spread(x: ndarray, shape: Shape, axis: Ints) -> ndarray:
     """Return a view of ``shape``: axes that a reduction removed are put back, then ``x`` is broadcast."""
     if x.ndim != len(shape) and axis:
         x = x.reshape(reduced_shape(shape, [i % len(shape) for i in axis], keepdims=True))
@@ -193,7 +193,7 @@ def _sum_like(x: ndarray, like: Any, axis: Ints) -> Any:
     return np.asarray(_bare_sum(x, axes, keepdims=True)).reshape(shape)
 
 
-def _axes_between(wide: tuple[int, ...], narrow: tuple[int, ...]) -> tuple[int, ...]:
+def _axes_between(wide: Shape, narrow: Shape) -> tuple[int, ...]:
     lead = len(wide) - len(narrow)
     return (*range(lead), *(i + lead for i, size in enumerate(narrow) if size == 1 and wide[i + lead] != 1))
 
@@ -280,7 +280,7 @@ def fitted(dy: ndarray, like: Any) -> Any:
 
 
 # ---- broadcast_to ----------------------------------------------------------------------------------------------------
-def _target(shape: Ints, wanted: Ints) -> tuple[int, ...]:
+def _target(shape: Ints, wanted: Ints) -> Shape:
     lead = len(wanted) - len(shape)
     return tuple(shape[i - lead] if size == -1 and i >= lead else size for i, size in enumerate(wanted))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import DtypeError, ShapeError
-from opkit.ir import STRICT, TensorDesc, canonical_dtype
+from opkit.ir import STRICT, Shape, TensorDesc, canonical_dtype
 from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.core.inference import in_dtype, like, unchanged
 from opkit.ops.core.meeting import number_dtype
@@ -20,7 +20,7 @@ from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, dtype_of, is_value
 
 
-def to_shape(shape: Any) -> tuple[int, ...]:
+def to_shape(shape: Any) -> Shape:
     """Return a shape given as an int or a sequence of ints.
 
     Raises:
@@ -127,9 +127,7 @@ def identity(x: Value) -> Value:
 
 
 # ---- constants -------------------------------------------------------------------------------------------------------
-def _constant(
-    floating_value: float, integer_value: int, is_floating_value: bool, dtype: str, shape: tuple[int, ...]
-) -> ndarray:
+def _constant(floating_value: float, integer_value: int, is_floating_value: bool, dtype: str, shape: Shape) -> ndarray:
     return np.full(shape, floating_value if is_floating_value else integer_value, dtype)
 
 

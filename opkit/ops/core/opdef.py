@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from opkit.errors import Location, UsageError, unknown
-from opkit.ir import ForInference
+from opkit.ir import ForInference, Shape
 from opkit.ops.core.quiet import bare_kernel
 from opkit.ops.core.types import Attrs, Descs, Function, Values
 from opkit.record import record
@@ -187,7 +187,7 @@ class OpDef:
         if self.writes_when:
             self._refuse_undeclared("writes when", [self.writes_when], [attr.name for attr in self.attrs])
 
-    def written(self, attrs: Attrs) -> tuple[int, ...]:
+    def written(self, attrs: Attrs) -> Shape:
         """Return the indices of the inputs that the kernel changes in place when it runs with these attributes."""
         if not self.writes_inputs or (self.writes_when and not attrs[self.writes_when]):
             return ()

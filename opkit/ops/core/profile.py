@@ -17,6 +17,7 @@ from numpy import ndarray
 from opkit.atomic import write_file
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Values
+from opkit.paths import StrPath
 
 #: Events that are kept for the trace; later ones count in the table alone.
 _MOST_EVENTS = 500_000
@@ -98,7 +99,7 @@ class Profile:
         ]
         return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"tool": "opkit"}}
 
-    def write_trace(self, path: str | os.PathLike[str]) -> None:
+    def write_trace(self, path: StrPath) -> None:
         """Write the trace to a file."""
         write_file(path, json.dumps(self.trace()).encode("ascii"))
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import ShapeError, UsageError
-from opkit.ir import TensorDesc
+from opkit.ir import Shape, TensorDesc
 from opkit.ops.basis.broadcasting import broadcast_like
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import (
@@ -267,7 +267,7 @@ CONV_BIAS_GRAD = define(
 
 
 # ---- transposed convolution ------------------------------------------------------------------------------------------
-def _transposed_sizes(shape: Ints, attrs: Attrs) -> tuple[int, ...]:
+def _transposed_sizes(shape: Ints, attrs: Attrs) -> Shape:
     return tuple(
         -1 if n == -1 else (n - 1) * s - 2 * p + d * (k - 1) + 1 + extra
         for n, s, p, d, k, extra in zip(

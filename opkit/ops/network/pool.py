@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import ShapeError
-from opkit.ir import TensorDesc
+from opkit.ir import Shape, TensorDesc
 from opkit.ops.arrange.joining import concat
 from opkit.ops.arrange.slicing import slice as slice_of
 from opkit.ops.core.define import define, quiet
@@ -63,7 +63,7 @@ class Pooling:
             raise ShapeError(f"the window {self.size} is larger than the padded input of shape {self.shape}")
         return self
 
-    def whole(self, sizes: Ints) -> tuple[int, ...]:
+    def whole(self, sizes: Ints) -> Shape:
         """Return the shape with these spatial sizes."""
         shape = list(self.shape)
         for axis, size in zip(self.axes, sizes):

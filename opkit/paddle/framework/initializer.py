@@ -11,6 +11,7 @@ import numpy as np
 
 from opkit.eager import Tensor
 from opkit.errors import UsageError
+from opkit.ir import Shape
 from opkit.ops.basis.random import generator
 from opkit.ops.kernels import initializer as recipes
 from opkit.ops.kernels.initializer import gain_of
@@ -98,7 +99,7 @@ def recipe_of(initializer: Any) -> recipes.Initializer:
     )
 
 
-def _fans(shape: tuple[int, ...]) -> tuple[float, float]:
+def _fans(shape: Shape) -> tuple[float, float]:
     """Return (fan_in, fan_out); those of a vector are its size, as Paddle has it."""
     if len(shape) >= 2:
         return recipes.fans(shape, rows_are_outputs=False)
@@ -106,7 +107,7 @@ def _fans(shape: tuple[int, ...]) -> tuple[float, float]:
     return size, size
 
 
-def _wide(distribution: str, variance: float, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+def _wide(distribution: str, variance: float, shape: Shape, rng: np.random.Generator) -> Any:
     if distribution == "normal":
         return rng.normal(0.0, np.sqrt(variance), shape)
     bound = float(np.sqrt(3.0 * variance))
@@ -114,7 +115,7 @@ def _wide(distribution: str, variance: float, shape: tuple[int, ...], rng: np.ra
 
 
 def _xavier(distribution: str, fan_in: float | None, fan_out: float | None) -> recipes.Initializer:
-    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    def draw(rng: np.random.Generator, shape: Shape) -> Any:
         own = _fans(shape)
         total = (own[0] if fan_in is None else fan_in) + (own[1] if fan_out is None else fan_out)
         return _wide(distribution, 2.0 / total, shape, rng)
@@ -125,7 +126,7 @@ def _xavier(distribution: str, fan_in: float | None, fan_out: float | None) -> r
 def _kaiming(distribution: str, fan_in: float | None, slope: float, nonlinearity: str) -> recipes.Initializer:
     gain = gain_of(nonlinearity, slope)
 
-    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    def draw(rng: np.random.Generator, shape: Shape) -> Any:
         return _wide(distribution, gain**2 / (_fans(shape)[0] if fan_in is None else fan_in), shape, rng)
 
     return recipes.Initializer(f"kaiming_{distribution}({fan_in}, {gain:g})", draw)
@@ -206,7 +207,7 @@ class Orthogonal(Initializer):
     """Orthonormal rows or columns, times a gain (Saxe et al. 2014); the axes behind the first count as one."""
 
     def __init__(self, gain: float = 1.0, name: str | None = None) -> None:
-        def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+        def draw(rng: np.random.Generator, shape: Shape) -> Any:
             if len(shape) < 2:
                 raise UsageError(f"Orthogonal needs a shape of two or more axes, got {list(shape)}")
             rows, columns = shape[0], int(np.prod(shape[1:]))
@@ -224,7 +225,7 @@ class Bilinear(Initializer):
         self.recipe = recipes.Initializer("bilinear", _bilinear)
 
 
-def _bilinear(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+def _bilinear(rng: np.random.Generator, shape: Shape) -> Any:
     if len(shape) != 4 or shape[2] != shape[3]:
         raise UsageError(f"Bilinear: the shape {list(shape)} does not fit a square filter")
     factor = -(-shape[3] // 2)

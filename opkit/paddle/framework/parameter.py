@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from opkit.eager import Tensor, wrap
 from opkit.errors import DtypeError, ShapeError, UsageError
-from opkit.ir import canonical_dtype
+from opkit.ir import Shape, canonical_dtype
 from opkit.ops.core.mode import local
 from opkit.ops.kernels import initializer as recipes
 from opkit.paddle.framework import initializer as init
@@ -83,7 +83,7 @@ class ParamAttr:
         raise ParamAttrError(f"a parameter's attr is a ParamAttr, a name, an initializer or False, got {attr!r}")
 
 
-def parameter_shape(function: str, shape: Any, least: int = 1) -> tuple[int, ...]:
+def parameter_shape(function: str, shape: Any, least: int = 1) -> Shape:
     """Return the shape of a new parameter.
 
     Args:

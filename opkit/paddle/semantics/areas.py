@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import UsageError
-from opkit.ir import TensorDesc
+from opkit.ir import Shape, TensorDesc
 from opkit.ops.core.define import define
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
@@ -21,7 +21,7 @@ from opkit.ops.core.types import Attrs
 __all__ = ["area_under", "count_shape"]
 
 
-def count_shape(thresholds: int, slide_steps: int) -> tuple[int, ...]:
+def count_shape(thresholds: int, slide_steps: int) -> Shape:
     """Return the shape of counts: of a window a bucket per step, their sum, and the number of the batch."""
     if slide_steps == 0:
         return 1, thresholds + 1

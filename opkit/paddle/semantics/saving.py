@@ -20,6 +20,7 @@ from opkit.errors import UsageError
 from opkit.ir import Program, Variable
 from opkit.ops.basis.creation import IDENTITY
 from opkit.ops.core.define import NO_ATTRS
+from opkit.paths import StrPath
 from opkit.static.builder import append, build_in
 from opkit.static.functions import Allow, Functions, SerialiseError
 from opkit.static.program_file import ops_between, program_bytes, program_of
@@ -48,7 +49,7 @@ _ATTEMPTS = 40
 _PAUSE = 0.01
 
 
-def save_program(program: Program, path: str | os.PathLike[str], scope: Scope) -> None:
+def save_program(program: Program, path: StrPath, scope: Scope) -> None:
     """Write ``PATH.pdparams``, ``PATH.pdopt`` and ``PATH.pdmodel``, all of them or none.
 
     Raises:
@@ -66,7 +67,7 @@ def save_program(program: Program, path: str | os.PathLike[str], scope: Scope) -
     _write(stem, files)
 
 
-def load_program(program: Program, path: str | os.PathLike[str], scope: Scope) -> None:
+def load_program(program: Program, path: StrPath, scope: Scope) -> None:
     """Put the arrays of ``PATH.pdparams`` and ``PATH.pdopt`` into a scope.
 
     Raises:
@@ -75,7 +76,7 @@ def load_program(program: Program, path: str | os.PathLike[str], scope: Scope) -
     set_program_state(program, read_program_state(path), scope)
 
 
-def read_program_state(path: str | os.PathLike[str]) -> dict[str, ndarray]:
+def read_program_state(path: StrPath) -> dict[str, ndarray]:
     """Return the arrays of ``PATH.pdparams`` and, where there is one, ``PATH.pdopt`` by name.
 
     Raises:
@@ -89,7 +90,7 @@ def read_program_state(path: str | os.PathLike[str]) -> dict[str, ndarray]:
 
 
 def save_inference_program(
-    path: str | os.PathLike[str],
+    path: StrPath,
     feeds: Sequence[Variable],
     fetches: Sequence[Variable],
     scope: Scope,
@@ -134,9 +135,7 @@ def _own_value(variable: Variable) -> None:
             append(variable.block, IDENTITY, (held.variable.at(held),), NO_ATTRS, into=[variable])
 
 
-def load_inference_program(
-    path: str | os.PathLike[str], scope: Scope, allow: Allow = ()
-) -> tuple[Program, list[str], list[Variable]]:
+def load_inference_program(path: StrPath, scope: Scope, allow: Allow = ()) -> tuple[Program, list[str], list[Variable]]:
     """Return a saved program, the names of its feeds and the Variables to fetch; its arrays go into the scope.
 
     Args:
@@ -222,7 +221,7 @@ def _read_once(stem: str, first: str, second: str) -> dict[str, bytes]:
     return files
 
 
-def _stem(path: str | os.PathLike[str]) -> str:
+def _stem(path: StrPath) -> str:
     stem = os.fspath(path)
     if not os.path.basename(stem):
         raise UsageError(f"{stem!r} names a folder; give a path that ends in a file name, without a suffix")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import DtypeError
+from opkit.ir import Shape
 from opkit.ops.core.types import Function
 
 __all__ = ["axis_of", "ints", "need_value", "of_one", "plain_shape", "shape_or_size", "titled"]
@@ -58,7 +59,7 @@ def ints(items: Any) -> list[int]:
         raise DtypeError(f"an int or a list of ints is needed, got {items!r}") from None
 
 
-def plain_shape(function: str, shape: Any) -> tuple[int, ...]:
+def plain_shape(function: str, shape: Any) -> Shape:
     """Return a shape given as a list, a tuple, an array of one axis or a Tensor.
 
     Raises:
@@ -71,7 +72,7 @@ def plain_shape(function: str, shape: Any) -> tuple[int, ...]:
     return tuple(ints(shape))
 
 
-def shape_or_size(function: str, shape: Any) -> tuple[int, ...]:
+def shape_or_size(function: str, shape: Any) -> Shape:
     """Return a shape as ``plain_shape`` does, or from an int (Python's or numpy's), the size of a single axis.
 
     Raises:

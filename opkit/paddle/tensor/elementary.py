@@ -66,13 +66,6 @@ def nan_to_num(
     return pointwise.finite_numbers(x, float(nan), largest, least)
 
 
-def _two_floats(function: str, x: Any, y: Any) -> tuple[Any, Any]:
-    for label, item in (("x", x), ("y", y)):
-        if not hasattr(item, "_data"):
-            raise TypeError(f"{function}: {label} must be a Tensor, got {type(item).__name__}")
-    return _floats(function, x), _floats(function, y)
-
-
 # ---- two operands ----------------------------------------------------------------------------------------------------
 def fmax(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the larger of two elements, the number where one is NaN; of equal ones x gets the gradient."""

@@ -9,13 +9,14 @@ import os
 from pathlib import Path
 
 from opkit.diagnostics import SourceText
+from opkit.paths import StrPath
 from opkit.spec.findings import Findings
 
 #: Longest text that is compiled, in characters; OneFlow's largest spec has 30,000.
 LARGEST = 1_000_000
 
 
-def read_source(path: str | os.PathLike[str], findings: Findings) -> SourceText:
+def read_source(path: StrPath, findings: Findings) -> SourceText:
     """Read a file; what cannot be read becomes an empty text and a finding."""
     name = os.fspath(path)
     empty = SourceText("", name)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.ir import TensorDesc, Value
+from opkit.ir import Shape, TensorDesc, Value
 from opkit.static.plan.folding import Like
 from opkit.static.plan.layout import Layout
 from opkit.static.plan.pieces import flat, spread
@@ -139,7 +139,7 @@ class Names:
             return repr(value)
         return self.name_of(value, f"attr_{name}")
 
-    def shape_name(self, shape: tuple[int, ...]) -> str:
+    def shape_name(self, shape: Shape) -> str:
         """Return the name of a shape."""
         name = "shape_" + ("x".join(map(str, shape)) or "0d")
         self.namespace[name] = shape

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.ir import Operation, Value, to_numpy
+from opkit.ir import Operation, Shape, Value, to_numpy
 from opkit.record import record
 from opkit.static.plan.pieces import threads
 from opkit.static.plan.sizes import Known
@@ -62,7 +62,7 @@ def find_runs(
     return runs
 
 
-def _shape_of(op: Operation, known: Known, constants: Mapping[Value, np.ndarray]) -> tuple[int, ...] | None:
+def _shape_of(op: Operation, known: Known, constants: Mapping[Value, np.ndarray]) -> Shape | None:
     """Return the shape of a large elementwise op whose operands all have it or are scalars; None for any other op."""
     opdef: Any = op.opdef
     if not opdef.is_elementwise or opdef.kernel_out is None or opdef.is_user or opdef.is_random or opdef.is_view:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import KernelError, ShapeError
-from opkit.ir import Operation, TensorDesc
+from opkit.ir import Operation, Shape, TensorDesc
 from opkit.ops.core.references import OF_ARGUMENT, OF_ATTRIBUTE, OF_ITEM
 from opkit.ops.core.types import Arrays
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
@@ -207,7 +207,7 @@ def _copied(item: Any) -> Any:
     return item.copy() if type(item) is np.ndarray else item
 
 
-def _fits(shape: tuple[int, ...], declared: tuple[int, ...]) -> bool:
+def _fits(shape: Shape, declared: Shape) -> bool:
     return len(shape) == len(declared) and all(want in (-1, size) for size, want in zip(shape, declared))
 
 
