@@ -14,6 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.ops.kernels.blocks import elementwise_blocks
+from opkit.ops.kernels.small import ONE, clipped, constants
 
 
 def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,7 +32,8 @@ def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
 # ---- erf, erfc -------------------------------------------------------------------------------------------------------
 # W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969), pp. 631-637: three
 # ranges of |x|; numerator and denominator in ascending powers.
-_SMALL = (
+_SMALL = constants(
+    "float64",
     (
         3.20937758913846947e03,
         3.77485237685302021e02,
@@ -41,7 +43,8 @@ _SMALL = (
     ),
     (2.84423683343917062e03, 1.28261652607737228e03, 2.44024637934444173e02, 2.36012909523441209e01, 1.0),
 )
-_MIDDLE = (
+_MIDDLE = constants(
+    "float64",
     (
         1.23033935479799725e03,
         2.05107837782607147e03,
@@ -65,7 +68,8 @@ _MIDDLE = (
         1.0,
     ),
 )
-_LARGE = (
+_LARGE = constants(
+    "float64",
     (
         6.58749161529837803e-4,
         1.60837851487422766e-2,
@@ -85,11 +89,11 @@ _LARGE = (
 )
 
 
-def _ratio(x: ndarray, coefficients: tuple[Sequence[float], Sequence[float]]) -> Any:
+def _ratio(x: ndarray, coefficients: Sequence[Sequence[ndarray]]) -> Any:
     return _polynomial(x, coefficients[0]) / _polynomial(x, coefficients[1])
 
 
-def _polynomial(x: ndarray, ascending: Sequence[float]) -> ndarray:
+def _polynomial(x: ndarray, ascending: Sequence[ndarray]) -> ndarray:
     total = np.full_like(x, ascending[-1])
     for coefficient in ascending[-2::-1]:
         total *= x
@@ -134,7 +138,8 @@ def _erf(x: ndarray, complement: bool) -> ndarray:
 
 #: erf(x) / x for single precision, |x| <= 3.95, as a ratio of polynomials in x*x: fitted to the smallest relative
 #: error (2e-9) on the interval; in singles it is within 7 units in the last place, within 1 on average.
-_SINGLE = (
+_SINGLE = constants(
+    "float32",
     (
         1.128379225730896,
         0.18516939878463745,
@@ -148,11 +153,15 @@ _SINGLE = (
 )
 
 
+#: From here on erf is 1 in single precision.
+((_FLAT,),) = constants("float32", (3.95,))
+
+
 def _erf_single(x: ndarray) -> Any:
-    clipped = np.clip(x, np.float32(-3.95), np.float32(3.95))
-    ratio = _ratio(np.square(clipped), _SINGLE)
-    ratio *= clipped
-    return np.clip(ratio, -1, 1, out=ratio)
+    inner = clipped(x, -_FLAT, _FLAT)
+    ratio = _ratio(np.square(inner), _SINGLE)
+    ratio *= inner
+    return clipped(ratio, -ONE[ratio.dtype], ONE[ratio.dtype], out=ratio)
 
 
 @elementwise_blocks

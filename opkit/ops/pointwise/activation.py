@@ -23,6 +23,7 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Function, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
+from opkit.ops.kernels.small import ONE, ZERO, clipped
 from opkit.ops.kernels.special import erf_of
 from opkit.ops.pointwise.compare import greater, less, less_equal, logical_and, logical_or, where
 from opkit.ops.pointwise.elementwise import abs as absolute
@@ -91,11 +92,11 @@ def _activation(
 
 # ---- relu ------------------------------------------------------------------------------------------------------------
 def _relu(x: ndarray, out: ndarray | None = None) -> Any:
-    return np.maximum(x, 0, out=out)
+    return np.maximum(x, ZERO[x.dtype], out=out)
 
 
 def _relu_slope(y: ndarray, dy: ndarray) -> Any:
-    return np.multiply(dy, y > 0)
+    return np.multiply(dy, y > ZERO[y.dtype])
 
 
 RELU = _activation("relu", _relu, _relu_slope, from_output=True)
@@ -112,15 +113,18 @@ def _leaky(x: ndarray, alpha: float, out: ndarray | None = None) -> Any:
 
 
 def _leaky_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
-    return np.where(x >= 0, dy, dy * alpha)
+    return np.where(x >= ZERO[x.dtype], dy, dy * alpha)
 
 
 def _elu(x: ndarray, alpha: float, out: ndarray | None = None) -> Any:
-    return _into(out, np.where(x >= 0, x, np.expm1(np.minimum(x, 0)) * alpha))
+    zero = ZERO[x.dtype]
+    return np.add(np.maximum(x, zero), np.expm1(np.minimum(x, zero)) * alpha, out=out)
 
 
 def _elu_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
-    return np.where(x >= 0, dy, dy * np.exp(np.minimum(x, 0)) * alpha)
+    zero = ZERO[x.dtype]
+    below = dy * np.exp(np.minimum(x, zero))
+    return below if alpha == 1 else np.where(x >= zero, dy, below * alpha)
 
 
 def _into(out: ndarray | None, result: ndarray) -> ndarray:
@@ -229,8 +233,8 @@ def _silu(x: ndarray, out: ndarray | None = None) -> Any:
 
 
 def _silu_slope(x: ndarray, dy: ndarray) -> Any:
-    s = sigmoid_of(x)
-    return dy * (s * (1 + x * (1 - s)))
+    s, one = sigmoid_of(x), ONE[x.dtype]
+    return dy * (s * (one + x * (one - s)))
 
 
 def _silu_second(x: Value, attrs: Attrs) -> Value:
@@ -259,11 +263,11 @@ def mish(x: Value) -> Value:
 # ---- the hard ones ---------------------------------------------------------------------------------------------------
 # Source: OneFlow v0.4; the defaults of Paddle 2.6 are the same.
 def _hardsigmoid(x: ndarray, out: ndarray | None = None) -> Any:
-    return np.clip(x * (1 / 6) + 0.5, 0, 1, out=out)
+    return clipped(x * (1 / 6) + 0.5, ZERO[x.dtype], ONE[x.dtype], out)
 
 
 def _hardsigmoid_slope(x: ndarray, dy: ndarray) -> Any:
-    return np.where((x > -3) & (x < 3), dy * (1 / 6), dy.dtype.type(0))
+    return np.where((x > -3) & (x < 3), dy * (1 / 6), ZERO[dy.dtype])
 
 
 def _hardswish(x: ndarray, out: ndarray | None = None) -> Any:
@@ -271,7 +275,7 @@ def _hardswish(x: ndarray, out: ndarray | None = None) -> Any:
 
 
 def _hardswish_slope(x: ndarray, dy: ndarray) -> Any:
-    return np.where(x < -3, dy.dtype.type(0), np.where(x < 3, dy * (x * (1 / 3) + 0.5), dy))
+    return np.where(x < -3, ZERO[dy.dtype], np.where(x < 3, dy * (x * (1 / 3) + 0.5), dy))
 
 
 def _hardswish_second(x: Value, attrs: Attrs) -> Value:
@@ -280,11 +284,11 @@ def _hardswish_second(x: Value, attrs: Attrs) -> Value:
 
 
 def _hardtanh(x: ndarray, min_val: float, max_val: float, out: ndarray | None = None) -> Any:
-    return np.clip(x, min_val, max_val, out=out)
+    return clipped(x, min_val, max_val, out)
 
 
 def _hardtanh_slope(y: ndarray, dy: ndarray, min_val: float, max_val: float) -> Any:
-    return np.where((y > min_val) & (y < max_val), dy, dy.dtype.type(0))
+    return np.where((y > min_val) & (y < max_val), dy, ZERO[dy.dtype])
 
 
 HARDSIGMOID = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)

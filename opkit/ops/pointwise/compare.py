@@ -14,15 +14,16 @@ from numpy import ndarray
 
 from opkit.ir import TensorDesc
 from opkit.ops.basis.arithmetic import met, mul
-from opkit.ops.basis.broadcasting import sum_to
+from opkit.ops.basis.broadcasting import fitted, sum_to
 from opkit.ops.basis.creation import as_value, cast_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
 from opkit.ops.core.inference import broadcast_shape, broadcasted, check_same_dtype, dtype_error, same_shape, unchanged
 from opkit.ops.core.meeting import Choose, is_number, strictly
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.opdef import Kept, OpDef
 from opkit.ops.core.types import Attrs, Descs, Function, Values
 from opkit.ops.core.value import Value
+from opkit.ops.kernels.small import ZERO, clipped
 
 
 # ---- comparisons: bool, no gradient ----------------------------------------------------------------------------------
@@ -98,8 +99,16 @@ def _choice(name: str, kernel: Function, is_first: Callable[[Any, Any], Any], *,
         dy = mul(douts[0], cast_like(logical_not(first), douts[0])) if need_y else None
         return None if dx is None else sum_to(dx, x, y), None if dy is None else sum_to(dy, y, x)
 
+    def grad_kernel(kept: Kept, dy: ndarray) -> Values:
+        x, y = kept.array(0), kept.array(1)
+        need_x, need_y = kept.needs
+        first = larger(x, y)
+        return fitted(dy * first, x) if need_x else None, fitted(dy * ~first, y) if need_y else None
+
+    larger = np.greater if kernel is np.maximum else np.less
+    rules: dict[str, Any] = {"grad": rule, "grad_kernel": grad_kernel, "reads": "x y"}
     infer = same_shape(name) if strict else broadcasted(name)
-    return define(name, "x y", "z", kernel, infer=infer, grad=rule, reads="x y", out=kernel, elementwise=True)
+    return define(name, "x y", "z", kernel, infer=infer, out=kernel, elementwise=True, **rules)
 
 
 BROADCAST_MAXIMUM = _choice("broadcast_maximum", np.maximum, greater, strict=False)
@@ -132,6 +141,16 @@ def _where_grad(applied: Any, douts: Values) -> Values:
     return None, dx, sum_to(where(condition, 0, douts[0]), y) if need_y else None
 
 
+def _where_kernel(kept: Kept, dy: ndarray) -> Values:
+    condition, zero = kept.array(0), ZERO[dy.dtype]
+    _, need_x, need_y = kept.needs
+    return (
+        None,
+        fitted(np.where(condition, dy, zero), kept.array(1)) if need_x else None,
+        fitted(np.where(condition, zero, dy), kept.array(2)) if need_y else None,
+    )
+
+
 WHERE = define(
     "where",
     "condition x y",
@@ -139,6 +158,7 @@ WHERE = define(
     _where,
     infer=_infer_where,
     grad=_where_grad,
+    grad_kernel=_where_kernel,
     reads="condition",
     out=_where,
     elementwise=True,
@@ -177,7 +197,7 @@ def _clipped(x: ndarray, low: Any, high: Any, out: ndarray | None) -> Any:
         return np.minimum(x, high, out=out)
     if high is None:
         return np.maximum(x, low, out=out)
-    return np.clip(x, low, high, out=out)
+    return clipped(x, low, high, out)
 
 
 def _whole_bounds(dtype: np.dtype, low: float, high: float) -> tuple[int, int]:
@@ -190,13 +210,18 @@ def _whole_bounds(dtype: np.dtype, low: float, high: float) -> tuple[int, int]:
 
 def _clip_inside(x: ndarray, min: float, max: float, out: ndarray | None = None) -> Any:
     low, high = (min, max) if x.dtype.kind in "fc" else _whole_bounds(x.dtype, min, max)
-    return np.clip(x, low, high, out=out)
+    return clipped(x, low, high, out)
 
 
 def _clip_inside_grad(applied: Any, dout: Value) -> Value:
     x, low, high = applied.inputs[0], applied.attrs["min"], applied.attrs["max"]
     inside = logical_and(greater(x, low), less(x, high))
     return where(inside, dout, 0)
+
+
+def _clip_inside_kernel(kept: Kept, dy: ndarray) -> Values:
+    x, attrs = kept.array(0), kept.attrs
+    return (np.where((x > attrs["min"]) & (x < attrs["max"]), dy, ZERO[dy.dtype]),)
 
 
 #: The gradient passes strictly between the bounds only.
@@ -209,6 +234,7 @@ CLIP_INSIDE = define(
     attrs="min:double max:double",
     defaults={"min": -np.inf, "max": np.inf},
     grad=first_only(_clip_inside_grad),
+    grad_kernel=_clip_inside_kernel,
     reads="x",
     out=_clip_inside,
     elementwise=True,
@@ -277,6 +303,7 @@ def _define_clip_by(suffix: str, attrs: str) -> OpDef:
         infer=unchanged(name),
         attrs=attrs,
         grad=first_only(rule),
+        grad_kernel=lambda kept, dy: (_clip_by_scalar_slope(dy, kept.array(0), **kept.attrs),),
         reads="x",
         out=_clip_by_scalar,
         elementwise=True,

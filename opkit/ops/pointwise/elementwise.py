@@ -23,6 +23,7 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Function, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
+from opkit.ops.kernels.small import ONE, ZERO
 from opkit.ops.kernels.special import digamma_of, erf_of, erfc_of, lgamma_of, polygamma_of
 from opkit.record import record
 
@@ -168,23 +169,15 @@ def _from_output(name: str, slope: Function, slope_by_y: Second) -> Callable[[An
 
 
 def _tanh_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
-    out = np.empty_like(y) if out is None else out
-    np.multiply(y, y, out=out)
-    np.subtract(1, out, out=out)
-    return np.multiply(out, dy, out=out)
+    return np.multiply(np.subtract(ONE[y.dtype], np.multiply(y, y, out=out), out=out), dy, out=out)
 
 
 def _sigmoid_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
-    out = np.empty_like(y) if out is None else out
-    np.subtract(1, y, out=out)
-    np.multiply(out, y, out=out)
-    return np.multiply(out, dy, out=out)
+    return np.multiply(np.multiply(np.subtract(ONE[y.dtype], y, out=out), y, out=out), dy, out=out)
 
 
 def _sqrt_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
-    out = np.empty_like(y) if out is None else out
-    np.true_divide(dy, y, out=out)
-    return np.multiply(out, 0.5, out=out)
+    return np.multiply(np.true_divide(dy, y, out=out), 0.5, out=out)
 
 
 tanh_from_y = _from_output("tanh_grad_from_y", _tanh_slope, lambda y: scalar_mul(y, -2.0))
@@ -196,30 +189,22 @@ sqrt_from_y = _from_output("sqrt_grad_from_y", _sqrt_slope, lambda y: scalar_mul
 @elementwise_blocks
 def sigmoid_of(x: ndarray, out: ndarray | None = None) -> Any:
     """Return the logistic function; exp may overflow to infinity, whose reciprocal is the right 0."""
-    out = np.empty_like(x) if out is None else out
-    np.negative(x, out=out)
-    np.exp(out, out=out)
-    np.add(out, 1, out=out)
-    return np.reciprocal(out, out=out)
+    return np.reciprocal(np.add(np.exp(np.negative(x, out=out), out=out), ONE[x.dtype], out=out), out=out)
 
 
 def softplus_of(x: ndarray, out: ndarray | None = None) -> Any:
     """Return log(1 + exp(x)) without overflow."""
-    return np.logaddexp(x, x.dtype.type(0), out=out)
+    return np.logaddexp(x, ZERO[x.dtype], out=out)
 
 
 @elementwise_blocks
 def _log_sigmoid_of(x: ndarray, out: ndarray | None = None) -> Any:
-    out = np.empty_like(x) if out is None else out
-    np.negative(x, out=out)
-    softplus_of(out, out=out)
-    return np.negative(out, out=out)
+    return np.negative(softplus_of(np.negative(x, out=out), out=out), out=out)
 
 
 @elementwise_blocks
 def _rsqrt_of(x: ndarray, out: ndarray | None = None) -> Any:
-    out = np.sqrt(x, out=np.empty_like(x) if out is None else out)
-    return np.reciprocal(out, out=out)
+    return np.reciprocal(np.sqrt(x, out=out), out=out)
 
 
 def _reciprocal_no_nan_of(x: ndarray, out: ndarray | None = None) -> Any:

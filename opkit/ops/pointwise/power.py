@@ -13,15 +13,16 @@ from numpy import ndarray
 
 from opkit.errors import DtypeError
 from opkit.ops.basis.arithmetic import add, div, met, mul, neg, scalar_add, scalar_mul, sub
-from opkit.ops.basis.broadcasting import broadcast_to, sum_to
+from opkit.ops.basis.broadcasting import broadcast_to, fitted, sum_to
 from opkit.ops.basis.creation import as_value, cast
-from opkit.ops.core.define import NO_ATTRS, define, define_map, named, quiet
+from opkit.ops.core.define import NO_ATTRS, define, define_map, named, quiet, slope_kernel
 from opkit.ops.core.inference import broadcast_shape, broadcasted, same_shape
 from opkit.ops.core.meeting import Choose, is_number, number_dtype, strictly
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.opdef import Kept, OpDef
 from opkit.ops.core.types import Values
 from opkit.ops.core.value import Value, desc_of, dtype_of, shape_of
+from opkit.ops.kernels.small import ONE, ZERO
 from opkit.ops.pointwise.compare import equal, where
 from opkit.ops.pointwise.elementwise import log, reciprocal, square
 
@@ -73,7 +74,14 @@ SCALAR_POW_GRAD = define(
     **_POW,
 )
 SCALAR_POW = define_map(
-    "scalar_pow", _scalar_pow, _scalar_pow_rule, names=("in", "out"), reads="in", out=_scalar_pow, **_POW
+    "scalar_pow",
+    _scalar_pow,
+    _scalar_pow_rule,
+    names=("in", "out"),
+    grad_kernel=slope_kernel(_scalar_pow_slope),
+    reads="in",
+    out=_scalar_pow,
+    **_POW,
 )
 
 
@@ -97,6 +105,19 @@ def _pow_grad(applied: Any, douts: Values) -> Values:
     return dx, dy
 
 
+def _pow_kernel(kept: Kept, dy: ndarray) -> Values:
+    x, y, zero = kept.array(0), kept.array(1), ZERO[dy.dtype]
+    need_x, need_y = kept.needs
+    by_x = by_y = None
+    if need_x:
+        by_x = fitted(dy * np.where(y == zero, zero, y * np.power(x, y - ONE[y.dtype])), x)
+    if need_y:
+        at_zero, z = x == zero, kept.result()
+        limit = np.where(z == zero, zero, np.log(x))
+        by_y = fitted(dy * (z * np.where(at_zero, limit, np.log(np.where(at_zero, ONE[x.dtype], x)))), y)
+    return by_x, by_y
+
+
 BROADCAST_POW = define(
     "broadcast_pow",
     "x y",
@@ -104,6 +125,7 @@ BROADCAST_POW = define(
     quiet(np.power),
     infer=broadcasted("broadcast_pow"),
     grad=_pow_grad,
+    grad_kernel=_pow_kernel,
     reads="x y z",
     out=quiet(np.power),
     elementwise=True,
