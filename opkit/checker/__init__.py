@@ -1,37 +1,42 @@
 """The gradient checker: cases, numeric differences with bounds, properties, verdicts.
 
-Re-exports only.
+Re-exports only; the names listed here are loaded on first use, so that who reads a report loads no checks.
 """
 
 from __future__ import annotations
 
-from opkit.checker.engine import check
-from opkit.checker.model.case import Case
-from opkit.checker.model.checkable import (
-    Arg,
-    Arrays,
-    Attr,
-    Attrs,
-    Backward,
-    Checkable,
-    Forward,
-    Gradients,
-    Infer,
-    Kernel,
-    KernelCall,
-    Pullback,
-    Registration,
-    Results,
-    Value,
-)
-from opkit.checker.model.codes import CODES, CheckCode, code_of
-from opkit.checker.model.options import Options
-from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
-from opkit.checker.numeric import check_functions, checkable_of
-from opkit.checker.search.compared import compared_in
-from opkit.checker.search.constants import constants_of
-from opkit.checker.search.pipeline import first_case, first_cases
-from opkit.checker.search.table import answer_of
+from typing import TYPE_CHECKING
+
+from opkit.deferred import deferred
+
+if TYPE_CHECKING:
+    from opkit.checker.engine import check
+    from opkit.checker.model.case import Case
+    from opkit.checker.model.checkable import (
+        Arg,
+        Arrays,
+        Attr,
+        Attrs,
+        Backward,
+        Checkable,
+        Forward,
+        Gradients,
+        Infer,
+        Kernel,
+        KernelCall,
+        Pullback,
+        Registration,
+        Results,
+        Value,
+    )
+    from opkit.checker.model.codes import CODES, CheckCode, code_of
+    from opkit.checker.model.options import Options
+    from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
+    from opkit.checker.numeric import check_functions, checkable_of
+    from opkit.checker.search.compared import compared_in
+    from opkit.checker.search.constants import constants_of
+    from opkit.checker.search.pipeline import first_case, first_cases
+    from opkit.checker.search.table import answer_of
 
 __all__ = [
     "CODES",
@@ -69,3 +74,42 @@ __all__ = [
     "first_case",
     "first_cases",
 ]
+
+_HOMES = {
+    "Arg": "model.checkable",
+    "Arrays": "model.checkable",
+    "Attr": "model.checkable",
+    "Attrs": "model.checkable",
+    "Backward": "model.checkable",
+    "CODES": "model.codes",
+    "Case": "model.case",
+    "CheckCode": "model.codes",
+    "CheckResult": "model.report",
+    "Checkable": "model.checkable",
+    "Evidence": "model.report",
+    "Forward": "model.checkable",
+    "Gradients": "model.checkable",
+    "Infer": "model.checkable",
+    "Kernel": "model.checkable",
+    "KernelCall": "model.checkable",
+    "OpReport": "model.report",
+    "Options": "model.options",
+    "Pullback": "model.checkable",
+    "Registration": "model.checkable",
+    "Report": "model.report",
+    "Results": "model.checkable",
+    "Slopes": "model.report",
+    "Status": "model.report",
+    "Value": "model.checkable",
+    "answer_of": "search.table",
+    "check": "engine",
+    "check_functions": "numeric",
+    "checkable_of": "numeric",
+    "code_of": "model.codes",
+    "compared_in": "search.compared",
+    "constants_of": "search.constants",
+    "first_case": "search.pipeline",
+    "first_cases": "search.pipeline",
+}
+
+__getattr__ = deferred(__name__, _HOMES)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.checks.contract import is_write
-from opkit.checker.model.case import Case
+from opkit.checker.model.case import FORMER, Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES
 from opkit.checker.model.copies import NestingError
@@ -27,9 +27,6 @@ from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.search.pipeline import search
 from opkit.checker.search.table import Table
 from opkit.errors import KernelError, unknown
-
-#: The label of a case that an earlier run failed on; whether the op still takes it is open.
-FORMER = "a former failure"
 
 
 @dataclass(slots=True)

@@ -13,6 +13,9 @@ import numpy as np
 
 from opkit.checker.model.thresholds import MOST_BITS
 
+#: The label of a case that an earlier run failed on; whether the op still takes it is open.
+FORMER = "a former failure"
+
 
 def plain(value: Any) -> Any:
     """Turn a value into what JSON can hold; NaN and infinity become the strings "nan", "inf", "-inf"."""

@@ -21,8 +21,7 @@ import numpy as np
 
 from opkit.atomic import write_file
 from opkit.checker import Case, Checkable, CheckResult, OpReport
-from opkit.checker.collect import FORMER
-from opkit.checker.model.case import plain
+from opkit.checker.model.case import FORMER, plain
 from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import UsageError
 from opkit.foreign import read_array, read_entries, read_file
