@@ -8,7 +8,7 @@ from opkit.errors import UsageError
 from opkit.ops.composed.segments import REDUCTIONS, reduced_rows
 from opkit.paddle.geometric.segments import numbers_of
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import ints, need_value
+from opkit.paddle.tensor.checks import ints, need_value, needed
 from opkit.paddle.tensor.search import dynamic_only
 
 __all__ = ["send_u_recv", "send_ue_recv", "send_uv"]
@@ -60,7 +60,7 @@ def send_ue_recv(
         name: accepted, without effect.
     """
     join = _joining("send_ue_recv", message_op)
-    edges = need_value("send_ue_recv", "y", y)
+    edges = needed(y)
     sent = _sent("send_ue_recv", x, src_index)
     if len(edges.shape) == 1 and len(sent.shape) > 1:
         edges = ops.reshape(edges, [-1] + [1] * (len(sent.shape) - 1))

@@ -9,7 +9,7 @@ import numpy as np
 from opkit.errors import DtypeError
 from opkit.ir import canonical_dtype
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.checks import needed
 from opkit.shim.missing import guard as _guard
 
 __all__ = ["finfo", "iinfo", "is_complex", "is_empty", "is_floating_point", "is_integer"]
@@ -38,7 +38,7 @@ def is_floating_point(x: Any) -> bool:
 
 def is_empty(x: Any, name: str | None = None) -> Any:
     """Say, as a tensor, whether there is no element."""
-    return ops.constant(0 in need_value("is_empty", "x", x).shape, (), "bool")
+    return ops.constant(0 in needed(x).shape, (), "bool")
 
 
 class finfo:

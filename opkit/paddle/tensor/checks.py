@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +13,24 @@ from opkit.errors import DtypeError
 from opkit.ir import Shape
 from opkit.ops.core.types import Function
 
-__all__ = ["axis_of", "ints", "need_value", "of_one", "plain_shape", "shape_or_size", "titled"]
+__all__ = ["axis_of", "ints", "need_value", "needed", "of_one", "plain_shape", "shape_or_size", "titled"]
+
+
+def needed(item: Any) -> Any:
+    """Return an argument of the function that calls this, a Tensor or Variable, as it is.
+
+    Raises:
+        DtypeError: it is something else (Paddle raises ValueError); the caller's frame tells what it is called.
+    """
+    if not hasattr(item, "_data"):
+        caller = sys._getframe(1)
+        argument = next((name for name, value in caller.f_locals.items() if value is item), "x")
+        need_value(caller.f_code.co_name, argument, item)
+    return item
 
 
 def need_value(function: str, argument: str, item: Any) -> Any:
-    """Return a Tensor or Variable as it is.
+    """Return a Tensor or Variable as it is, where the function does not call its argument so or has another name.
 
     Raises:
         DtypeError: it is something else (Paddle raises ValueError).

@@ -16,7 +16,7 @@ from opkit.ops.core.references import OF_TEMPORARY
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.place import place_of
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value, plain_shape, shape_or_size
+from opkit.paddle.tensor.checks import needed, plain_shape, shape_or_size
 from opkit.paddle.tensor.run_shapes import filled_in_run, range_in_run
 from opkit.shim.missing import guard as _guard
 from opkit.static.overwriting import overwrite
@@ -184,7 +184,7 @@ def empty(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
 def full_like(x: Any, fill_value: Any, dtype: Any = None, name: str | None = None) -> Any:
     """Return a tensor of x's shape filled with one number."""
     value = fill_value.item() if hasattr(fill_value, "item") else fill_value
-    return ops.full_like(need_value("full_like", "x", x), value, None if dtype is None else canonical_dtype(dtype))
+    return ops.full_like(needed(x), value, None if dtype is None else canonical_dtype(dtype))
 
 
 def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
@@ -248,24 +248,24 @@ def assign(x: Any, output: Any = None) -> Any:
 
 def clone(x: Any, name: str | None = None) -> Any:
     """Return a copy through which gradients pass."""
-    return ops.identity(need_value("clone", "x", x))
+    return ops.identity(needed(x))
 
 
 def tril(x: Any, diagonal: int = 0, name: str | None = None) -> Any:
     """Return the lower triangle, zeros above the diagonal."""
-    return ops.tril(need_value("tril", "x", x), diagonal)
+    return ops.tril(needed(x), diagonal)
 
 
 def triu(x: Any, diagonal: int = 0, name: str | None = None) -> Any:
     """Return the upper triangle, zeros below the diagonal."""
-    return ops.triu(need_value("triu", "x", x), diagonal)
+    return ops.triu(needed(x), diagonal)
 
 
 def diag(x: Any, offset: int = 0, padding_value: float = 0, name: str | None = None) -> Any:
     """Return a matrix with x on its diagonal, or the diagonal of a matrix."""
     if padding_value:
         raise UsageError("diag: opkit pads with 0 only")
-    return ops.diag(x if need_value("diag", "x", x).ndim else ops.reshape(x, [1]), offset)
+    return ops.diag(x if needed(x).ndim else ops.reshape(x, [1]), offset)
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:

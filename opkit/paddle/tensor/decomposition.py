@@ -8,7 +8,7 @@ from typing import Any
 from opkit.errors import ShapeError, UnsupportedError, UsageError
 from opkit.ops.composed import matrices
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.checks import need_value, needed
 
 __all__ = [
     "cholesky",
@@ -53,7 +53,7 @@ def inverse(x: Any, name: str | None = None) -> Any:
 
 def pinv(x: Any, rcond: float = 1e-15, hermitian: bool = False, name: str | None = None) -> Any:
     """Return the Moore-Penrose inverses of matrices."""
-    return ops.pseudo_inverse(need_value("pinv", "x", x), float(rcond), hermitian)
+    return ops.pseudo_inverse(needed(x), float(rcond), hermitian)
 
 
 def det(x: Any, name: str | None = None) -> Any:
@@ -79,13 +79,13 @@ def qr(x: Any, mode: str = "reduced", name: str | None = None) -> Any:
         raise UsageError(f"qr: mode is 'reduced', 'complete' or 'r', got {mode!r}")
     if mode == "complete" and x.shape[-2] > x.shape[-1]:
         raise UnsupportedError("qr: opkit has no mode='complete' for matrices with more rows than columns")
-    q, r = ops.qr(need_value("qr", "x", x))
+    q, r = ops.qr(needed(x))
     return r if mode == "r" else (q, r)
 
 
 def svd(x: Any, full_matrices: bool = False, name: str | None = None) -> Any:
     """Return u, the singular values in descending order, and vh, with ``x = u @ diag(s) @ vh``."""
-    shape = need_value("svd", "x", x).shape
+    shape = needed(x).shape
     if full_matrices and shape[-1] != shape[-2]:
         raise UnsupportedError("svd: opkit has no full_matrices=True for matrices that are not square")
     return ops.svd(x)
@@ -120,7 +120,7 @@ def eigvals(x: Any, name: str | None = None) -> Any:
 # ---- systems ---------------------------------------------------------------------------------------------------------
 def solve(x: Any, y: Any, name: str | None = None) -> Any:
     """Return z with ``x @ z = y``."""
-    return ops.solve(_square("solve", x), need_value("solve", "y", y))
+    return ops.solve(_square("solve", x), needed(y))
 
 
 def triangular_solve(
@@ -137,13 +137,13 @@ def triangular_solve(
         name: ignored.
     """
     _square("triangular_solve", x)
-    need_value("triangular_solve", "y", y)
+    needed(y)
     return matrices.triangular_solve(x, y, upper=upper, transpose=transpose, unit=unitriangular)
 
 
 def cond(x: Any, p: Any = None, name: str | None = None) -> Any:
     """Return the condition numbers of matrices in a norm: None, 2, -2, 'fro', 'nuc', 1, -1, inf or -inf."""
-    need_value("cond", "x", x)
+    needed(x)
     if p not in (None, 2, -2, "fro", "nuc", 1, -1, math.inf, -math.inf):
         raise UsageError(f"cond: p is None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}")
     return matrices.condition_number(x if p in (None, 2, -2) else _square("cond", x), p)

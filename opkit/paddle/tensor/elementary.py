@@ -9,7 +9,7 @@ from opkit.errors import DtypeError
 from opkit.ops.composed import pointwise
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.checks import need_value, needed
 
 __all__ = [
     "deg2rad",
@@ -46,21 +46,21 @@ def rad2deg(x: Any, name: str | None = None) -> Any:
 
 def erfinv(x: Any, name: str | None = None) -> Any:
     """Return y with ``erf(y) = x``."""
-    if need_value("erfinv", "x", x)._data.dtype.kind != "f":
+    if needed(x)._data.dtype.kind != "f":
         raise FloatsError(f"erfinv takes floating-point tensors, got {x._data.dtype}")
     return ops.erfinv(x)
 
 
 def frac(x: Any, name: str | None = None) -> Any:
     """Return what is behind the decimal point, with the sign of x."""
-    return ops.sub(need_value("frac", "x", x), x if x._data.dtype.kind in "iu" else ops.trunc(x))
+    return ops.sub(needed(x), x if x._data.dtype.kind in "iu" else ops.trunc(x))
 
 
 def nan_to_num(
     x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
 ) -> Any:
     """Return x with numbers in place of NaN and infinities; by default the dtype's largest and smallest."""
-    if need_value("nan_to_num", "x", x)._data.dtype.kind != "f":
+    if needed(x)._data.dtype.kind != "f":
         return ops.identity(x)
     largest, least = (None if item is None else float(item) for item in (posinf, neginf))
     return pointwise.finite_numbers(x, float(nan), largest, least)
@@ -69,14 +69,14 @@ def nan_to_num(
 # ---- two operands ----------------------------------------------------------------------------------------------------
 def fmax(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the larger of two elements, the number where one is NaN; of equal ones x gets the gradient."""
-    return pointwise.fmax(need_value("fmax", "x", x), need_value("fmax", "y", y))
+    return pointwise.fmax(needed(x), needed(y))
 
 
 def fmin(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the smaller of two elements, the number where one is NaN; of equal ones x gets the gradient."""
-    return pointwise.fmin(need_value("fmin", "x", x), need_value("fmin", "y", y))
+    return pointwise.fmin(needed(x), needed(y))
 
 
 def heaviside(x: Any, y: Any, name: str | None = None) -> Any:
     """Return 0 where x is negative, 1 where it is positive, and y where it is 0."""
-    return pointwise.heaviside(need_value("heaviside", "x", x), need_value("heaviside", "y", y))
+    return pointwise.heaviside(needed(x), needed(y))

@@ -12,7 +12,7 @@ from opkit.ops.composed import diagonals
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import manipulation
-from opkit.paddle.tensor.checks import ints, need_value, plain_shape
+from opkit.paddle.tensor.checks import ints, need_value, needed, plain_shape
 
 __all__ = [
     "atleast_1d",
@@ -65,7 +65,7 @@ def view(x: Any, shape_or_dtype: Any, name: str | None = None) -> Any:
     if isinstance(shape_or_dtype, (list, tuple)):
         return manipulation.reshape(x, shape_or_dtype)
     kind = np.dtype(canonical_dtype(shape_or_dtype))
-    data = need_value("view", "x", x)._data
+    data = needed(x)._data
     return x if data.dtype == kind else ops.literal(np.ascontiguousarray(data).view(kind))
 
 
@@ -94,7 +94,7 @@ def reverse(x: Any, axis: Any, name: str | None = None) -> Any:
 # ---- diagonals -------------------------------------------------------------------------------------------------------
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
     """Return the diagonals of two axes along a new last axis."""
-    dims = need_value("diagonal", "x", x).ndim
+    dims = needed(x).ndim
     if dims < 2:
         raise ShapeError(f"diagonal takes a tensor of at least two axes, got {list(x.shape)}")
     first, second = axis1 % dims, axis2 % dims

@@ -6,7 +6,7 @@ from typing import Any
 
 from opkit.errors import ShapeError
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import axis_of, need_value
+from opkit.paddle.tensor.checks import axis_of, need_value, needed
 from opkit.shim.missing import guard as _guard
 
 __all__ = ["bmm", "dist", "dot", "matmul", "mm", "mv", "norm", "outer"]
@@ -14,7 +14,7 @@ __all__ = ["bmm", "dist", "dot", "matmul", "mm", "mv", "norm", "outer"]
 
 def matmul(x: Any, y: Any, transpose_x: bool = False, transpose_y: bool = False, name: str | None = None) -> Any:
     """Return the matrix product; leading axes broadcast."""
-    return ops.matmul(need_value("matmul", "x", x), need_value("matmul", "y", y), transpose_x, transpose_y)
+    return ops.matmul(needed(x), needed(y), transpose_x, transpose_y)
 
 
 def mm(input: Any, mat2: Any, name: str | None = None) -> Any:
@@ -42,8 +42,8 @@ def mv(x: Any, vec: Any, name: str | None = None) -> Any:
 
 def dot(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the inner product of vectors, or of the rows of two matrices."""
-    need_value("dot", "x", x)
-    return ops.reduce_sum(ops.mul(x, need_value("dot", "y", y)), -1)
+    needed(x)
+    return ops.reduce_sum(ops.mul(x, needed(y)), -1)
 
 
 def outer(x: Any, y: Any, name: str | None = None) -> Any:
@@ -53,7 +53,7 @@ def outer(x: Any, y: Any, name: str | None = None) -> Any:
 
 def norm(x: Any, p: Any = "fro", axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the p-norm of the elements, over all or some axes."""
-    need_value("norm", "x", x)
+    needed(x)
     return ops.norm(x, 2.0 if p == "fro" else float(p), axis_of(axis), keepdim)
 
 

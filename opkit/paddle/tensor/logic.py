@@ -8,7 +8,7 @@ from typing import Any
 from opkit.ops.composed import pointwise
 from opkit.ops.core.types import Function
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value, titled
+from opkit.paddle.tensor.checks import need_value, needed, titled
 from opkit.shim.missing import guard as _guard
 from opkit.static.overwriting import overwrite
 
@@ -39,22 +39,22 @@ COMPARISONS = _comparisons(
 
 def logical_and(x: Any, y: Any, out: Any = None, name: str | None = None) -> Any:
     """Return x and y, element by element."""
-    return _into(out, ops.logical_and(need_value("logical_and", "x", x), need_value("logical_and", "y", y)))
+    return _into(out, ops.logical_and(needed(x), needed(y)))
 
 
 def logical_or(x: Any, y: Any, out: Any = None, name: str | None = None) -> Any:
     """Return x or y, element by element."""
-    return _into(out, ops.logical_or(need_value("logical_or", "x", x), need_value("logical_or", "y", y)))
+    return _into(out, ops.logical_or(needed(x), needed(y)))
 
 
 def logical_xor(x: Any, y: Any, out: Any = None, name: str | None = None) -> Any:
     """Return x or y but not both, element by element."""
-    return _into(out, ops.logical_xor(need_value("logical_xor", "x", x), need_value("logical_xor", "y", y)))
+    return _into(out, ops.logical_xor(needed(x), needed(y)))
 
 
 def logical_not(x: Any, out: Any = None, name: str | None = None) -> Any:
     """Return not x, element by element."""
-    return _into(out, ops.logical_not(need_value("logical_not", "x", x)))
+    return _into(out, ops.logical_not(needed(x)))
 
 
 def _into(out: Any, result: Any) -> Any:

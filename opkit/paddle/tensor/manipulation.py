@@ -10,7 +10,7 @@ from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import indexing
-from opkit.paddle.tensor.checks import ints, need_value, plain_shape, shape_or_size
+from opkit.paddle.tensor.checks import ints, need_value, needed, plain_shape, shape_or_size
 from opkit.paddle.tensor.run_shapes import sizes_of_run
 from opkit.shim.missing import guard as _guard
 
@@ -56,13 +56,13 @@ __all__ = [
 def cast(x: Any, dtype: Any) -> Any:
     """Return x in another dtype, always as a new tensor."""
     kind = canonical_dtype(dtype)
-    need_value("cast", "x", x)
+    needed(x)
     return ops.identity(x) if x._data.dtype == kind else ops.cast(x, kind)
 
 
 def reshape(x: Any, shape: Any, name: str | None = None) -> Any:
     """Return x in another shape; one size may be -1, a 0 keeps the size at its place."""
-    computed = sizes_of_run(need_value("reshape", "x", x), shape)
+    computed = sizes_of_run(needed(x), shape)
     if computed is not None:
         return ops.reshape_by(x, *computed)
     return ops.reshape(x, plain_shape("reshape", shape))
@@ -70,7 +70,7 @@ def reshape(x: Any, shape: Any, name: str | None = None) -> Any:
 
 def transpose(x: Any, perm: Any, name: str | None = None) -> Any:
     """Return x with its axes in another order."""
-    need_value("transpose", "x", x)
+    needed(x)
     return ops.transpose(x, tuple(ints(perm)))
 
 
@@ -93,22 +93,22 @@ def moveaxis(x: Any, source: Any, destination: Any, name: str | None = None) -> 
 
 def squeeze(x: Any, axis: Any = None, name: str | None = None) -> Any:
     """Return x without axes of size 1; an axis of another size is left alone."""
-    return ops.squeeze(need_value("squeeze", "x", x), axis if axis is None else ints(axis))
+    return ops.squeeze(needed(x), axis if axis is None else ints(axis))
 
 
 def unsqueeze(x: Any, axis: Any, name: str | None = None) -> Any:
     """Return x with new axes of size 1."""
-    return ops.expand_dims(need_value("unsqueeze", "x", x), ints(axis))
+    return ops.expand_dims(needed(x), ints(axis))
 
 
 def flatten(x: Any, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Any:
     """Return x with a run of axes joined into one."""
-    return ops.flatten(need_value("flatten", "x", x), start_axis, stop_axis)
+    return ops.flatten(needed(x), start_axis, stop_axis)
 
 
 def expand(x: Any, shape: Any, name: str | None = None) -> Any:
     """Return x broadcast to a shape; -1 keeps a size, an int is the shape of one axis."""
-    computed = sizes_of_run(need_value("expand", "x", x), shape, keeps=-1)
+    computed = sizes_of_run(needed(x), shape, keeps=-1)
     if computed is not None:
         return ops.broadcast_like(x, ops.fill_by(computed[0], 0.0, x._data.dtype.name, computed[1]))
     sizes = list(shape_or_size("expand", shape))
@@ -122,12 +122,12 @@ broadcast_to = expand
 
 def expand_as(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x broadcast to the shape of y."""
-    return ops.broadcast_like(need_value("expand_as", "x", x), y)
+    return ops.broadcast_like(needed(x), y)
 
 
 def tile(x: Any, repeat_times: Any, name: str | None = None) -> Any:
     """Return x repeated along its axes."""
-    return ops.tile(need_value("tile", "x", x), tuple(ints(repeat_times)))
+    return ops.tile(needed(x), tuple(ints(repeat_times)))
 
 
 def repeat_interleave(x: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
@@ -155,7 +155,7 @@ def stack(x: Any, axis: int = 0, name: str | None = None) -> Any:
 def split(x: Any, num_or_sections: Any, axis: Any = 0, name: str | None = None) -> list[Any]:
     """Return the pieces of x along an axis: how many, or the size of each."""
     sections = num_or_sections if isinstance(num_or_sections, int) else ints(num_or_sections)
-    return ops.split(need_value("split", "x", x), sections, ints(axis)[0])
+    return ops.split(needed(x), sections, ints(axis)[0])
 
 
 def chunk(x: Any, chunks: int, axis: Any = 0, name: str | None = None) -> list[Any]:
@@ -165,22 +165,22 @@ def chunk(x: Any, chunks: int, axis: Any = 0, name: str | None = None) -> list[A
 
 def unstack(x: Any, axis: int = 0, num: int | None = None) -> list[Any]:
     """Return the slices of x along an axis."""
-    return ops.unstack(need_value("unstack", "x", x), axis)
+    return ops.unstack(needed(x), axis)
 
 
 def unbind(input: Any, axis: int = 0) -> list[Any]:
     """Return the slices of a tensor along an axis."""
-    return ops.unstack(need_value("unbind", "input", input), axis)
+    return ops.unstack(needed(input), axis)
 
 
 def flip(x: Any, axis: Any, name: str | None = None) -> Any:
     """Return x with the order along axes reversed."""
-    return ops.flip(need_value("flip", "x", x), tuple(ints(axis)))
+    return ops.flip(needed(x), tuple(ints(axis)))
 
 
 def roll(x: Any, shifts: Any, axis: Any = None, name: str | None = None) -> Any:
     """Return x shifted along axes, what leaves at one end coming in at the other."""
-    return ops.roll(need_value("roll", "x", x), ints(shifts), None if axis is None else ints(axis))
+    return ops.roll(needed(x), ints(shifts), None if axis is None else ints(axis))
 
 
 def slice(input: Any, axes: Any, starts: Any, ends: Any) -> Any:
@@ -198,7 +198,7 @@ def strided_slice(x: Any, axes: Any, starts: Any, ends: Any, strides: Any, name:
 
 def gather(x: Any, index: Any, axis: Any = None, name: str | None = None) -> Any:
     """Return the slices of x that an index tensor names along an axis."""
-    need_value("gather", "x", x)
+    needed(x)
     at = 0 if axis is None else ints(axis)[0]
     flat = ops.reshape(index, [-1]) if index.ndim == 2 and index.shape[1] == 1 else index
     return ops.gather(x, flat, at)
@@ -206,12 +206,12 @@ def gather(x: Any, index: Any, axis: Any = None, name: str | None = None) -> Any
 
 def index_select(x: Any, index: Any, axis: int = 0, name: str | None = None) -> Any:
     """Return the slices of x that an index tensor names along an axis."""
-    return ops.gather(need_value("index_select", "x", x), index, axis)
+    return ops.gather(needed(x), index, axis)
 
 
 def gather_nd(x: Any, index: Any, name: str | None = None) -> Any:
     """Return the slices of x at the coordinates in the last axis of the index."""
-    return ops.gather_nd(need_value("gather_nd", "x", x), index)
+    return ops.gather_nd(needed(x), index)
 
 
 def _spread(arr: Any, indices: Any, axis: int) -> Any:
@@ -225,7 +225,7 @@ def _spread(arr: Any, indices: Any, axis: int) -> Any:
 
 def take_along_axis(arr: Any, indices: Any, axis: int, broadcast: bool = True) -> Any:
     """Return elements picked along an axis, one index per element of the result."""
-    if len(need_value("take_along_axis", "arr", arr).shape) != len(indices.shape):
+    if len(needed(arr).shape) != len(indices.shape):
         raise ShapeError(f"take_along_axis: {list(arr.shape)} and {list(indices.shape)} have different numbers of axes")
     return ops.take_along_axis(arr, _spread(arr, indices, axis) if broadcast else indices, axis)
 
@@ -252,7 +252,7 @@ def put_along_axis(
     """
     if reduce not in ("assign", "add", "mul", "multiply"):
         raise UsageError(f"put_along_axis: reduce is 'assign', 'add' or 'mul', got {reduce!r}")
-    places = _spread(need_value("put_along_axis", "arr", arr), indices, axis) if broadcast else indices
+    places = _spread(needed(arr), indices, axis) if broadcast else indices
     given = ops.cast(values, arr._data.dtype) if hasattr(values, "_data") else ops.as_value(values, like=arr)
     if list(given.shape) != list(places.shape):
         given = ops.broadcast_to(given, list(places.shape))
@@ -267,22 +267,22 @@ def put_along_axis(
 
 def masked_select(x: Any, mask: Any, name: str | None = None) -> Any:
     """Return the elements where the mask is true, flat."""
-    return ops.getitem(need_value("masked_select", "x", x), need_value("masked_select", "mask", mask))
+    return ops.getitem(needed(x), needed(mask))
 
 
 def scatter(x: Any, index: Any, updates: Any, overwrite: bool = True, name: str | None = None) -> Any:
     """Return x with rows replaced by updates, or with updates added to zeroed rows where not ``overwrite``."""
-    return indexing.scatter(need_value("scatter", "x", x), index, updates, overwrite)
+    return indexing.scatter(needed(x), index, updates, overwrite)
 
 
 def scatter_nd_add(x: Any, index: Any, updates: Any, name: str | None = None) -> Any:
     """Return x with updates added at the coordinates in the last axis of the index."""
-    return ops.scatter_nd_add(need_value("scatter_nd_add", "x", x), index, updates)
+    return ops.scatter_nd_add(needed(x), index, updates)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
     """Return x where the condition holds, else y; with neither, the coordinates where it holds."""
-    need_value("where", "condition", condition)
+    needed(condition)
     if x is None and y is None:
         from opkit.paddle.tensor.search import nonzero
 
@@ -296,7 +296,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
 def rank(input: Any) -> Any:
     """Return the number of axes as an int32 tensor."""
-    return ops.literal(np.array(len(need_value("rank", "input", input)._data.shape), np.int32))
+    return ops.literal(np.array(len(needed(input)._data.shape), np.int32))
 
 
 def broadcast_shape(x_shape: Any, y_shape: Any) -> list[int]:
@@ -314,7 +314,7 @@ def broadcast_shape(x_shape: Any, y_shape: Any) -> list[int]:
 
 def shape(input: Any) -> Any:
     """Return the shape as an int32 tensor; in a graph, that of each run."""
-    held = need_value("shape", "input", input)._data.shape
+    held = needed(input)._data.shape
     return ops.size_vector(input) if -1 in held else ops.literal(np.array(held, np.int32))
 
 

@@ -13,7 +13,7 @@ from opkit.ops.composed import order, pointwise
 from opkit.ops.core.types import Function
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers, spread
-from opkit.paddle.tensor.checks import axis_of, need_value, of_one, titled
+from opkit.paddle.tensor.checks import axis_of, need_value, needed, of_one, titled
 from opkit.shim.missing import guard as _guard
 from opkit.static.overwriting import overwrite
 
@@ -124,7 +124,7 @@ BINARY: dict[str, Function] = {
 
 def pow(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x to the power y, a tensor or a number."""
-    return ops.pow(need_value("pow", "x", x), y)
+    return ops.pow(needed(x), y)
 
 
 def scale(
@@ -138,14 +138,14 @@ def scale(
     """Return ``scale * x + bias``, or ``scale * (x + bias)``."""
     if act is not None:
         raise UsageError(f"scale: opkit does not apply an activation (act={act!r})")
-    need_value("scale", "x", x)
+    needed(x)
     return ops.add(ops.mul(x, scale), bias) if bias_after_scale else ops.mul(ops.add(x, bias), scale)
 
 
 def clip(x: Any, min: Any = None, max: Any = None, name: str | None = None) -> Any:
     """Return x cut off below ``min`` and above ``max``."""
     low, high = (bound.item() if hasattr(bound, "item") else bound for bound in (min, max))
-    return ops.clip(need_value("clip", "x", x), low, high)
+    return ops.clip(needed(x), low, high)
 
 
 def lerp(x: Any, y: Any, weight: Any, name: str | None = None) -> Any:
@@ -166,7 +166,7 @@ def increment(x: Any, value: float = 1.0, name: str | None = None) -> Any:
         DtypeError: x is not a tensor.
         ShapeError: it has not one element.
     """
-    if set(need_value("increment", "x", x).shape) - {1, -1}:
+    if set(needed(x).shape) - {1, -1}:
         raise ShapeError(f"increment takes a tensor of one element, got shape {list(x.shape)}")
     is_whole = x._data.dtype.kind in "iu"
     return overwrite(x, ops.add(x.detach(), int(value) if is_whole else value))
@@ -175,75 +175,75 @@ def increment(x: Any, value: float = 1.0, name: str | None = None) -> Any:
 # ---- reductions ------------------------------------------------------------------------------------------------------
 def sum(x: Any, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the sum over axes; int64 for booleans and int32."""
-    need_value("sum", "x", x)
+    needed(x)
     return ops.reduce_sum(x, axis_of(axis), keepdim, None if dtype is None else canonical_dtype(dtype))
 
 
 def mean(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the mean over axes; of integers it is an integer (Paddle 2.6)."""
-    return ops.reduce_mean(need_value("mean", "x", x), axis_of(axis), keepdim)
+    return ops.reduce_mean(needed(x), axis_of(axis), keepdim)
 
 
 def max(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the largest element over axes."""
-    return ops.reduce_max(need_value("max", "x", x), axis_of(axis), keepdim)
+    return ops.reduce_max(needed(x), axis_of(axis), keepdim)
 
 
 def min(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the smallest element over axes."""
-    return ops.reduce_min(need_value("min", "x", x), axis_of(axis), keepdim)
+    return ops.reduce_min(needed(x), axis_of(axis), keepdim)
 
 
 def amax(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the largest element over axes; equal ones share the gradient."""
-    return ops.amax(need_value("amax", "x", x), axis_of(axis), keepdim)
+    return ops.amax(needed(x), axis_of(axis), keepdim)
 
 
 def amin(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the smallest element over axes; equal ones share the gradient."""
-    return ops.amin(need_value("amin", "x", x), axis_of(axis), keepdim)
+    return ops.amin(needed(x), axis_of(axis), keepdim)
 
 
 def prod(x: Any, axis: Any = None, keepdim: bool = False, dtype: Any = None, name: str | None = None) -> Any:
     """Return the product over axes."""
     kind = None if dtype is None else canonical_dtype(dtype)
-    return ops.reduce_prod(need_value("prod", "x", x), axis_of(axis), keepdim, kind)
+    return ops.reduce_prod(needed(x), axis_of(axis), keepdim, kind)
 
 
 def all(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Say whether all elements are true."""
-    return ops.reduce_all(ops.cast(need_value("all", "x", x), "bool"), axis_of(axis), keepdim)
+    return ops.reduce_all(ops.cast(needed(x), "bool"), axis_of(axis), keepdim)
 
 
 def any(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Say whether some element is true."""
-    return ops.reduce_any(ops.cast(need_value("any", "x", x), "bool"), axis_of(axis), keepdim)
+    return ops.reduce_any(ops.cast(needed(x), "bool"), axis_of(axis), keepdim)
 
 
 def logsumexp(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the logarithm of the sum of exponentials."""
-    return ops.logsumexp(need_value("logsumexp", "x", x), axis_of(axis), keepdim)
+    return ops.logsumexp(needed(x), axis_of(axis), keepdim)
 
 
 def var(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the variance over axes, divided by n - 1 where ``unbiased``; 0 of one element (Paddle 2.6)."""
-    return spread.var(need_value("var", "x", x), axis_of(axis), unbiased, keepdim)
+    return spread.var(needed(x), axis_of(axis), unbiased, keepdim)
 
 
 def std(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the standard deviation over axes, of n - 1 where ``unbiased``; 0 of one element (Paddle 2.6)."""
-    return spread.std(need_value("std", "x", x), axis_of(axis), unbiased, keepdim)
+    return spread.std(needed(x), axis_of(axis), unbiased, keepdim)
 
 
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
     """Return running sums along an axis; of the flattened tensor where the axis is left out."""
-    value = need_value("cumsum", "x", x) if dtype is None else ops.cast(x, canonical_dtype(dtype))
+    value = needed(x) if dtype is None else ops.cast(x, canonical_dtype(dtype))
     return ops.cumsum(value, axis)
 
 
 def cumprod(x: Any, dim: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
     """Return running products along an axis; of the flattened tensor where it is left out."""
-    value = need_value("cumprod", "x", x) if dtype is None else ops.cast(x, canonical_dtype(dtype))
+    value = needed(x) if dtype is None else ops.cast(x, canonical_dtype(dtype))
     return ops.cumprod(ops.reshape(value, [-1]), 0) if dim is None else ops.cumprod(value, dim)
 
 
@@ -258,7 +258,7 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | N
 
 def median(x: Any, axis: int | None = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the median; of an even number of elements, the mean of the middle two; of integers in float32."""
-    if need_value("median", "x", x)._data.dtype.kind in "iu":
+    if needed(x)._data.dtype.kind in "iu":
         x = ops.cast(x, "float32")
     value, at = (ops.reshape(x, [-1]), -1) if axis is None else (x, axis)
     result = order.median(value, at)
@@ -269,7 +269,7 @@ def median(x: Any, axis: int | None = None, keepdim: bool = False, name: str | N
 
 def numel(x: Any, name: str | None = None) -> Any:
     """Return the number of elements, as a tensor."""
-    need_value("numel", "x", x)
+    needed(x)
     count = ops.count_of(x)
     return ops.constant(count, (), "int64") if isinstance(count, int) else count
 

@@ -7,7 +7,7 @@ from typing import Any
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed import products
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import ints, need_value
+from opkit.paddle.tensor.checks import ints, need_value, needed
 
 __all__ = ["addmm", "cdist", "cross", "einsum", "inner", "kron", "matrix_power", "tensordot"]
 
@@ -22,7 +22,7 @@ def addmm(input: Any, x: Any, y: Any, beta: float = 1.0, alpha: float = 1.0, nam
 
 def inner(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the sums of products over the last axes; of a scalar, the product."""
-    if need_value("inner", "x", x).ndim == 0 or need_value("inner", "y", y).ndim == 0:
+    if needed(x).ndim == 0 or needed(y).ndim == 0:
         return ops.mul(x, y)
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"inner: the last axes of {list(x.shape)} and {list(y.shape)} differ")
@@ -31,13 +31,13 @@ def inner(x: Any, y: Any, name: str | None = None) -> Any:
 
 def kron(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the Kronecker product: every element of x times the whole of y."""
-    return products.kron(need_value("kron", "x", x), need_value("kron", "y", y))
+    return products.kron(needed(x), needed(y))
 
 
 def cross(x: Any, y: Any, axis: int = 9, name: str | None = None) -> Any:
     """Return the vector products along an axis of size 3; left out: the first one of that size."""
-    shape = list(need_value("cross", "x", x).shape)
-    if list(need_value("cross", "y", y).shape) != shape:
+    shape = list(needed(x).shape)
+    if list(needed(y).shape) != shape:
         raise ShapeError(f"cross: the shapes {shape} and {list(y.shape)} differ")
     if axis == 9:
         if 3 not in shape:
@@ -63,8 +63,8 @@ def tensordot(x: Any, y: Any, axes: Any = 2, name: str | None = None) -> Any:
         axes: how many axes, the last of x and the first of y; or the axes of both; or a list for each.
         name: ignored.
     """
-    need_value("tensordot", "x", x)
-    need_value("tensordot", "y", y)
+    needed(x)
+    needed(y)
     if isinstance(axes, int):
         if axes < 0:
             raise UsageError(f"tensordot: axes must not be negative, got {axes}")
@@ -81,7 +81,7 @@ def tensordot(x: Any, y: Any, axes: Any = 2, name: str | None = None) -> Any:
 
 def matrix_power(x: Any, n: int, name: str | None = None) -> Any:
     """Return the n-th power of square matrices; a negative one is that of the inverse."""
-    shape = list(need_value("matrix_power", "x", x).shape)
+    shape = list(needed(x).shape)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ShapeError(f"matrix_power takes square matrices, got {shape}")
     return products.matrix_power(x, n)
@@ -91,7 +91,7 @@ def cdist(
     x: Any, y: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary", name: str | None = None
 ) -> Any:
     """Return the p-norm of the difference of each row of x and each of y."""
-    if need_value("cdist", "x", x).ndim < 2 or need_value("cdist", "y", y).ndim < 2:
+    if needed(x).ndim < 2 or needed(y).ndim < 2:
         raise ShapeError(f"cdist takes matrices or stacks of them, got {list(x.shape)} and {list(y.shape)}")
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"cdist: the last axes of {list(x.shape)} and {list(y.shape)} differ")

@@ -10,7 +10,7 @@ from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value, plain_shape
+from opkit.paddle.tensor.checks import needed, plain_shape
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
@@ -86,7 +86,7 @@ def randint(
 
 def randint_like(x: Any, low: int = 0, high: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
     """Return integers of the shape (and, where none is given, the dtype) of x."""
-    need_value("randint_like", "x", x)
+    needed(x)
     return randint(low, high, list(x.shape), x._data.dtype.name if dtype is None else dtype)
 
 
@@ -97,17 +97,17 @@ def randperm(n: int, dtype: Any = "int64", name: str | None = None) -> Any:
 
 def bernoulli(x: Any, name: str | None = None) -> Any:
     """Return ones with the probabilities in x, else zeros."""
-    return ops.bernoulli(need_value("bernoulli", "x", x))
+    return ops.bernoulli(needed(x))
 
 
 def multinomial(x: Any, num_samples: int = 1, replacement: bool = False, name: str | None = None) -> Any:
     """Return positions drawn with the (unnormalised) probabilities in the last axis of x."""
-    return ops.multinomial(need_value("multinomial", "x", x), num_samples, replacement)
+    return ops.multinomial(needed(x), num_samples, replacement)
 
 
 def poisson(x: Any, name: str | None = None) -> Any:
     """Return counts drawn from Poisson distributions with the rates in x."""
-    return ops.poisson(need_value("poisson", "x", x))
+    return ops.poisson(needed(x))
 
 
 def get_rng_state(device: str | None = None) -> list[Any]:

@@ -9,14 +9,14 @@ from opkit.ir import canonical_dtype
 from opkit.ops.composed import differences
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.checks import need_value, needed
 
 __all__ = ["cumulative_trapezoid", "diff", "logcumsumexp", "trapezoid"]
 
 
 def logcumsumexp(x: Any, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
     """Return the logarithms of the running sums of exponentials; of the flattened tensor where no axis is given."""
-    value = need_value("logcumsumexp", "x", x)
+    value = needed(x)
     if dtype is not None:
         value = ops.cast(value, canonical_dtype(dtype))
     elif value._data.dtype.kind != "f":
@@ -28,7 +28,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """Return the n-th differences of neighbours along an axis."""
     if n < 1:
         raise UsageError(f"diff: n must be at least 1, got {n}")
-    at = axis % need_value("diff", "x", x).ndim
+    at = axis % needed(x).ndim
     parts = [item for item in (prepend, x, append) if item is not None]
     value = ops.concat(parts, at) if len(parts) > 1 else x
     return differences.differences(value, at, n)

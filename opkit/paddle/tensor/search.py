@@ -9,7 +9,7 @@ import numpy as np
 from opkit.errors import UnsupportedError
 from opkit.ops.core.mode import local
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import ints, need_value
+from opkit.paddle.tensor.checks import ints, needed
 from opkit.shim.missing import guard as _guard
 
 __all__ = ["argmax", "argmin", "argsort", "nonzero", "sort", "topk", "unique"]
@@ -19,26 +19,26 @@ def argmax(
     x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None
 ) -> Any:
     """Return the position of the largest element along an axis, or in the flattened tensor."""
-    return ops.argmax(need_value("argmax", "x", x), axis, keepdim, dtype)
+    return ops.argmax(needed(x), axis, keepdim, dtype)
 
 
 def argmin(
     x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None
 ) -> Any:
     """Return the position of the smallest element along an axis, or in the flattened tensor."""
-    return ops.argmin(need_value("argmin", "x", x), axis, keepdim, dtype)
+    return ops.argmin(needed(x), axis, keepdim, dtype)
 
 
 def argsort(x: Any, axis: int = -1, descending: bool = False, name: str | None = None) -> Any:
     """Return the positions that sort x along an axis."""
-    if not need_value("argsort", "x", x).ndim and axis in (0, -1):
+    if not needed(x).ndim and axis in (0, -1):
         return ops.cast(ops.zeros_like(x), "int64")
     return ops.argsort(x, axis, descending)
 
 
 def sort(x: Any, axis: int = -1, descending: bool = False, name: str | None = None) -> Any:
     """Return x sorted along an axis."""
-    if not need_value("sort", "x", x).ndim and axis in (0, -1):
+    if not needed(x).ndim and axis in (0, -1):
         return ops.identity(x)
     return ops.sort(x, axis, descending)
 
@@ -47,13 +47,13 @@ def topk(
     x: Any, k: Any, axis: int | None = None, largest: bool = True, sorted: bool = True, name: str | None = None
 ) -> Any:
     """Return the k largest (or smallest) elements along an axis, and their positions."""
-    return ops.selected(need_value("topk", "x", x), ints(k)[0], -1 if axis is None else axis, largest)
+    return ops.selected(needed(x), ints(k)[0], -1 if axis is None else axis, largest)
 
 
 def nonzero(x: Any, as_tuple: bool = False) -> Any:
     """Return the coordinates of the elements that are not zero: (n, axes), or one (n, 1) tensor per axis."""
     dynamic_only("nonzero")
-    places = np.argwhere(need_value("nonzero", "x", x)._data).astype(np.int64)
+    places = np.argwhere(needed(x)._data).astype(np.int64)
     if as_tuple:
         return tuple(ops.literal(places[:, i : i + 1]) for i in range(places.shape[1]))
     return ops.literal(places)
@@ -72,7 +72,7 @@ def unique(
     dynamic_only("unique")
     distinct: Any = np.unique  # its overloads know literal flags only
     found = distinct(
-        need_value("unique", "x", x)._data,
+        needed(x)._data,
         return_index=return_index,
         return_inverse=return_inverse,
         return_counts=return_counts,

@@ -10,7 +10,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed import places
 from opkit.ops.core.value import known_size
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import ints, need_value, plain_shape, shape_or_size
+from opkit.paddle.tensor.checks import ints, need_value, needed, plain_shape, shape_or_size
 
 __all__ = [
     "as_strided",
@@ -31,11 +31,11 @@ __all__ = [
 # ---- by mask ---------------------------------------------------------------------------------------------------------
 def masked_fill(x: Any, mask: Any, value: Any, name: str | None = None) -> Any:
     """Return x with a number, or a tensor of one element, where the mask is true."""
-    need_value("masked_fill", "x", x)
+    needed(x)
     number = value if not hasattr(value, "_data") else ops.cast(value, x._data.dtype)
     if not hasattr(number, "_data") and x._data.dtype.kind in "iu":
         number = int(number)
-    return ops.where(need_value("masked_fill", "mask", mask), number, x)
+    return ops.where(needed(mask), number, x)
 
 
 # ---- by index --------------------------------------------------------------------------------------------------------
@@ -47,21 +47,21 @@ def _vector(function: str, index: Any) -> Any:
 
 def index_add(x: Any, index: Any, axis: int, value: Any, name: str | None = None) -> Any:
     """Return x with the slices of value added where the index names them along an axis."""
-    at = axis % need_value("index_add", "x", x).ndim
-    need_value("index_add", "value", value)
+    at = axis % needed(x).ndim
+    needed(value)
     return places.slices_added(x, _vector("index_add", index), at, value)
 
 
 def index_sample(x: Any, index: Any) -> Any:
     """Return from each row of x the elements that the same row of the index names."""
-    if need_value("index_sample", "x", x).ndim != 2 or need_value("index_sample", "index", index).ndim != 2:
+    if needed(x).ndim != 2 or needed(index).ndim != 2:
         raise ShapeError(f"index_sample takes matrices, got {list(x.shape)} and {list(index.shape)}")
     return ops.take_along_axis(x, index, 1)
 
 
 def index_put(x: Any, indices: Any, value: Any, accumulate: bool = False, name: str | None = None) -> Any:
     """Return x with value written to (or added at) the places that a tuple of index tensors names."""
-    need_value("index_put", "x", x)
+    needed(x)
     if not isinstance(indices, (list, tuple)):
         raise TypeError(f"index_put: indices is a tuple of Tensors, got {type(indices).__name__}")
     if not accumulate:
@@ -73,9 +73,9 @@ def take(x: Any, index: Any, mode: str = "raise", name: str | None = None) -> An
     """Return elements of the flattened tensor: beyond its ends an error, the nearest ("clip"), or around ("wrap")."""
     if mode not in ("raise", "wrap", "clip"):
         raise UsageError(f"take: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
-    if need_value("take", "index", index)._data.dtype.kind not in "iu":
+    if needed(index)._data.dtype.kind not in "iu":
         raise TypeError(f"take: the index holds integers, got {index._data.dtype}")
-    flat = ops.reshape(need_value("take", "x", x), [-1])
+    flat = ops.reshape(needed(x), [-1])
     size = ops.count_of(flat)
     if mode == "wrap":
         index = ops.floor_mod(index, size)
@@ -94,15 +94,15 @@ def take(x: Any, index: Any, mode: str = "raise", name: str | None = None) -> An
 
 def scatter_nd(index: Any, updates: Any, shape: Any, name: str | None = None) -> Any:
     """Return zeros of a shape with updates added at the coordinates in the last axis of the index."""
-    kind = need_value("scatter_nd", "updates", updates)._data.dtype
+    kind = needed(updates)._data.dtype
     blank = ops.constant(0, shape_or_size("scatter_nd", shape), kind.name)
-    return ops.scatter_nd_add(blank, need_value("scatter_nd", "index", index), updates)
+    return ops.scatter_nd_add(blank, needed(index), updates)
 
 
 # ---- windows ---------------------------------------------------------------------------------------------------------
 def unfold(x: Any, axis: int, size: int, step: int, name: str | None = None) -> Any:
     """Return the windows of one size along an axis, their elements along a new last axis."""
-    at = axis % max(need_value("unfold", "x", x).ndim, 1)
+    at = axis % max(needed(x).ndim, 1)
     if x.ndim:
         known_size(x, at, "unfold")
     if not 0 <= size <= x.shape[at] or step < 1:
@@ -112,7 +112,7 @@ def unfold(x: Any, axis: int, size: int, step: int, name: str | None = None) -> 
 
 def as_strided(x: Any, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Any:
     """Return a copy of elements at regular distances in memory; x is taken in row order."""
-    flat = need_value("as_strided", "x", x)
+    flat = needed(x)
     return places.strided(flat, plain_shape("as_strided", shape), ints(stride), int(offset))
 
 
@@ -122,7 +122,7 @@ _END = 2**63 - 1
 
 def crop(x: Any, shape: Any = None, offsets: Any = None, name: str | None = None) -> Any:
     """Return the part of x of a shape (-1: all the rest) from offsets on."""
-    count = need_value("crop", "x", x).ndim
+    count = needed(x).ndim
     starts = [0] * count if offsets is None else ints(offsets)
     wanted = list(x.shape) if shape is None else list(shape_or_size("crop", shape))
     ends = [_END if size == -1 else starts[k] + size for k, size in enumerate(wanted)]
@@ -137,8 +137,8 @@ def searchsorted(
     sorted_sequence: Any, values: Any, out_int32: bool = False, right: bool = False, name: str | None = None
 ) -> Any:
     """Return where each value would be inserted into the sorted last axis."""
-    edges = need_value("searchsorted", "sorted_sequence", sorted_sequence)
-    need_value("searchsorted", "values", values)
+    edges = needed(sorted_sequence)
+    needed(values)
     if edges.ndim != 1 and list(edges.shape[:-1]) != list(values.shape[:-1]):
         raise ShapeError(f"searchsorted: {list(edges.shape)} and {list(values.shape)} differ before the last axis")
     return ops.searchsorted(edges, values, right, "int32" if out_int32 else "int64")
@@ -148,7 +148,7 @@ def bucketize(
     x: Any, sorted_sequence: Any, out_int32: bool = False, right: bool = False, name: str | None = None
 ) -> Any:
     """Return the bucket of each element, the edges being a sorted vector."""
-    if need_value("bucketize", "sorted_sequence", sorted_sequence).ndim != 1:
+    if needed(sorted_sequence).ndim != 1:
         raise ShapeError(f"bucketize: sorted_sequence is a vector, got shape {list(sorted_sequence.shape)}")
     return searchsorted(sorted_sequence, x, out_int32, right)
 
@@ -165,7 +165,7 @@ def unique_consecutive(
     from opkit.paddle.tensor.search import dynamic_only
 
     dynamic_only("unique_consecutive")
-    data = need_value("unique_consecutive", "x", x)._data
+    data = needed(x)._data
     rows = data.reshape(-1) if axis is None else np.moveaxis(data, axis, 0)
     flat = rows.reshape(len(rows), -1)
     is_new = np.ones(len(rows), bool)

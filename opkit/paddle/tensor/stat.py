@@ -8,7 +8,7 @@ from opkit.errors import UsageError
 from opkit.ops.composed import moments, order
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers
-from opkit.paddle.tensor.checks import axis_of, ints, need_value
+from opkit.paddle.tensor.checks import axis_of, ints, need_value, needed
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
 
 def nanmean(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the mean of the elements that are not NaN; of integers an integer, cut off towards 0."""
-    return integers.whole(need_value("nanmean", "x", x), lambda x: _nanmean(x, axis_of(axis), keepdim))
+    return integers.whole(needed(x), lambda x: _nanmean(x, axis_of(axis), keepdim))
 
 
 def _nanmean(x: Any, axis: Any, keepdim: bool) -> Any:
@@ -33,14 +33,14 @@ def _nanmean(x: Any, axis: Any, keepdim: bool) -> Any:
 
 def count_nonzero(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return how many elements are not 0, as int64."""
-    is_counted = ops.not_equal(need_value("count_nonzero", "x", x), 0)
+    is_counted = ops.not_equal(needed(x), 0)
     return ops.reduce_sum(ops.cast(is_counted, "int64"), axis_of(axis), keepdim)
 
 
 # ---- order -----------------------------------------------------------------------------------------------------------
 def kthvalue(x: Any, k: int, axis: int | None = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the k-th smallest element along an axis, and its position."""
-    if need_value("kthvalue", "x", x).ndim == 0:
+    if needed(x).ndim == 0:
         return ops.identity(x), ops.constant(0, (), "int64")
     at = (-1 if axis is None else axis) % x.ndim
     if not 1 <= k <= x.shape[at]:
@@ -50,7 +50,7 @@ def kthvalue(x: Any, k: int, axis: int | None = None, keepdim: bool = False, nam
 
 def mode(x: Any, axis: int = -1, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the most frequent element along an axis, and where it stands last."""
-    if need_value("mode", "x", x).ndim == 0:
+    if needed(x).ndim == 0:
         return ops.identity(x), ops.constant(0, (), "int64")
     return order.most_frequent(x, axis % x.ndim, keepdims=keepdim)
 
@@ -96,14 +96,14 @@ def quantile(x: Any, q: Any, axis: Any = None, keepdim: bool = False) -> Any:
 # ---- counts ----------------------------------------------------------------------------------------------------------
 def bincount(x: Any, weights: Any = None, minlength: int = 0, name: str | None = None) -> Any:
     """Return how often each integer from 0 up occurs, or the sum of its weights."""
-    if need_value("bincount", "x", x)._data.dtype.kind not in "iu":
+    if needed(x)._data.dtype.kind not in "iu":
         raise TypeError(f"bincount takes integers, got {x._data.dtype}")
     return ops.bincount(x, weights, ints(minlength)[0])
 
 
 def histogram(input: Any, bins: int = 100, min: float = 0, max: float = 0, name: str | None = None) -> Any:
     """Return how many elements fall into each of equal bins; min and max both 0: between the least and the largest."""
-    return ops.histogram(need_value("histogram", "input", input), bins, min, max)
+    return ops.histogram(needed(input), bins, min, max)
 
 
 # ---- covariance ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.composed import activations
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value, of_one
+from opkit.paddle.tensor.checks import needed, of_one
 from opkit.paddle.tensor.inplace import INPLACE, in_place
 from opkit.paddle.tensor.math import UNARY
 from opkit.shim.missing import guard as _guard
@@ -71,7 +71,7 @@ relu_ = in_place(relu)
 def elu(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
     """Return x where positive, else ``alpha * (exp(x) - 1)``."""
     if not hasattr(x, "_data"):
-        need_value("elu", "x", x)
+        needed(x)
     return ops.elu(x, alpha)
 
 
@@ -82,18 +82,18 @@ def selu(
     name: str | None = None,
 ) -> Any:
     """Return ``scale * elu(x, alpha)``."""
-    return ops.selu(need_value("selu", "x", x), scale, alpha)
+    return ops.selu(needed(x), scale, alpha)
 
 
 def gelu(x: Any, approximate: bool = False, name: str | None = None) -> Any:
     """Return x times the normal distribution's Phi(x)."""
-    return ops.gelu(need_value("gelu", "x", x), bool(approximate))
+    return ops.gelu(needed(x), bool(approximate))
 
 
 def leaky_relu(x: Any, negative_slope: float = 0.01, name: str | None = None) -> Any:
     """Return x where positive, else ``negative_slope * x``."""
     if not hasattr(x, "_data"):
-        need_value("leaky_relu", "x", x)
+        needed(x)
     return ops.leaky_relu(x, negative_slope)
 
 
@@ -101,44 +101,44 @@ def prelu(x: Any, weight: Any, data_format: str = "NCHW", name: str | None = Non
     """Return x where positive, else ``weight * x``, the weight being one number or one per channel."""
     count = weight.shape[0]
     axis = None if count == 1 else 1 if data_format.startswith("NC") else x.ndim - 1
-    return activations.leaky_by_channel(need_value("prelu", "x", x), weight, axis)
+    return activations.leaky_by_channel(needed(x), weight, axis)
 
 
 def glu(x: Any, axis: int = -1, name: str | None = None) -> Any:
     """Return the first half of x along an axis times the sigmoid of the second."""
-    return activations.glu(need_value("glu", "x", x), axis)
+    return activations.glu(needed(x), axis)
 
 
 def hardtanh(x: Any, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Any:
     """Return x cut off at ``min`` and ``max``."""
     if not hasattr(x, "_data"):
-        need_value("hardtanh", "x", x)
+        needed(x)
     return ops.hardtanh(x, min, max)
 
 
 def hardsigmoid(x: Any, slope: float = 0.1666667, offset: float = 0.5, name: str | None = None) -> Any:
     """Return ``slope * x + offset`` cut off at 0 and 1."""
-    return activations.ramp(need_value("hardsigmoid", "x", x), float(slope), float(offset))
+    return activations.ramp(needed(x), float(slope), float(offset))
 
 
 def hardshrink(x: Any, threshold: float = 0.5, name: str | None = None) -> Any:
     """Return x where its absolute value exceeds the threshold, else 0."""
-    return ops.hardshrink(need_value("hardshrink", "x", x), float(threshold))
+    return ops.hardshrink(needed(x), float(threshold))
 
 
 def softshrink(x: Any, threshold: float = 0.5, name: str | None = None) -> Any:
     """Return x moved towards 0 by the threshold."""
-    return ops.softshrink(need_value("softshrink", "x", x), float(threshold))
+    return ops.softshrink(needed(x), float(threshold))
 
 
 def thresholded_relu(x: Any, threshold: float = 1.0, name: str | None = None) -> Any:
     """Return x where it exceeds the threshold, else 0."""
-    return ops.thresholded_relu(need_value("thresholded_relu", "x", x), float(threshold))
+    return ops.thresholded_relu(needed(x), float(threshold))
 
 
 def softplus(x: Any, beta: float = 1, threshold: float = 20, name: str | None = None) -> Any:
     """Return ``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` exceeds the threshold."""
-    return activations.scaled_softplus(need_value("softplus", "x", x), beta, threshold)
+    return activations.scaled_softplus(needed(x), beta, threshold)
 
 
 def _cast(x: Any, dtype: Any) -> Any:
@@ -148,7 +148,7 @@ def _cast(x: Any, dtype: Any) -> Any:
 def softmax(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) -> Any:
     """Return exponentials along an axis, divided by their sum."""
     if not hasattr(x, "_data"):
-        need_value("softmax", "x", x)
+        needed(x)
     return ops.softmax(x if dtype is None else _cast(x, dtype), axis)
 
 
@@ -157,7 +157,7 @@ softmax_ = in_place(softmax)
 
 def log_softmax(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) -> Any:
     """Return the logarithm of softmax."""
-    return ops.log_softmax(_cast(need_value("log_softmax", "x", x), dtype), axis)
+    return ops.log_softmax(_cast(needed(x), dtype), axis)
 
 
 # ---- in place --------------------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def gumbel_softmax(
 
     Source: Jang et al. 2017, "Categorical reparameterization with Gumbel-softmax".
     """
-    need_value("gumbel_softmax", "x", x)
+    needed(x)
     if temperature <= 0:
         raise UsageError(f"gumbel_softmax: the temperature must be positive, got {temperature}")
     return activations.gumbel_softmax(x, float(temperature), axis, hard=hard)

@@ -8,7 +8,7 @@ from opkit.errors import ShapeError
 from opkit.ops.composed import attention
 from opkit.paddle.nn.functional.common import dropout
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.checks import needed
 
 __all__ = ["scaled_dot_product_attention"]
 
@@ -36,7 +36,7 @@ def scaled_dot_product_attention(
         training: whether anything is dropped.
         name: ignored.
     """
-    if need_value("scaled_dot_product_attention", "query", query).ndim != 4:
+    if needed(query).ndim != 4:
         raise ShapeError(f"scaled_dot_product_attention takes tensors of 4 axes, got {list(query.shape)}")
     q, k, v = (attention.by_heads(item) for item in (query, key, value))
     weights = attention.attention_weights(q, k, attn_mask, is_causal=is_causal)

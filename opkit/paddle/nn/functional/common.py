@@ -8,7 +8,7 @@ from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ops.composed import dropping, pairs
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import ints, need_value
+from opkit.paddle.tensor.checks import ints, needed
 from opkit.paddle.tensor.layout import diag_embed
 from opkit.shim.missing import guard as _guard
 
@@ -30,7 +30,7 @@ _PADDED_FORMATS = {3: ("NCL", "NLC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")
 
 def linear(x: Any, weight: Any, bias: Any = None, name: str | None = None) -> Any:
     """Return ``x @ weight + bias``; the weight is (inputs, outputs)."""
-    result = ops.matmul(need_value("linear", "x", x), need_value("linear", "weight", weight))
+    result = ops.matmul(needed(x), needed(weight))
     return result if bias is None else ops.add(result, bias)
 
 
@@ -52,7 +52,7 @@ def dropout(
         mode: "upscale_in_train" divides what is kept by 1 - p; "downscale_in_infer" multiplies by 1 - p otherwise.
         name: ignored.
     """
-    need_value("dropout", "x", x)
+    needed(x)
     rate = float(p)
     if not 0 <= rate <= 1:
         raise UsageError(f"dropout: p must be between 0 and 1, got {p}")
@@ -87,9 +87,9 @@ def embedding(
         sparse: accepted, without effect.
         name: ignored.
     """
-    if need_value("embedding", "x", x)._data.dtype.kind not in "iu":
+    if needed(x)._data.dtype.kind not in "iu":
         raise DtypeError(f"embedding: x holds integers, got {x._data.dtype}")
-    if len(need_value("embedding", "weight", weight).shape) != 2:
+    if len(needed(weight).shape) != 2:
         raise ShapeError(f"embedding: weight must be (entries, size), got shape {list(weight.shape)}")
     rows = ops.gather(weight, x, 0)
     if padding_idx is None:
@@ -103,7 +103,7 @@ def embedding(
 
 def one_hot(x: Any, num_classes: int, name: str | None = None) -> Any:
     """Return a new last axis with a 1 at the place that each integer names."""
-    if need_value("one_hot", "x", x)._data.dtype.name not in ("int32", "int64"):
+    if needed(x)._data.dtype.name not in ("int32", "int64"):
         raise DtypeError(f"one_hot: x holds integers (int32 or int64), got {x._data.dtype}")
     return ops.one_hot(x, int(num_classes), default_dtype())
 
@@ -127,7 +127,7 @@ def pad(
         name: ignored.
     """
     counts = ints(pad)
-    dims = need_value("pad", "x", x).ndim
+    dims = needed(x).ndim
     before, after = [0] * dims, [0] * dims
     if mode == "constant" and len(counts) == 2 * dims:
         before, after = counts[0::2], counts[1::2]
@@ -145,7 +145,7 @@ def pad(
 
 def normalize(x: Any, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name: str | None = None) -> Any:
     """Return x divided by its p-norm along an axis."""
-    return pairs.normalised(x, ops.norm(need_value("normalize", "x", x), float(p), axis, True), epsilon)
+    return pairs.normalised(x, ops.norm(needed(x), float(p), axis, True), epsilon)
 
 
 def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8) -> Any:

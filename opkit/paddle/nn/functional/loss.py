@@ -10,7 +10,7 @@ from opkit.ops.composed import losses, pairs
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import losses as semantics
 from opkit.paddle.semantics.losses import check_reduction, reduced
-from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.checks import need_value, needed
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
@@ -125,7 +125,7 @@ def label_smooth(label: Any, prior_dist: Any = None, epsilon: float = 0.1, name:
     """Return ``(1 - epsilon) * label + epsilon * prior``, the prior being even where it is left out."""
     if not 0 <= epsilon <= 1:
         raise UsageError(f"label_smooth: epsilon must be between 0 and 1, got {epsilon}")
-    return losses.softened(need_value("label_smooth", "label", label), epsilon, prior_dist)
+    return losses.softened(needed(label), epsilon, prior_dist)
 
 
 def kl_div(input: Any, label: Any, reduction: str = "mean", name: str | None = None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from opkit.errors import ShapeError
 from opkit.paddle.nn.functional.axes import channel_layout
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import ints, need_value
+from opkit.paddle.tensor.checks import ints, needed
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
@@ -35,7 +35,7 @@ def layer_norm(
         epsilon: added to the variance.
         name: ignored.
     """
-    need_value("layer_norm", "x", x)
+    needed(x)
     tail = tuple(ints(normalized_shape))
     if tuple(x.shape[len(x.shape) - len(tail) :]) != tail:
         raise ShapeError(f"layer_norm: x has shape {list(x.shape)}, which does not end in {list(tail)}")
@@ -60,7 +60,7 @@ def batch_norm(
     name: str | None = None,
 ) -> Any:
     """Return x normalised per channel; while training by the batch's statistics, which update the running ones."""
-    need_value("batch_norm", "x", x)
+    needed(x)
     uses_batch = training if use_global_stats is None else training and not use_global_stats
     axis = 1 if channel_layout(data_format) == "channels_first" else x.ndim - 1
     return ops.batch_norm(
@@ -89,7 +89,7 @@ def instance_norm(
     name: str | None = None,
 ) -> Any:
     """Return x normalised per sample and channel, scaled and shifted per channel; the statistics are always x's own."""
-    if need_value("instance_norm", "x", x).ndim < 3:
+    if needed(x).ndim < 3:
         raise ShapeError(f"instance_norm takes (N, C, ...), got {list(x.shape)}")
     return ops.instance_norm(x, weight, bias, float(eps))
 

@@ -8,7 +8,7 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import ints, need_value, titled
+from opkit.paddle.tensor.checks import ints, need_value, needed, titled
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
@@ -91,10 +91,10 @@ def max_unpool2d(
     name: str | None = None,
 ) -> Any:
     """Return zeros with the elements of x where ``max_pool2d(return_mask=True)`` found them."""
-    need_value("max_unpool2d", "indices", indices)
+    needed(indices)
     if channel_layout(data_format) != "channels_first":
         raise UsageError(f"max_unpool2d: the channels come first, got {data_format!r}")
-    if need_value("max_unpool2d", "x", x).ndim != 4:
+    if needed(x).ndim != 4:
         raise UsageError(f"max_unpool2d: x has 4 axes, got shape {list(x.shape)}")
     window = (kernel_size, kernel_size if stride is None else stride, padding)
     usual = [(n - 1) * s + k - 2 * p for n, k, s, p in zip(x.shape[2:], *(each(item, 2) for item in window))]

@@ -8,7 +8,7 @@ from opkit.errors import ShapeError
 from opkit.paddle.semantics import beams
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics.losses import check_reduction, reduced
-from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.checks import needed
 from opkit.paddle.tensor.search import dynamic_only
 from opkit.shim.missing import guard as _guard
 
@@ -36,8 +36,8 @@ def ctc_loss(
         norm_by_times: divide the gradient, but not the loss, by the sequences' lengths.
     """
     check_reduction(reduction, "ctc_loss")
-    logs = ops.log_softmax(need_value("ctc_loss", "log_probs", log_probs), -1)
-    need_value("ctc_loss", "labels", labels)
+    logs = ops.log_softmax(needed(log_probs), -1)
+    needed(labels)
     loss = ops.ctc_loss(logs, labels, input_lengths, label_lengths, blank, True, norm_by_times)
     return reduced(ops.div(loss, label_lengths) if reduction == "mean" else loss, reduction, "ctc_loss")
 
@@ -54,7 +54,7 @@ def gather_tree(ids: Any, parents: Any) -> Any:
         ShapeError: the shapes differ, or are not of three axes.
     """
     dynamic_only("gather_tree")
-    words, steps = need_value("gather_tree", "ids", ids)._data, need_value("gather_tree", "parents", parents)._data
+    words, steps = needed(ids)._data, needed(parents)._data
     if words.ndim != 3 or words.shape != steps.shape:
         raise ShapeError(f"gather_tree: ids and parents are (steps, batch, beams), got {words.shape}, {steps.shape}")
     return ops.literal(beams.followed(words, steps))

@@ -9,7 +9,7 @@ from opkit.ops.composed import images, sampling
 from opkit.ops.core.value import known_size
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics.resampling import resampling_matrix
-from opkit.paddle.tensor.checks import ints, need_value
+from opkit.paddle.tensor.checks import ints, needed
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
@@ -41,7 +41,7 @@ def pixel_shuffle(x: Any, upscale_factor: int, data_format: str = "NCHW", name: 
     """Return images r times as high and wide, whose r * r pixels come from as many channels."""
     if not isinstance(upscale_factor, int):
         raise TypeError(f"pixel_shuffle: upscale_factor is an int, got {type(upscale_factor).__name__}")
-    r, value = upscale_factor, _first(need_value("pixel_shuffle", "x", x), data_format)
+    r, value = upscale_factor, _first(needed(x), data_format)
     channels = value.shape[1]
     if channels % (r * r):
         raise UsageError(f"pixel_shuffle: {channels} channels are not divisible by {r} * {r}")
@@ -52,7 +52,7 @@ def pixel_unshuffle(x: Any, downscale_factor: int, data_format: str = "NCHW", na
     """Return images whose height and width are divided by r, their r * r pixels in as many channels."""
     if not isinstance(downscale_factor, int):
         raise TypeError(f"pixel_unshuffle: downscale_factor is an int, got {type(downscale_factor).__name__}")
-    r, value = downscale_factor, _first(need_value("pixel_unshuffle", "x", x), data_format)
+    r, value = downscale_factor, _first(needed(x), data_format)
     if r <= 0:
         raise UsageError(f"pixel_unshuffle: downscale_factor must be positive, got {r}")
     return _given(images.pixel_unshuffle(value, r), data_format)
@@ -62,7 +62,7 @@ def temporal_shift(
     x: Any, seg_num: int, shift_ratio: float = 0.25, name: str | None = None, data_format: str = "NCHW"
 ) -> Any:
     """Return frames of which one share of the channels comes from the frame before, another from the one after."""
-    value = _first(need_value("temporal_shift", "x", x), data_format)
+    value = _first(needed(x), data_format)
     return _given(images.temporal_shift(value, seg_num, shift_ratio), data_format)
 
 
@@ -95,7 +95,7 @@ def interpolate(
     kind = mode.lower()
     if kind not in _MODES:
         raise UsageError(f"interpolate: mode is one of {', '.join(_MODES)}, got {mode!r}")
-    dims = need_value("interpolate", "x", x).ndim
+    dims = needed(x).ndim
     if _MODES[kind] not in (0, dims) or dims not in (3, 4, 5):
         raise UsageError(f"interpolate: mode {mode!r} does not fit a tensor of shape {list(x.shape)}")
     if align_corners and kind in ("nearest", "area"):
@@ -140,7 +140,7 @@ upsample = interpolate
 # ---- sampling on a grid ----------------------------------------------------------------------------------------------
 def affine_grid(theta: Any, out_shape: Any, align_corners: bool = True, name: str | None = None) -> Any:
     """Return the places that affine maps (N, 2, 3) send a regular grid to: (N, H, W, 2), both axes from -1 to 1."""
-    need_value("affine_grid", "theta", theta)
+    needed(theta)
     sizes = ints(out_shape.tolist() if hasattr(out_shape, "tolist") else out_shape)
     if len(sizes) != 4:
         raise UsageError(f"affine_grid: out_shape is [N, C, H, W], got {sizes}")
@@ -167,7 +167,7 @@ def grid_sample(
     """
     if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border", "reflection"):
         raise UsageError(f"grid_sample: unknown mode {mode!r} or padding_mode {padding_mode!r}")
-    if need_value("grid_sample", "x", x).ndim != 4 or need_value("grid_sample", "grid", grid).ndim != 4:
+    if needed(x).ndim != 4 or needed(grid).ndim != 4:
         raise ShapeError(f"grid_sample: opkit takes images, got {list(x.shape)} and {list(grid.shape)}")
     return sampling.grid_sample(x, grid, mode, padding_mode, align_corners=align_corners)
 

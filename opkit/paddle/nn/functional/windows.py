@@ -12,7 +12,7 @@ from opkit.ops.composed import dropping, pairs, windows
 from opkit.ops.core.mode import local
 from opkit.paddle.nn.functional.common import dropout
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import ints, need_value
+from opkit.paddle.tensor.checks import ints, needed
 
 __all__ = [
     "alpha_dropout",
@@ -58,7 +58,7 @@ def unfold(
     Returns:
         ``(N, C * height * width, windows)``.
     """
-    if need_value("unfold", "x", x).ndim != 4:
+    if needed(x).ndim != 4:
         raise ShapeError(f"unfold takes a tensor of 4 axes, got {list(x.shape)}")
     kernel, pads = _pair("kernel_sizes", kernel_sizes), _four(paddings)
     return windows.columns_of(x, kernel, _pair("strides", strides), pads, _pair("dilations", dilations))
@@ -84,7 +84,7 @@ def fold(
         dilations: as for ``unfold``.
         name: ignored.
     """
-    if need_value("fold", "x", x).ndim != 3:
+    if needed(x).ndim != 3:
         raise ShapeError(f"fold takes a tensor of 3 axes, got {list(x.shape)}")
     size, kernel = _pair("output_sizes", output_sizes), _pair("kernel_sizes", kernel_sizes)
     steps, spaces = _pair("strides", strides), _pair("dilations", dilations)
@@ -93,7 +93,7 @@ def fold(
 
 def sequence_mask(x: Any, maxlen: Any = None, dtype: Any = "int64", name: str | None = None) -> Any:
     """Return rows that are 1 up to each length and 0 behind; maxlen left out: the largest length."""
-    need_value("sequence_mask", "x", x)
+    needed(x)
     if maxlen is None:
         if local.mode.is_static:
             raise UsageError("sequence_mask: maxlen must be given in a static program")
@@ -107,7 +107,7 @@ def pairwise_distance(
     x: Any, y: Any, p: float = 2.0, epsilon: float = 1e-06, keepdim: bool = False, name: str | None = None
 ) -> Any:
     """Return the p-norm of ``x - y + epsilon`` along the last axis."""
-    x, y = need_value("pairwise_distance", "x", x), need_value("pairwise_distance", "y", y)
+    x, y = needed(x), needed(y)
     return pairs.pair_distance(x, y, p, epsilon, keepdims=keepdim)
 
 
@@ -132,7 +132,7 @@ def alpha_dropout(x: Any, p: float = 0.5, training: bool = True, name: str | Non
 
     Source: Klambauer et al. 2017, "Self-normalizing neural networks".
     """
-    need_value("alpha_dropout", "x", x)
+    needed(x)
     if not isinstance(p, (int, float)):
         raise TypeError(f"alpha_dropout: p is a number, got {type(p).__name__}")
     if not 0 <= p <= 1:
