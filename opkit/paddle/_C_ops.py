@@ -82,4 +82,4 @@ def fused_linear_param_grad_add(
     return weight, bias if dbias is None else ops.add(dbias, bias)
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

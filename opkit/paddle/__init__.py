@@ -168,4 +168,4 @@ _LATER = {
     "summary": f"{__name__}.hapi.model_summary",
 }
 
-__getattr__ = _guard(__name__, globals(), later=_LATER)
+__getattr__ = _guard(globals(), later=_LATER)

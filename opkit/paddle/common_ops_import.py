@@ -65,4 +65,4 @@ def check_variable_and_dtype(
     check_dtype(input.dtype, input_name, expected_dtype, op_name, extra_message)
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -46,4 +46,4 @@ __all__ = [
     "triangular_solve",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

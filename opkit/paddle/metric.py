@@ -205,4 +205,4 @@ def accuracy(
     return ops.reduce_mean(ops.cast(hit, "float32"))
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

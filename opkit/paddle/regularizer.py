@@ -27,4 +27,4 @@ class L2Decay:
         return f"L2Decay({self.coefficient})"
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -45,4 +45,4 @@ def show() -> str:
     return full_version
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -27,7 +27,11 @@ _names: dict[str, Any] = {}
 
 
 def guard(
-    module: str, names: Iterable[str], *, otherwise: str = "", later: Mapping[str, str] | None = None
+    module: str | Mapping[str, Any],
+    names: Iterable[str] = (),
+    *,
+    otherwise: str = "",
+    later: Mapping[str, str] | None = None,
 ) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a facade module.
 
@@ -35,15 +39,17 @@ def guard(
     raises on use.
 
     Args:
-        module: what users call the module; ``opkit.`` in front of it is not shown.
-        names: the names that it has (its ``__all__`` or its ``globals()``); they are looked at when one is missing.
+        module: its ``globals()``, or what users call it; ``opkit.`` in front of its name is not shown.
+        names: the names that it has, where it is given by name (its ``__all__``); looked at when one is missing.
         otherwise: the help line where none of them is near.
         later: name -> opkit's module that defines it, or that it is; imported when the name is first asked for.
 
     Raises:
         MissingNameError: (the function returned) the framework has no such name either, or it is optional there.
     """
-    shown = module.removeprefix("opkit.")
+    path: str = module if isinstance(module, str) else module["__name__"]
+    names = names if isinstance(module, str) else module
+    shown = path.removeprefix("opkit.")
 
     def missing(name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -51,7 +57,7 @@ def guard(
         if later and name in later:
             home = import_module(later[name])
             value = home if later[name].endswith(f".{name}") else getattr(home, name)
-            setattr(sys.modules[module], name, value)
+            setattr(sys.modules[path], name, value)
             return value
         return _find(shown, name, names, otherwise)
 

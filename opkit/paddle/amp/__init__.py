@@ -17,4 +17,4 @@ __all__ = [
     "is_float16_supported",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

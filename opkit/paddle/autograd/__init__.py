@@ -8,4 +8,4 @@ from opkit.shim.missing import guard
 
 __all__ = ["PyLayer", "PyLayerContext", "backward", "grad", "hessian", "jacobian", "py_layer", "saved_tensors_hooks"]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -92,4 +92,4 @@ def grad(
     )
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

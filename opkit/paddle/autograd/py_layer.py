@@ -23,4 +23,4 @@ def once_differentiable(backward: Function) -> Function:
     return run_once
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

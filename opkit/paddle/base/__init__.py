@@ -78,4 +78,4 @@ __all__ = [
     "unique_name",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

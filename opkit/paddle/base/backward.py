@@ -8,4 +8,4 @@ calc_gradient = gradients
 
 __all__ = ["append_backward", "calc_gradient", "gradients"]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -61,4 +61,4 @@ def set_prim_eager_enabled(value: bool) -> None:
     """Do nothing: a gradient is always made of ops that have gradients themselves."""
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

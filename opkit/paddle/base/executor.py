@@ -24,4 +24,4 @@ def _fetch_var(name: str, scope: Any = None, return_numpy: bool = True) -> Any:
     return held.get_tensor().numpy() if return_numpy else held.get_tensor()
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -78,4 +78,4 @@ dygraph_only = non_static_only = _only(in_dygraph_mode, "dynamic mode", "disable
 static_only = dygraph_not_support = _only(lambda: local.mode.is_static, "graphs", "enable_static")
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

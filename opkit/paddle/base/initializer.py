@@ -33,4 +33,4 @@ __all__ = [
     "set_global_initializer",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -5,4 +5,4 @@ from opkit.shim.missing import guard
 
 __all__ = ["DataLoader"]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -11,4 +11,4 @@ def use_pinned_memory(*args: bool) -> bool | None:
     return None if args else False
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -9,4 +9,4 @@ guard = guard_names
 
 __all__ = ["generate", "guard", "switch"]
 
-__getattr__ = missing.guard(__name__, globals())
+__getattr__ = missing.guard(globals())

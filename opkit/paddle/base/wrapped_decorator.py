@@ -30,4 +30,4 @@ def wrap_decorator(decorator_func: Callable[[Any], Any]) -> Callable[[Any], Any]
 
 signature_safe_contextmanager = wrap_decorator(contextlib.contextmanager)
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -103,4 +103,4 @@ def current_stream(device: Any = None) -> Stream:
 set_stream = stream_guard = current_stream
 
 _LATER = {"cuda": f"{__name__}.cuda"}
-__getattr__ = guard(__name__, globals(), later=_LATER)
+__getattr__ = guard(globals(), later=_LATER)

@@ -52,4 +52,4 @@ get_device_properties = _refused("get_device_properties")
 get_device_capability = _refused("get_device_capability")
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -27,4 +27,4 @@ __all__ = [
 ]
 __all__ += collective.__all__
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

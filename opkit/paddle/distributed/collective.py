@@ -300,4 +300,4 @@ def destroy_process_group(group: Group | None = None) -> None:
         end_parallel_env()
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

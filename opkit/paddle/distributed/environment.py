@@ -98,4 +98,4 @@ def get_world_size(group: object = None) -> int:
     return 1
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -80,4 +80,4 @@ def launch() -> None:
         sys.argv = before
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

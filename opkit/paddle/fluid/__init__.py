@@ -11,4 +11,4 @@ from opkit.static import enable_static as disable_dygraph
 
 __all__ = ["batch", "data", "disable_dygraph", "enable_dygraph", "layers", "optimizer", *base.__all__]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -159,4 +159,4 @@ def fill_constant(shape: Any, dtype: Any, value: float, **others: Any) -> Any:
     return functions.full(shape, value, dtype)
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -22,4 +22,4 @@ __all__ = [
     "SGDOptimizer",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -27,4 +27,4 @@ __all__ = [
     "use_pir_api",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -170,4 +170,4 @@ def _mapped(item: Any, made: dict[int, Any], of_pair: Callable[[ndarray, str], A
     return found
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

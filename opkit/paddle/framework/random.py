@@ -14,4 +14,4 @@ def _manual_program_seed(seed: int) -> None:
     default_startup_program().random_seed = seed
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -6,4 +6,4 @@ from opkit.shim.missing import guard
 
 __all__ = ["segment_max", "segment_mean", "segment_min", "segment_sum", "send_u_recv", "send_ue_recv", "send_uv"]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -132,4 +132,4 @@ def _table(rows: Mapping[str, _Row]) -> list[str]:
     return [rule, lines[0], rule, *lines[1:], rule]
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -165,4 +165,4 @@ def _table(rows: Sequence[_Row], elements: int, total: int, trainable: int) -> s
     )
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

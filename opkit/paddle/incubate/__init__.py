@@ -7,4 +7,4 @@ from opkit.shim.missing import guard
 
 __all__ = ["graph_send_recv", "nn", "segment_max", "segment_mean", "segment_min", "segment_sum"]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

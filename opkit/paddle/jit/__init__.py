@@ -25,4 +25,4 @@ __all__ = [
     "to_static",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -22,4 +22,4 @@ __all__ = [
     "utils",
 ]
 
-__getattr__ = guard(__name__, globals(), later={"spectral_norm": f"{__name__}.spectral"})
+__getattr__ = guard(globals(), later={"spectral_norm": f"{__name__}.spectral"})

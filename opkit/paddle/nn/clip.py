@@ -81,4 +81,4 @@ class ClipGradByGlobalNorm(ClipGradBase):
         return [ops.mul(grad, ops.cast_like(factor, grad)) for grad in grads]
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

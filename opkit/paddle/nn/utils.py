@@ -140,7 +140,7 @@ def remove_weight_norm(layer: Any, name: str = "weight") -> Any:
 
 
 # The hook needs layers, which import this module's package.
-__getattr__ = guard(__name__, globals(), later={"spectral_norm": "opkit.paddle.nn.spectral"})
+__getattr__ = guard(globals(), later={"spectral_norm": "opkit.paddle.nn.spectral"})
 
 
 def parameters_to_vector(parameters: Iterable[Any], name: str | None = None) -> Any:

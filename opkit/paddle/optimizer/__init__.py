@@ -20,4 +20,4 @@ __all__ = [
     "lr",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

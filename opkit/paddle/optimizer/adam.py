@@ -177,4 +177,4 @@ class Lamb(_WithBetas):
         }
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

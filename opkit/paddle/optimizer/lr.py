@@ -41,4 +41,4 @@ __all__ = [
     "StepDecay",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

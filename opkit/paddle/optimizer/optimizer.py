@@ -323,4 +323,4 @@ def _listed(parameters: Any) -> list[Any]:
     return [parameters] if isinstance(parameters, Tensor) else list(parameters)
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

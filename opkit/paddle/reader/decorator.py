@@ -98,4 +98,4 @@ def multiprocess_reader(readers: Sequence[Reader], use_pipe: bool = True, queue_
     return read
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

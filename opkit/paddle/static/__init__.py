@@ -86,4 +86,4 @@ __all__ = [
     "setitem",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

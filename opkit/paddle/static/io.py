@@ -90,4 +90,4 @@ def _listed(given: Any) -> Sequence[Variable]:
     return items
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

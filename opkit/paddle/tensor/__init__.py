@@ -98,4 +98,4 @@ __all__ = [
     *NAMES,
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

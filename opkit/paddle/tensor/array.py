@@ -72,4 +72,4 @@ def array_length(array: Any) -> Any:
     return wrap(np.array(len(_checked("array_length", array)), np.int64))
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

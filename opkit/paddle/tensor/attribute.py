@@ -83,4 +83,4 @@ class iinfo:
         return f"paddle.iinfo(min={self.min}, max={self.max}, bits={self.bits}, dtype={self.dtype})"
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -279,4 +279,4 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
     return [ops.broadcast_like(axis, grid) for axis in turned]
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

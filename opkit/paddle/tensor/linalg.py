@@ -62,4 +62,4 @@ def dist(x: Any, y: Any, p: float = 2, name: str | None = None) -> Any:
     return ops.norm(ops.sub(x, y), float(p))
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

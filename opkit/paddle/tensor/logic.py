@@ -86,4 +86,4 @@ def allclose(
 
 globals().update(COMPARISONS)
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -318,4 +318,4 @@ def shape(input: Any) -> Any:
     return ops.size_vector(input) if -1 in held else ops.literal(np.array(held, np.int32))
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

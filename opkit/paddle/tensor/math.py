@@ -283,4 +283,4 @@ __all__ += ["is_tensor"]
 globals().update(UNARY)
 globals().update(BINARY)
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

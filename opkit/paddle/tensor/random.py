@@ -144,4 +144,4 @@ def normal_(x: Tensor, mean: float = 0.0, std: float = 1.0, name: str | None = N
     return _filled(x, lambda: ops.normal(x._data.shape, float(mean), float(std), x._data.dtype), "normal_")
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -90,4 +90,4 @@ def dynamic_only(name: str) -> None:
         raise UnsupportedError(f"{name}: the size of its result is unknown in a static program")
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -109,4 +109,4 @@ def histogram(input: Any, bins: int = 100, min: float = 0, max: float = 0, name:
 # ---- covariance ------------------------------------------------------------------------------------------------------
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -83,4 +83,4 @@ def deprecated(
     return lambda function: function
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -108,4 +108,4 @@ def _unpacked(archive: Path) -> Path:
     return folder / tops.pop() if len(tops) == 1 else folder
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -25,4 +25,4 @@ def switch(new_generator: Any = None) -> Any:
     return switch_names(new_generator)
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -111,4 +111,4 @@ def _fans(tensor: Tensor, data_format: str) -> tuple[int, int]:
     return inner * math.prod(window), sizes[0] * math.prod(window)
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -122,4 +122,4 @@ class CosineScheduler(LrScheduler):
         return [base * share for base in self.base_lrs]
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -43,4 +43,4 @@ reduce = _streamed(collective.reduce)
 reduce_scatter = _streamed(collective.reduce_scatter)
 scatter = _streamed(collective.scatter)
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

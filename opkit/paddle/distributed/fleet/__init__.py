@@ -81,4 +81,4 @@ __all__ = [
     "world_size",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

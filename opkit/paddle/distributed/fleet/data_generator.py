@@ -111,4 +111,4 @@ def _line(pairs: list[tuple[str, list[Any]]]) -> str:
     return " ".join(str(word) for _, values in pairs for word in [len(values), *values]) + "\n"
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

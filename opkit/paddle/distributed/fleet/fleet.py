@@ -154,4 +154,4 @@ class Fleet:
 
 the_fleet = Fleet()
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -40,4 +40,4 @@ def recompute_hybrid(ctx: Mapping[str, Any], function: Function, *args: Any, **k
     return recompute(function, *args, **kwargs)
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -6,4 +6,4 @@ from opkit.shim.missing import guard
 
 __all__ = ["FusedLinear", "functional"]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

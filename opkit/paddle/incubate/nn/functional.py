@@ -16,4 +16,4 @@ def fused_linear(x: Any, weight: Any, bias: Any = None, transpose_weight: bool =
     return product if bias is None else ops.add(product, bias)
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -34,4 +34,4 @@ class FusedLinear(Layer):
         return fused_linear(input, self.weight, self.bias, self.transpose_weight)
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

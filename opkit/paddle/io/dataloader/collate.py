@@ -7,4 +7,4 @@ default_convert_fn = with_tensors
 
 __all__ = ["default_collate_fn", "default_convert_fn"]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -38,4 +38,4 @@ __all__ = [
     *_windows,
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

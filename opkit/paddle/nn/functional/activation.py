@@ -189,4 +189,4 @@ def gumbel_softmax(
     return activations.gumbel_softmax(x, float(temperature), axis, hard=hard)
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -153,4 +153,4 @@ def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8) -> Any
     return pairs.cosine(x1, x2, axis, eps)
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

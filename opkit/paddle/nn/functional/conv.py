@@ -169,4 +169,4 @@ def _beyond(wanted: Any, least: list[int], steps: Any) -> list[int]:
     return extra
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

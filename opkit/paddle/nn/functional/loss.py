@@ -217,4 +217,4 @@ def margin_ranking_loss(
     return reduced(pairs.ranking_loss(input, other, label, float(margin)), reduction, "margin_ranking_loss")
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -94,4 +94,4 @@ def instance_norm(
     return ops.instance_norm(x, weight, bias, float(eps))
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -198,4 +198,4 @@ adaptive_max_pool2d = _adaptive_max(2, "image")
 adaptive_max_pool3d = _adaptive_max(3, "volume")
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -60,4 +60,4 @@ def gather_tree(ids: Any, parents: Any) -> Any:
     return ops.literal(beams.followed(words, steps))
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

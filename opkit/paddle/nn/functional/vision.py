@@ -172,4 +172,4 @@ def grid_sample(
     return sampling.grid_sample(x, grid, mode, padding_mode, align_corners=align_corners)
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

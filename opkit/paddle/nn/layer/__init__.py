@@ -54,4 +54,4 @@ __all__ = [
     *transformer.__all__,
 ]
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

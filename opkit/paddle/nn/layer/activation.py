@@ -211,4 +211,4 @@ class PReLU(Layer):
         return f"num_parameters={self._count}, data_format={self._format}, init={self._init}, dtype={self._dtype}"
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -103,4 +103,4 @@ class Identity(Layer):
         return input
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -206,4 +206,4 @@ class ParameterList(Layer):
         return iter(list(self._parameters.values()))
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -167,4 +167,4 @@ class Conv3DTranspose(_TransposedOfFormat, function=functional.conv3d_transpose)
     data_format: str = "NCDHW"
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

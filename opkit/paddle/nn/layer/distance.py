@@ -80,4 +80,4 @@ class PairwiseDistance(DeclaredLayer):
         return text if not self.keepdim else f"{text}, keepdim={self.keepdim}"
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

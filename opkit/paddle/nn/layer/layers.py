@@ -379,4 +379,4 @@ class Layer:
         return text + ")"
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

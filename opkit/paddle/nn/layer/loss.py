@@ -154,4 +154,4 @@ class CTCLoss(_Loss, function=functional.ctc_loss):
         return functional.ctc_loss(log_probs, labels, *lengths, self.blank, self.reduction, norm_by_times)
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

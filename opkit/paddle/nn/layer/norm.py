@@ -187,4 +187,4 @@ class SpectralNorm(Layer):
         return ops.div(vector, ops.add(ops.norm(vector), self._eps))
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

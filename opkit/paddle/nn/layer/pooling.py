@@ -163,4 +163,4 @@ class AdaptiveAvgPool3D(_AdaptiveAvgPool, function=functional.adaptive_avg_pool3
     data_format: str = "NCDHW"
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -281,4 +281,4 @@ class Transformer(Layer):
 # Paddle's private name, which public variants of these layers import.
 _convert_attention_mask = attention_mask
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

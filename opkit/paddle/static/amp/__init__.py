@@ -74,4 +74,4 @@ def decorate(optimizer: Any, *args: Any, **kwargs: Any) -> OptimizerWithMixedPre
     return OptimizerWithMixedPrecision(optimizer)
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

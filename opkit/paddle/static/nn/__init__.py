@@ -33,4 +33,4 @@ __all__ = [
     "while_loop",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -147,4 +147,4 @@ def _truth(function: str, what: str, value: Any) -> bool:
     return bool(array.reshape(-1)[0])
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

@@ -63,4 +63,4 @@ def static_pylayer(
     return tuple(made) if kind[0] is tuple else made if kind[0] is list else made[0]
 
 
-__getattr__ = _guard(__name__, globals())
+__getattr__ = _guard(globals())

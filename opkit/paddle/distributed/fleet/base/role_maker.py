@@ -53,4 +53,4 @@ class UserDefinedRoleMaker(PaddleCloudRoleMaker):
             raise UnsupportedError("UserDefinedRoleMaker: opkit runs one worker and no parameter server")
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

@@ -23,4 +23,4 @@ __all__ = [
     "model_parallel_random_seed",
 ]
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())

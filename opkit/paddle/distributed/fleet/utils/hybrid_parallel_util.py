@@ -33,4 +33,4 @@ def broadcast_dp_parameters(model: Any, hcg: Any) -> None:
 broadcast_mp_parameters = broadcast_sep_parameters = broadcast_sharding_parameters = broadcast_dp_parameters
 
 
-__getattr__ = guard(__name__, globals())
+__getattr__ = guard(globals())
