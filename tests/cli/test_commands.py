@@ -30,13 +30,11 @@ COMMANDS = ("new", "build", "gradcheck", "plot", "run", "test", "ops", "graph", 
 
 
 def test_help_names_every_command(tmp_path: Path) -> None:
-    """The help page lists the commands and the exit statuses; each command has a page of its own."""
+    """The help page lists the commands and the exit statuses."""
     page = opkit(tmp_path, "--help")
     assert page.returncode == 0
     for command in COMMANDS:
         assert f" {command} " in page.stdout
-        own = opkit(tmp_path, command, "--help")
-        assert (own.returncode, own.stderr) == (0, "")
     assert "Exit status" in page.stdout
 
 

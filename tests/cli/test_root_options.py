@@ -60,9 +60,10 @@ def test_completion_knows_the_commands(tmp_path: Path, shell: str) -> None:
 
 
 def test_every_command_shows_an_example(tmp_path: Path) -> None:
-    """Each help page has a command line to copy."""
+    """Each command has a help page, with a command line to copy."""
     for command in (*COMMANDS, "export", "sbp"):
-        assert "Example" in opkit(tmp_path, command, "--help").stdout, command
+        page = opkit(tmp_path, command, "--help")
+        assert (page.returncode, page.stderr, "Example" in page.stdout) == (0, "", True), command
 
 
 def test_a_name_with_a_hyphen_gets_a_suggestion(tmp_path: Path) -> None:

@@ -65,13 +65,13 @@ def report_of(file: str, name: str, options: Options | None = None) -> OpReport:
     return check(served.checkables[0], options)
 
 
-@pytest.mark.parametrize("name", names_in("right")[::3])
+@pytest.mark.parametrize("name", names_in("right")[::6])
 def test_a_right_function_passes(name: str) -> None:
     """No right function of the sample is accused; ``python -m tests.campaigns.jax_functions`` checks all."""
     assert report_of("right", name).status is Status.PASS
 
 
-@pytest.mark.parametrize("name", [*names_in("faults")[::6], *OWN])
+@pytest.mark.parametrize("name", [*names_in("faults")[::12], *OWN])
 def test_a_fault_is_found(name: str) -> None:
     """A wrong rule fails, with its own code where it has one."""
     report = report_of("faults", name)
