@@ -19,8 +19,6 @@ from opkit.oneflow.typing import Bundle, Callback, ListNumpy, ListOfNumpyDef, Nu
 from opkit.ops.core.types import Function
 from opkit.record import record
 
-__all__ = ["JobSignature", "Leaf", "flatten", "rebuild", "signature_of"]
-
 #: The annotation of a job that says nothing of what it returns.
 UNANNOTATED: Any = inspect.Signature.empty
 

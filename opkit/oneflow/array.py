@@ -21,40 +21,6 @@ from opkit.ops.core.inference import broadcast_shape
 from opkit.ops.core.types import Ints
 from opkit.ops.core.value import desc_of, dtype_of, shape_of
 
-__all__ = [
-    "assign",
-    "broadcast_like",
-    "broadcast_to_compatible_with",
-    "cast",
-    "concat",
-    "constant",
-    "constant_like",
-    "elem_cnt",
-    "expand",
-    "expand_dims",
-    "flatten",
-    "gather",
-    "gather_nd",
-    "one_hot",
-    "ones",
-    "ones_like",
-    "pad",
-    "range",
-    "reshape",
-    "reshape_like",
-    "reverse",
-    "scatter_nd",
-    "slice",
-    "slice_v2",
-    "split",
-    "squeeze",
-    "stack",
-    "transpose",
-    "where",
-    "zeros",
-    "zeros_like",
-]
-
 Blob = Any
 
 

@@ -11,8 +11,6 @@ from opkit.oneflow.semantics import schedules
 from opkit.oneflow.semantics.training import UpdateRecipe
 from opkit.oneflow.session import session
 
-__all__ = ["FunctionConfig", "FunctionDesc", "current_global_function_desc"]
-
 #: Settings whose effect does not exist on one CPU; they are remembered and change nothing.
 _WITHOUT_EFFECT = (
     "all_reduce_fp16",

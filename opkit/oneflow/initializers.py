@@ -12,25 +12,6 @@ from opkit.ops.kernels import initializer as init
 from opkit.ops.kernels.initializer import Initializer
 from opkit.record import record
 
-__all__ = [
-    "Regularizer",
-    "constant_initializer",
-    "empty_initializer",
-    "glorot_normal_initializer",
-    "glorot_uniform_initializer",
-    "kaiming_initializer",
-    "ones_initializer",
-    "random_normal_initializer",
-    "random_uniform_initializer",
-    "regularizers",
-    "truncated_normal",
-    "truncated_normal_initializer",
-    "variance_scaling_initializer",
-    "xavier_normal_initializer",
-    "xavier_uniform_initializer",
-    "zeros_initializer",
-]
-
 
 def constant_initializer(value: float = 0, dtype: Any = float32) -> Initializer:
     """Every element is ``value``."""

@@ -35,8 +35,6 @@ from opkit.ops import apply
 from opkit.ops.core.types import Function
 from opkit.sharding import Sbp
 
-__all__ = ["Job", "eager_execution_enabled", "enable_eager_execution", "global_function"]
-
 Handler = Callable[[Any], Any]
 
 

@@ -15,8 +15,6 @@ from opkit.oneflow.semantics.devices import Placement, Resources, View
 from opkit.record import record
 from opkit.sharding import DeviceGroup
 
-__all__ = ["JobDevices"]
-
 
 @record
 class JobDevices:

@@ -16,8 +16,6 @@ from opkit.project import UserOp
 from opkit.static.barriers import barriers
 from opkit.static.site import user_site
 
-__all__ = ["MissingGradientError", "refuse_barriers", "refusing_backward"]
-
 
 class MissingGradientError(AutogradError, UsageError):
     """A train job's loss depends on a variable through an op without a gradient."""

@@ -10,8 +10,6 @@ from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.types import Ints
 from opkit.ops.core.value import dtype_of, shape_of
 
-__all__ = ["constant_pad2d", "pad_grad", "reflection_pad2d", "replication_pad2d", "zero_pad2d"]
-
 Blob = Any
 Padding = int | Ints
 

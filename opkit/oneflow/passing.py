@@ -12,16 +12,6 @@ from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.value import shape_of
 
-__all__ = [
-    "amp_white_identity",
-    "cast_to_current_logical_view",
-    "cast_to_static_shape",
-    "hierarchical_parallel_cast",
-    "identity",
-    "identity_n",
-    "parallel_cast",
-]
-
 Blob = Any
 
 

@@ -16,27 +16,6 @@ from opkit.oneflow.semantics.slices import slice_attrs
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.value import ndim_of, normal_axis, shape_of
 
-__all__ = [
-    "argsort",
-    "argwhere",
-    "count_not_finite",
-    "diag",
-    "dim_gather",
-    "in_top_k",
-    "masked_fill",
-    "multi_count_not_finite",
-    "nonzero",
-    "slice_update",
-    "sort",
-    "sync_dynamic_resize",
-    "tensor_scatter_nd_add",
-    "tensor_scatter_nd_update",
-    "top_k",
-    "unsorted_batch_segment_sum",
-    "unsorted_segment_sum",
-    "unsorted_segment_sum_like",
-]
-
 Blob = Any
 
 

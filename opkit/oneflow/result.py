@@ -9,8 +9,6 @@ import numpy as np
 
 from opkit.errors import UsageError
 
-__all__ = ["Future", "LocalBlob"]
-
 
 class LocalBlob:
     """An array with OneFlow's methods; other attributes are the array's.

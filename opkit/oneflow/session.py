@@ -24,16 +24,6 @@ from opkit.static.scope import Holder, Scope
 if TYPE_CHECKING:
     from opkit.oneflow.job import Job
 
-__all__ = [
-    "OutsideJobError",
-    "Session",
-    "StoredArray",
-    "clear_default_session",
-    "session",
-    "set_machines",
-    "sync_default_session",
-]
-
 
 class Elsewhere(Protocol):
     """Variables that devices of other processes hold."""

@@ -30,8 +30,6 @@ from opkit.settings import current_settings
 from opkit.sharding import Device
 from opkit.static import CompiledJob
 
-__all__ = ["distributed", "summed"]
-
 
 def summed(gradient: object) -> object:
     """Return the sum over all devices of what each has, in the mirrored view."""

@@ -14,8 +14,6 @@ from opkit.oneflow.missing_gradient import refusing_backward
 from opkit.oneflow.session import session
 from opkit.ops import BoundOp, OpType, apply
 
-__all__ = ["UserOp", "UserOpConfBuilder", "as_value", "call", "user_op_builder"]
-
 
 class UserOp:
     """An op that is bound to its arguments; it runs, or joins the job's graph, when ``InferAndTryRun`` is called."""

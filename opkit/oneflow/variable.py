@@ -21,17 +21,6 @@ from opkit.ops.core.types import Ints
 from opkit.ops.kernels.initializer import Initializer
 from opkit.paths import StrPath
 
-__all__ = [
-    "CheckPoint",
-    "CheckpointWarning",
-    "SavedBlob",
-    "checkpoint",
-    "get_all_variables",
-    "get_variable",
-    "load_variables",
-    "train",
-]
-
 
 def get_variable(
     name: str,

@@ -7,8 +7,6 @@ from typing import Any
 from opkit.oneflow.job import handler_of
 from opkit.oneflow.session import session
 
-__all__ = ["losses", "watch", "watch_diff"]
-
 
 def watch(blob_watched: Any, handler_or_prompt: Any = None) -> None:
     """Call a handler with the blob whenever the job computed it; a text, or nothing, prints it.

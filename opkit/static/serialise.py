@@ -17,8 +17,6 @@ from opkit.static.deserialise import SCHEMA, known_op
 from opkit.static.functions import SerialiseError, path_of
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef, label_of
 
-__all__ = ["SerialiseError", "program_to_data"]
-
 
 def program_to_data(
     program: Program, ops: Sequence[Operation] | None = None, named: Collection[str] = ()

@@ -23,17 +23,6 @@ from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.types import Ints
 from opkit.ops.core.value import shape_of
 
-__all__ = [
-    "eager_assign_121",
-    "get_interface_blob_value",
-    "indexed_slices_reduce_sum",
-    "logical_slice",
-    "logical_slice_assign",
-    "set_interface_blob_value",
-    "square_sum",
-    "unique_with_counts",
-]
-
 
 def square_sum(x: Any, name: str | None = None) -> Any:
     """Return the sum of the squares of all elements, a blob of shape (1,)."""

@@ -10,8 +10,6 @@ from opkit.oneflow.experimental.functions import Tensor, device
 from opkit.oneflow.experimental.tensors import of, value_of
 from opkit.oneflow.user_op import as_value, user_op_builder
 
-__all__ = ["builtin_op"]
-
 
 class _OpBuilder:
     """Collects the names of an op's inputs and outputs, and attributes."""

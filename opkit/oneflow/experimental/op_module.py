@@ -12,8 +12,6 @@ from opkit.paths import StrPath
 from opkit.settings import current_settings, note, settings
 from opkit.shim import frameworks
 
-__all__ = ["CustomOpModule", "custom_op_module"]
-
 
 class CustomOpModule:
     """The op directory ``MODULE_PATH/OP_MODULE_NAME``.

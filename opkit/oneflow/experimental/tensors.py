@@ -19,8 +19,6 @@ from opkit.ops.core.types import Function
 from opkit.ops.kernels.initializer import Initializer
 from opkit.settings import current_settings
 
-__all__ = ["Size", "Tensor", "device", "lifted", "tensor", "value_of"]
-
 
 class Size(tuple[int, ...]):
     """The sizes of a tensor: a tuple with ``numel()``."""

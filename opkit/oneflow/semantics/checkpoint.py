@@ -28,8 +28,6 @@ from opkit.paths import StrPath
 from opkit.record import record
 from opkit.scratch import folder_lock, scratch_folder, sweep
 
-__all__ = ["CheckpointError", "FolderTakenError", "StoredVariable", "read_checkpoint", "write_checkpoint"]
-
 _DATA, _META, _DONE, _MANIFEST = "out", "meta", "snapshot_done", "opkit.json"
 _PROTO_NAMES = {
     "kChar": "char",

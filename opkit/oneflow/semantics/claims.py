@@ -16,8 +16,6 @@ from opkit.project.proofs import Held, proved
 from opkit.sharding import Arg, parse_sbp
 from opkit.spec import CompiledOp
 
-__all__ = ["UnprovedWarning", "claimed_by"]
-
 
 class UnprovedWarning(UserWarning):
     """An op's definition says how it may be cut, nobody has proved it, and so one device runs it alone."""

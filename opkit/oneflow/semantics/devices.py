@@ -14,8 +14,6 @@ from opkit.settings import current_settings
 from opkit.sharding import DeviceGroup, Sbp, parse_sbp
 from opkit.static import placed
 
-__all__ = ["Placement", "Resources", "View", "sbp_of"]
-
 
 @dataclass(slots=True)
 class Resources:

@@ -15,8 +15,6 @@ import numpy as np
 from opkit.ir import Dialect, Words
 from opkit.oneflow.semantics.dtypes import dtype_of
 
-__all__ = ["ONEFLOW"]
-
 
 def _number(dtype: np.dtype, number: Any) -> np.dtype | None:
     return dtype if dtype.kind != "b" or isinstance(number, (bool, np.bool_)) else None

@@ -15,8 +15,6 @@ from opkit.ops.core.types import Attrs
 from opkit.project import Library, UserOp, to_op_def
 from opkit.record import record
 
-__all__ = ["DirectoryMaker", "maker_for"]
-
 #: Folders that this process has written and loaded, by content.
 _loaded: dict[str, Library] = {}
 _SOURCES = (".py", ".cpp", ".h", ".hpp")

@@ -14,19 +14,6 @@ from opkit.errors import UsageError
 from opkit.ops.core.types import Ints
 from opkit.record import record
 
-__all__ = [
-    "Schedule",
-    "Warmup",
-    "constant_warmup",
-    "cosine",
-    "exponential",
-    "inverse_time",
-    "linear_warmup",
-    "piecewise_constant",
-    "piecewise_scaling",
-    "polynomial",
-]
-
 
 @record
 class Warmup:

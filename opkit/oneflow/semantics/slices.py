@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.core.types import Ints
 
-__all__ = ["slice_attrs"]
-
 #: What v0.4 writes for "up to the end" and, of a reversed axis, "up to the beginning".
 _END, _BEGINNING = 2**63 - 1, -(2**63)
 

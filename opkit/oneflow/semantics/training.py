@@ -27,8 +27,6 @@ from opkit.ops.update.named import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE,
 from opkit.record import record
 from opkit.static.site import user_site
 
-__all__ = ["COUNT_STEP", "LEARNING_RATE", "LossWarning", "Trained", "UpdateRecipe", "append_training", "step_name"]
-
 #: Update op and names of the state that it keeps per variable.
 _RULES: dict[str, tuple[OpDef, tuple[str, ...]]] = {
     "sgd": (SGD_UPDATE, ()),

@@ -10,8 +10,6 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.paddle.framework.place import place_of
 
-__all__ = ["amp_guard", "auto_cast", "decorate", "is_bfloat16_supported", "is_float16_supported"]
-
 _LEVELS = ("O0", "OD", "O1", "O2")
 _DTYPES = ("float16", "bfloat16")
 _told: set[str] = set()

@@ -13,8 +13,6 @@ import numpy as np
 from opkit.eager import Tensor, wrap
 from opkit.errors import AutogradError, UsageError
 
-__all__ = ["AmpScaler", "GradScaler"]
-
 
 class AmpScaler:
     """The factor on losses and its rule.

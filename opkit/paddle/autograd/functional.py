@@ -9,8 +9,6 @@ from opkit.listed import listed
 from opkit.paddle.autograd.backward_mode import grad
 from opkit.paddle.semantics import builders as ops
 
-__all__ = ["Hessian", "Jacobian", "hessian", "jacobian"]
-
 
 class Jacobian:
     """A matrix of derivatives that is computed when it is first read; ``J[:]`` is all of it, as a Tensor.

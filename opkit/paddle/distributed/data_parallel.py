@@ -8,8 +8,6 @@ from typing import Any
 
 from opkit.paddle.nn.layer.layers import Layer
 
-__all__ = ["DataParallel"]
-
 
 class DataParallel(Layer):
     """A network and the reduction of its gradients over all processes, which of one process changes nothing.

@@ -7,17 +7,6 @@ import os
 from opkit.errors import UnsupportedError
 from opkit.shim.missing import guard
 
-__all__ = [
-    "ParallelEnv",
-    "ParallelMode",
-    "get_rank",
-    "get_world_size",
-    "init_parallel_env",
-    "is_available",
-    "is_initialized",
-    "one_process",
-]
-
 _ENDPOINT = "127.0.0.1:6170"
 _state = {"is_initialized": False}
 

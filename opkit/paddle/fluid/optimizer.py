@@ -9,17 +9,4 @@ AdagradOptimizer = Adagrad
 MomentumOptimizer = Momentum
 RMSPropOptimizer = RMSProp
 
-__all__ = [
-    "SGD",
-    "Adagrad",
-    "AdagradOptimizer",
-    "Adam",
-    "AdamOptimizer",
-    "Momentum",
-    "MomentumOptimizer",
-    "RMSProp",
-    "RMSPropOptimizer",
-    "SGDOptimizer",
-]
-
 __getattr__ = guard(globals())

@@ -7,8 +7,6 @@ from typing import Any
 from opkit.errors import DtypeError
 from opkit.ir import canonical_dtype
 
-__all__ = ["default_dtype", "get_default_dtype", "set_default_dtype"]
-
 _default = ["float32"]
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from opkit.errors import UsageError, unknown
 from opkit.ops.core.finite import FiniteCheck
 
-__all__ = ["get_flags", "set_flags"]
-
 #: Flags of Paddle 2.6 that scripts set; what is not checked here is accepted and changes nothing.
 _KNOWN: dict[str, Any] = {
     "FLAGS_check_nan_inf": False,

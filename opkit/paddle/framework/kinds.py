@@ -11,8 +11,6 @@ from opkit import ir
 from opkit.eager import Tensor
 from opkit.ops.core.mode import local
 
-__all__ = ["Parameter", "Variable"]
-
 
 def _is_parameter(item: Any) -> bool:
     return bool(getattr(item, "is_parameter", False))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from types import TracebackType
 
-__all__ = ["LazyGuard"]
-
 
 class LazyGuard:
     """A block in which layers may be made without memory; their parameters have their values at once."""

@@ -19,8 +19,6 @@ from opkit.paddle.semantics import builders as ops
 from opkit.static import default_main_program
 from opkit.static.names import unique_name
 
-__all__ = ["EagerParamBase", "ParamAttr", "create_parameter", "make_parameter", "parameter_shape"]
-
 
 class ParameterShapeError(ShapeError, TypeError, AssertionError):
     """A parameter's shape is not a list of positive whole numbers (Paddle raises one of these, by mode and fault)."""

@@ -7,29 +7,6 @@ from typing import Any
 
 from opkit.errors import UnsupportedError, UsageError
 
-__all__ = [
-    "CPUPlace",
-    "CUDAPinnedPlace",
-    "CUDAPlace",
-    "CustomPlace",
-    "IPUPlace",
-    "NoDeviceError",
-    "XPUPlace",
-    "expected_place",
-    "get_cuda_rng_state",
-    "get_device",
-    "is_compiled_with_cinn",
-    "is_compiled_with_cuda",
-    "is_compiled_with_custom_device",
-    "is_compiled_with_distribute",
-    "is_compiled_with_ipu",
-    "is_compiled_with_rocm",
-    "is_compiled_with_xpu",
-    "set_cuda_rng_state",
-    "place_of",
-    "set_device",
-]
-
 #: How the names of devices begin that Paddle 2.6 knows beside the CPU.
 _OTHER_DEVICES = ("gpu", "xpu", "npu", "ipu", "mlu")
 

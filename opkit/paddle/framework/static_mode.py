@@ -11,8 +11,6 @@ from opkit.errors import UsageError
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Function
 
-__all__ = ["StaticHooks", "in_dynamic_mode", "in_pir_mode", "static_hooks", "use_pir_api"]
-
 
 class StaticHooks:
     """Functions of static mode.

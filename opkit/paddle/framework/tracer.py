@@ -7,8 +7,6 @@ from enum import Enum
 from opkit.ops.core.mode import local
 from opkit.static.names import unique_name
 
-__all__ = ["AmpLevel", "Tracer", "dygraph_tracer"]
-
 
 class AmpLevel(Enum):
     """How much is computed in half precision; on the CPU nothing is."""

@@ -11,8 +11,6 @@ from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value, needed
 from opkit.paddle.tensor.search import dynamic_only
 
-__all__ = ["send_u_recv", "send_ue_recv", "send_uv"]
-
 _MESSAGES = {"add": ops.add, "sub": ops.sub, "mul": ops.mul, "div": ops.div}
 
 

@@ -11,8 +11,6 @@ from opkit.ops.composed.segments import reduced_rows
 from opkit.paddle.tensor.checks import need_value
 from opkit.paddle.tensor.search import dynamic_only
 
-__all__ = ["numbers_of", "segment_max", "segment_mean", "segment_min", "segment_sum"]
-
 
 def numbers_of(function: str, argument: str, item: Any, length: int | None = None, count: int | None = None) -> Any:
     """Return a vector of row numbers as it is.

@@ -11,15 +11,6 @@ from opkit.errors import UsageError
 from opkit.ops.core.types import Ints
 from opkit.paddle.semantics import builders as ops
 
-__all__ = [
-    "ConcatDataset",
-    "Dataset",
-    "IterableDataset",
-    "Subset",
-    "TensorDataset",
-    "random_split",
-]
-
 
 class DatasetError(UsageError, AssertionError):
     """Datasets that do not fit each other (Paddle raises AssertionError)."""

@@ -13,8 +13,6 @@ from opkit.errors import UsageError
 from opkit.ops.core.mode import local
 from opkit.paddle.io.loader import fed_by_name, with_tensors
 
-__all__ = ["EOFException", "GeneratorLoader", "with_batches"]
-
 #: The loaders that a program reads from by itself.
 _READERS: WeakKeyDictionary[Any, list[GeneratorLoader]] = WeakKeyDictionary()
 

@@ -15,8 +15,6 @@ from opkit.ops.core.mode import local
 from opkit.paddle.io.dataset import IterableDataset
 from opkit.paddle.io.sampler import BatchSampler
 
-__all__ = ["DataLoader", "default_collate_fn", "get_worker_info"]
-
 
 class LoaderError(UsageError, AssertionError):
     """The settings of a DataLoader do not fit (Paddle raises AssertionError)."""

@@ -14,16 +14,6 @@ from numpy import ndarray
 from opkit.errors import DtypeError, UsageError
 from opkit.ops.core.types import Ints
 
-__all__ = [
-    "BatchSampler",
-    "DistributedBatchSampler",
-    "RandomSampler",
-    "Sampler",
-    "SequenceSampler",
-    "SubsetRandomSampler",
-    "WeightedRandomSampler",
-]
-
 
 class SamplerError(UsageError, AssertionError):
     """The settings of a sampler do not fit (Paddle raises AssertionError)."""

@@ -24,8 +24,6 @@ from opkit.static.parameters import create_state
 from opkit.static.parameters import data as add_data
 from opkit.static.scope import Scope
 
-__all__ = ["TranslatedLayer", "load", "save"]
-
 
 def save(layer: Any, path: Any, input_spec: Sequence[Any] | None = None, **configs: Any) -> None:
     """Write a network as a graph: ``PATH.pdmodel`` and ``PATH.pdiparams``.

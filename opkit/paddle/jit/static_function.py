@@ -10,16 +10,6 @@ from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.paddle.nn.layer.layers import Layer
 
-__all__ = [
-    "StaticFunction",
-    "enable_to_static",
-    "ignore_module",
-    "not_to_static",
-    "set_code_level",
-    "set_verbosity",
-    "to_static",
-]
-
 
 class StaticFunction:
     """A function that was marked for compilation; calling it runs the function in dynamic mode.

@@ -13,8 +13,6 @@ from opkit.paddle.nn.layer.common import Linear
 from opkit.paddle.nn.layer.conv import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 from opkit.paddle.semantics import builders as ops
 
-__all__ = ["spectral_norm"]
-
 
 class _SpectralNorm:
     """Divides a weight by its largest singular value, found by power iteration that goes on in training.

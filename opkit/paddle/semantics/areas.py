@@ -18,8 +18,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs
 
-__all__ = ["area_under", "count_shape"]
-
 
 def count_shape(thresholds: int, slide_steps: int) -> Shape:
     """Return the shape of counts: of a window a bucket per step, their sum, and the number of the batch."""

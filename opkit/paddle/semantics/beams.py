@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy import ndarray
 
-__all__ = ["followed"]
-
 
 def followed(words: ndarray, parents: ndarray) -> ndarray:
     """Return the words of each beam of the last step, followed back to the first.

@@ -6,8 +6,6 @@ from opkit.ir import Dialect, Words
 from opkit.paddle.semantics import printing, promotion
 from opkit.paddle.semantics.dtypes import shown
 
-__all__ = ["PADDLE"]
-
 #: Paddle 2.6.
 PADDLE = Dialect(
     "paddle",

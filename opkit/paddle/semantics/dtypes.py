@@ -12,8 +12,6 @@ import numpy as np
 
 from opkit.ir.dtype import DTYPES, INFERENCE_ONLY, canonical_dtype, to_numpy
 
-__all__ = ["BFLOAT16", "DType", "dtype_object", "shown"]
-
 
 class DType:
     """One dtype; there is one object per dtype, so that ``is`` works too.

@@ -6,8 +6,6 @@ from typing import Any
 
 from opkit.paddle.semantics import builders as ops
 
-__all__ = ["scatter"]
-
 
 def scatter(x: Any, indices: Any, updates: Any, overwrite: bool = True) -> Any:
     """Return ``x`` with rows replaced by the updates; without ``overwrite`` the updates of a row are summed instead.

@@ -10,8 +10,6 @@ from typing import Any
 
 from opkit.paddle.semantics import builders as ops
 
-__all__ = ["CLOSED", "divide", "whole"]
-
 
 def _closed(build: Callable[[Any], Any], exact: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a builder that computes integers as integers."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from opkit.static.names import register_prefixes
 
-__all__ = ["install_names"]
-
 _OPERATORS = (
     "broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_div", "scalar_add", "scalar_mul", "scalar_div",
     "scalar_pow", "negative", "broadcast_pow", "broadcast_floor_mod", "floor_divide", "broadcast_equal",

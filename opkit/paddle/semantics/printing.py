@@ -12,8 +12,6 @@ from numpy import ndarray
 
 from opkit.errors import UsageError
 
-__all__ = ["PRINT_OPTIONS", "PrintOptions", "set_printoptions", "tensor_text", "text_of", "variable_text"]
-
 
 @dataclass(slots=True)
 class PrintOptions:

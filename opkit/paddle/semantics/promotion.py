@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FLOAT32", "INT64", "added_number", "promoted", "promoted_number", "total"]
-
 FLOAT32 = np.dtype(np.float32)
 INT64 = np.dtype(np.int64)
 

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-__all__ = ["resampling_matrix"]
-
 #: R. Keys, "Cubic convolution interpolation for digital image processing" (1981), with the usual slope.
 _CUBIC = -0.75
 

@@ -36,14 +36,6 @@ from opkit.static.storage import (
     set_program_state,
 )
 
-__all__ = [
-    "load_inference_program",
-    "load_program",
-    "read_program_state",
-    "save_inference_program",
-    "save_program",
-]
-
 #: How often files are read again that another process is just saving, and the seconds between.
 _ATTEMPTS = 40
 _PAUSE = 0.01

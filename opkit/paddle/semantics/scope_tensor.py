@@ -15,8 +15,6 @@ from opkit.eager.tensor import version_cell
 from opkit.paddle.semantics.dtypes import DType, dtype_object
 from opkit.static.scope import Holder
 
-__all__ = ["ScopeTensor", "install_get_tensor", "tensor_of"]
-
 
 class _Place(Protocol):
     """What holds one array under a name; ``opkit.static.scope.Holder`` does."""

@@ -11,8 +11,6 @@ from opkit import ops
 from opkit.ops.basis.creation import to_shape
 from opkit.ops.core.value import normal_axis, shape_of
 
-__all__ = ["reshape", "squeeze"]
-
 
 def reshape(x: Any, shape: Any) -> Any:
     """Return ``x`` in another shape; one size may be -1, and 0 keeps the size of that axis.

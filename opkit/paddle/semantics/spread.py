@@ -7,8 +7,6 @@ from typing import Any
 from opkit.ops.core.value import shape_of
 from opkit.paddle.semantics import builders as ops
 
-__all__ = ["std", "var"]
-
 
 def var(x: Any, axis: Any, unbiased: bool, keepdims: bool) -> Any:
     """Return the variance over axes, divided by n - 1 where ``unbiased`` and n exceeds 1.

@@ -19,8 +19,6 @@ from opkit.ops.core.opdef import ArgDef, AttrDef, OpDef
 from opkit.ops.core.types import Attrs, Function
 from opkit.ops.update.named import blocks_of
 
-__all__ = ["ADADELTA", "ADAGRAD", "ADAM", "ADAMAX", "ADAMW", "LAMB", "MOMENTUM", "RMSPROP", "SGD"]
-
 
 def _scalar(array: ndarray, like: ndarray) -> Any:
     return like.dtype.type(array.reshape(-1)[0])

@@ -9,8 +9,6 @@ from typing import Any
 
 from opkit.paddle.semantics.dtypes import BFLOAT16, DType, dtype_object
 
-__all__ = ["LOD_TENSOR", "VarDesc"]
-
 
 class _Kind(int):
     """One kind of variable: a number with a name."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from opkit.errors import UsageError
 
-__all__ = ["batch"]
-
 
 def batch(
     reader: Callable[[], Iterator[Any]], batch_size: int, drop_last: bool = False

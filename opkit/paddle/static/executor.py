@@ -17,8 +17,6 @@ from opkit.paddle.io.generated import with_batches
 from opkit.paddle.semantics.scope_tensor import ScopeTensor
 from opkit.static.scope import Holder, Scope
 
-__all__ = ["BuildStrategy", "CompiledProgram", "DataFeeder", "ExecutionStrategy", "Executor"]
-
 
 class _Settings:
     """Keeps whatever is set on it, without effect: opkit's plans need no strategy."""

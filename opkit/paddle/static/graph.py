@@ -22,8 +22,6 @@ from opkit.paddle.tensor.unsupported import install_unsupported
 from opkit.static.parameters import initialize
 from opkit.static.storage import program_state, set_program_state
 
-__all__ = ["install_graph"]
-
 
 # ---- Block -----------------------------------------------------------------------------------------------------------
 def _create_var(

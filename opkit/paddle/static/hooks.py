@@ -16,8 +16,6 @@ from opkit.static.backward import append_backward as find_pairs
 from opkit.static.minimize import Pairs, State, append_updates, learning_rate_variable
 from opkit.static.parameters import create_parameter, create_state
 
-__all__ = ["apply_gradients", "backward", "install_hooks", "minimize"]
-
 
 def _create_parameter(shape: Any, dtype: str, attr: Any, initializer: Any) -> Variable:
     fields = {

@@ -9,8 +9,6 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.paddle.semantics.dtypes import dtype_object
 
-__all__ = ["InputSpec"]
-
 
 class SpecTypeError(UsageError, TypeError):
     """A shape or a size of a batch is of another type (Paddle raises TypeError)."""

@@ -11,8 +11,6 @@ from opkit.paddle.semantics import builders as ops
 from opkit.static.names import unique_name
 from opkit.static.parameters import create_state
 
-__all__ = ["accuracy", "auc"]
-
 
 def accuracy(input: Any, label: Any, k: int = 1, correct: Any = None, total: Any = None) -> Any:
     """Return the part of samples whose label is among the k largest scores.

@@ -20,19 +20,6 @@ from opkit.static.parameters import create_state
 from opkit.static.parameters import data as add_data
 from opkit.static.py_func import StaticModeError
 
-__all__ = [
-    "Print",
-    "cpu_places",
-    "create_global_var",
-    "cuda_places",
-    "data",
-    "device_guard",
-    "gradients",
-    "name_scope",
-    "py_func",
-    "setitem",
-]
-
 
 def data(name: str, shape: Sequence[Any], dtype: Any = None, lod_level: int = 0) -> Variable:
     """Return a Variable that is fed; sizes of None or -1 may be any.

@@ -13,8 +13,6 @@ from opkit.errors import DtypeError
 from opkit.ir import Shape
 from opkit.ops.core.types import Function
 
-__all__ = ["axis_of", "ints", "need_value", "needed", "of_one", "plain_shape", "shape_or_size", "titled"]
-
 
 def needed(item: Any) -> Any:
     """Return an argument of the function that calls this, a Tensor or Variable, as it is.

@@ -16,8 +16,6 @@ from opkit.ops.core.types import Function
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import creation, elementary, layout, logic, manipulation, math, products, selection
 
-__all__ = ["INPLACE", "fill_", "in_place", "zero_"]
-
 
 def in_place(function: Function) -> Function:
     """Return a function that writes another's result into its first argument; in a graph it returns that result."""
@@ -132,5 +130,4 @@ def copy_(x: Tensor, other: Tensor, blocking: bool = True) -> Tensor:
     return x
 
 
-__all__ += ["copy_"]
 globals().update(INPLACE)

@@ -12,8 +12,6 @@ from opkit.ir import Variable
 from opkit.ops.core.mode import local
 from opkit.paddle.semantics import builders as ops
 
-__all__ = ["filled_in_run", "range_in_run", "sizes_of_run"]
-
 
 def sizes_of_run(x: Any, shape: Any, keeps: int = 0) -> tuple[Any, tuple[int, ...]] | None:
     """Return the sizes of a shape as one vector, and what is known of them; None where all of them are known.

@@ -9,8 +9,6 @@ from typing import Any, NoReturn
 
 from opkit.errors import MissingNameError, unknown
 
-__all__ = ["UNSUPPORTED", "install_unsupported"]
-
 #: Names that Paddle 2.6's Tensor has.
 _NAMES = """
     angle as_complex as_real atleast_3d block cauchy_ cholesky_solve coalesce cols combinations conj corrcoef cov

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = [
-    "flatten",
-    "is_sequence",
-]
-
 
 def is_sequence(seq: Any) -> bool:
     """Say whether this is a list, a tuple or a dict."""

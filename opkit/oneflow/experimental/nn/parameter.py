@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from opkit.oneflow.experimental.functions import Tensor
 
-__all__ = ["Parameter"]
-
 
 class Parameter(Tensor):
     """A tensor that a Module trains.

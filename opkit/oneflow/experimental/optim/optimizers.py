@@ -14,8 +14,6 @@ from opkit.oneflow.experimental.nn.parameter import Parameter
 from opkit.ops import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE
 from opkit.ops.core.observers import run_kernel
 
-__all__ = ["Adam", "AdamW", "Optimizer", "ParamGroup", "RMSprop", "SGD"]
-
 
 class ParamGroup:
     """Parameters that share settings.

@@ -8,8 +8,6 @@ from opkit.errors import MissingNameError, Unknown, UnsupportedError, UsageError
 from opkit.paddle.distributed.environment import one_process
 from opkit.paddle.static.executor import BuildStrategy, ExecutionStrategy
 
-__all__ = ["DistributedStrategy"]
-
 #: Settings and their first values. Source: Paddle 2.6.2.
 _SETTINGS: dict[str, Any] = {
     **dict.fromkeys(

@@ -10,8 +10,6 @@ from opkit.ops.core.types import Function, Ints
 from opkit.paddle.distributed.collective import Group, get_group
 from opkit.paddle.distributed.environment import one_process
 
-__all__ = ["CommunicateTopology", "HybridCommunicateGroup"]
-
 _KINDS = ("data", "pipe", "sharding", "sep", "model")
 
 

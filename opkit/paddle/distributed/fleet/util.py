@@ -9,8 +9,6 @@ from numpy import ndarray
 
 from opkit.errors import UsageError
 
-__all__ = ["UtilBase"]
-
 
 class UtilBase:
     """``fleet.util``."""

@@ -7,8 +7,6 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.paddle.tensor.checks import ints
 
-__all__ = ["channel_layout", "each", "padding_pairs"]
-
 
 def channel_layout(data_format: str) -> str:
     """Return "channels_first" or "channels_last"."""

@@ -25,8 +25,6 @@ else:
         return lambda function: function
 
 
-__all__ = ["DeclaredLayer", "FunctionLayer", "InputLayer", "MapLayer", "ParameterLayer", "RankedLayer", "declared"]
-
 _LayerType = TypeVar("_LayerType", bound="DeclaredLayer")
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from opkit.ops.core.types import Function
 
-__all__ = ["Removable", "add_hook", "run_between"]
-
 
 class Removable:
     """What ``register_forward_*_hook`` and ``register_state_dict_hook`` return."""

@@ -15,8 +15,6 @@ from numpy import ndarray
 
 from opkit.eager import Tensor
 
-__all__ = ["collect", "load"]
-
 
 def collect(layer: Any, into: Any, deep: bool, prefix: str, *, transient: bool, hooked: bool) -> Any:
     """Return parameters and buffers by dotted name.
