@@ -8,22 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.served import may_be_served, served
 from tests.offline import offline, reached
 from tests.project.opdir import edit, place, write_op
 
 
 def opkit(folder: Path, *argv: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run the command line in a folder; the limit is for hangs alone, a busy machine may take minutes."""
-    return subprocess.run(
-        [sys.executable, "-m", "opkit", *argv],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1200,
-        # Plugins of pytest that opkit does not ask for take longer to load than most of these commands.
-        env={**os.environ, "XDG_CACHE_HOME": str(folder / ".cache"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **env},
-    )
+    # Plugins of pytest that opkit does not ask for take longer to load than most of these commands.
+    every = {**os.environ, "XDG_CACHE_HOME": str(folder / ".cache"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **env}
+    if may_be_served([*argv], env):
+        return served([*argv], folder, every)
+    command = [sys.executable, "-m", "opkit", *argv]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=1200, env=every)
 
 
 COMMANDS = ("new", "build", "gradcheck", "plot", "run", "test", "ops", "graph", "explain", "demo", "doctor")

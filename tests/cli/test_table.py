@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,11 +14,12 @@ from typer.main import get_command
 
 from opkit.cli.app import application
 from opkit.project import scaffold
+from tests.cli.served import served
 from tests.project.opdir import edit, write_op
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: The rows share one process that has loaded opkit.
+#: The rows share one folder.
 pytestmark = pytest.mark.xdist_group("table")
 
 if sys.platform == "win32":
@@ -98,77 +97,30 @@ ROWS = (
 #: What other tests run: it needs somebody's shell, other machines, or a minute.
 #: `--write-cases` is at work in tests/verify/test_written.py, `--threads` in tests/cli/test_run_threads.py.
 ELSEWHERE = {"--write-cases", "--install-completion", "--show-completion", "--help", "--cluster", "--threads", "--keep"}
-#: A process that has loaded opkit, and forks for each row: {"argv", "folder"} in, the exit status out.
-SERVER = """
-import json, os, sys
-import opkit.cli.tables, opkit.project.amending, opkit.reporters.text, opkit.verify.run, opkit.ops, opkit.spec, pytest
-opkit.ops.BUILTIN.load()
-from opkit.__main__ import main
-
-for line in sys.stdin:
-    row = json.loads(line)
-    child = os.fork()
-    if child == 0:
-        os.chdir(row["folder"])
-        for number, name in ((1, "out"), (2, "err")):
-            os.dup2(os.open(os.path.join(row["folder"], name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        sys.argv = ["opkit", *row["argv"]]
-        status = 0
-        try:
-            main()
-        except SystemExit as error:
-            status = error.code or 0
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-class Done(NamedTuple):
-    """What a command line did."""
-
-    returncode: int
-    stdout: str
-    stderr: str
 
 
 class Table:
-    """The folder of the rows, and the process that runs them."""
+    """The folder of the rows."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        env = {**os.environ, "COLUMNS": "100", "XDG_CACHE_HOME": str(folder / ".cache"), "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-c", SERVER]
-        self.process = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def run(self, argv: list[str]) -> Done:
+    def run(self, argv: list[str]) -> subprocess.CompletedProcess[str]:
         """Run opkit in the folder."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps({"argv": argv, "folder": str(self.folder)}) + "\n")
-        self.process.stdin.flush()
-        status = int(self.process.stdout.readline())
-        return Done(status, *((self.folder / name).read_text() for name in ("out", "err")))
-
-    def close(self) -> None:
-        """End the process."""
-        self.process.communicate()
+        env = {**os.environ, "COLUMNS": "100", "XDG_CACHE_HOME": str(self.folder / ".cache"), "PYTHONPATH": str(ROOT)}
+        return served(argv, self.folder, env)
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    """Yield a folder with an op that is right, one that is wrong, one that does not build, and a job."""
+def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
+    """Return a folder with an op that is right, one that is wrong, one that does not build, and a job."""
     here = tmp_path_factory.mktemp("table")
     scaffold("good", here)
     edit(write_op(here, "wrong") / "wrong_py_kernel.py", ("return dy *", "return 2 * dy *"))
     edit(write_op(here, "bad") / "bad_py_api.py", ('.Op("bad_forward")', '.Op("bad_foward")'))
     (here / "empty").mkdir()
     (here / "job.py").write_text("import sys\n\nprint(sys.argv[1])\n")
-    made = Table(here)
-    yield made
-    made.close()
+    return Table(here)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.argv or "nothing")
