@@ -112,7 +112,7 @@ SCATTER_ND_LIKE: OpDef = define(
     "=like indices updates",
     "out",
     lambda like, indices, updates: _scatter_nd(indices, updates, like.shape),
-    infer=like("scatter_nd_like", 0, dtype_from=2),
+    infer=like(0, dtype_from=2),
     grad=lambda applied, douts: (None, None, _pick(douts[0], applied.inputs[1])),
     reads="indices",
 )
@@ -121,7 +121,7 @@ SCATTER_ADD = define(
     "params updates indices",
     "out",
     _scatter_add,
-    infer=like("tensor_scatter_nd_add", 0),
+    infer=like(0),
     grad=lambda applied, douts: (douts[0], _pick(douts[0], applied.inputs[2]), None),
     reads="indices",
 )
@@ -130,7 +130,7 @@ SCATTER_UPDATE = define(
     "params updates indices",
     "out",
     _scatter_update,
-    infer=like("tensor_scatter_nd_update", 0),
+    infer=like(0),
     grad=_update_grad,
     reads="indices",
 )

@@ -132,7 +132,7 @@ SEGMENT_SUM_LIKE = define(
     "data segment_ids =like",
     "out",
     _segment_sum_like,
-    infer=like("unsorted_segment_sum_like", 2),
+    infer=like(2),
     attrs="axis:int64",
     grad=_segment_sum_grad,
     reads="segment_ids",
@@ -225,7 +225,7 @@ BATCH_SUM_LIKE = define(
     "data segment_ids =like",
     "out",
     lambda data, ids, like: _batch_segment_sum(data, ids, like.shape[ids.ndim - 1]),
-    infer=like("unsorted_batch_segment_sum_like", 2),
+    infer=like(2),
     grad=lambda applied, douts: (batch_gather(douts[0], applied.inputs[1]), None, None),
     reads="segment_ids",
 )

@@ -81,7 +81,7 @@ SLICE_GRAD = define(
     "dy =like",
     "dx",
     _write_zeros,
-    infer=like("slice_grad", 1),
+    infer=like(1),
     attrs=_SLICE_ATTRS,
     grad=lambda applied, douts: (local.mode.apply(SLICE, (douts[0],), applied.attrs), None),
 )
@@ -90,7 +90,7 @@ SLICE_UPDATE = define(
     "x update",
     "y",
     _update,
-    infer=unchanged("slice_update"),
+    infer=unchanged,
     attrs=_SLICE_ATTRS,
     grad=_slice_update_rule,
 )

@@ -247,7 +247,7 @@ def _scalar(
         "in",
         "out",
         kernel,
-        infer=unchanged(name),
+        infer=unchanged,
         attrs=_SCALAR_ATTRS,
         grad=first_only(rule),
         grad_kernel=lambda kept, dy: (dy if ufunc is np.add else again(dy, **kept.attrs),),  # type: ignore[misc]
@@ -324,7 +324,7 @@ NEGATIVE = define(
     "x",
     "y",
     np.negative,
-    infer=unchanged("negative"),
+    infer=unchanged,
     grad=first_only(lambda applied, dout: neg(dout)),
     grad_kernel=lambda kept, dy: (-dy,),
     out=np.negative,

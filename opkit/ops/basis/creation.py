@@ -83,7 +83,7 @@ CAST_LIKE = define(
     "in =dtype_like",
     "out",
     quiet(lambda x, like: x.astype(like.dtype)),
-    infer=like("cast_like", 0, dtype_from=1),
+    infer=like(0, dtype_from=1),
     grad=_no_grad_for_like,
     out=_cast_like_out,
 )
@@ -92,7 +92,7 @@ IDENTITY = define(
     "in",
     "out",
     lambda x: x.copy(),
-    infer=unchanged("identity"),
+    infer=unchanged,
     grad=first_only(lambda applied, dout: dout),
     elementwise=True,
 )
@@ -181,7 +181,7 @@ ZERO_LIKE = define(
     "=like",
     "out",
     lambda like: np.zeros(like.shape, like.dtype),
-    infer=unchanged("zero_like"),
+    infer=unchanged,
     out=_fill_out(0),
 )
 ONES_LIKE = define(
@@ -189,7 +189,7 @@ ONES_LIKE = define(
     "=like",
     "out",
     lambda like: np.ones(like.shape, like.dtype),
-    infer=unchanged("ones_like"),
+    infer=unchanged,
     out=_fill_out(1),
 )
 FULL_LIKE = define(

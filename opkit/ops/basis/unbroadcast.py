@@ -96,7 +96,7 @@ def _one_element(kernel: Function) -> Function:
 def _by_tensor(name: str, kernel: Function, grad: GradRule, reads: str) -> OpDef:
     by_tensor = _one_element(kernel)
     return define(
-        name, "x scalar", "y", by_tensor, infer=unchanged(name), grad=grad, reads=reads, out=by_tensor, elementwise=True
+        name, "x scalar", "y", by_tensor, infer=unchanged, grad=grad, reads=reads, out=by_tensor, elementwise=True
     )
 
 

@@ -123,7 +123,7 @@ def define_map(
         rest: further arguments of ``define``.
     """
     source, result = names
-    return define(name, source, result, kernel, infer=infer or unchanged(name), grad=first_only(rule), **rest)
+    return define(name, source, result, kernel, infer=infer or unchanged, grad=first_only(rule), **rest)
 
 
 def define_linear(
@@ -158,7 +158,7 @@ def define_linear(
         return local.mode.apply(both[0], (douts[0],), applied.attrs), None
 
     both.append(define(name, source, result, kernel, infer=infer, attrs=attrs, grad=first_only(forward_rule)))
-    grad_name, shape = f"{name}_grad", like(f"{name}_grad", 1)
+    grad_name, shape = f"{name}_grad", like(1)
     both.append(define(grad_name, f"dy ={model}", "dx", adjoint, infer=shape, attrs=attrs, grad=backward_rule))
     return both[0], both[1]
 

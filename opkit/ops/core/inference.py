@@ -119,12 +119,16 @@ def broadcast_shape(op: str, descs: Sequence[TensorDesc | None]) -> tuple[int, .
     return result
 
 
-def unchanged(op: str, *, floating: bool = False) -> Infer:
-    """Return the inference of an op whose only output has the shape and dtype of its first input."""
+def unchanged(descs: Descs, attrs: Attrs) -> Descs:
+    """Infer that the only output has the shape and dtype of the first input."""
+    return [descs[0]]
+
+
+def unchanged_floats(op: str) -> Infer:
+    """Return the same for an op that takes floating-point numbers only."""
 
     def infer(descs: Descs, attrs: Attrs) -> Descs:
-        if floating:
-            check_floating(op, descs)
+        check_floating(op, descs)
         return [descs[0]]
 
     return infer
@@ -159,7 +163,7 @@ def in_dtype(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(descs[0].shape, attrs["dtype"])]
 
 
-def like(op: str, index: int, *, dtype_from: int = 0) -> Infer:
+def like(index: int, *, dtype_from: int = 0) -> Infer:
     """Return the inference of an op whose output has the shape of one input and the dtype of another."""
 
     def infer(descs: Descs, attrs: Attrs) -> Descs:

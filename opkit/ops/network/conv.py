@@ -236,7 +236,7 @@ CONV_DATA_GRAD = define(
     "dy filter =x_like ?_add_to_output",
     "dx",
     _data_grad,
-    infer=like("conv_data_grad", 2),
+    infer=like(2),
     attrs=_GRAD_ATTRS,
     defaults=_DEFAULTS,
     grad=_data_rule,

@@ -149,7 +149,7 @@ LAYER_NORM_GRAD = define(
     "dy x mean inv_variance ?_add_to_output",
     "dx",
     _layer_norm_slope,
-    infer=unchanged("layer_norm_grad"),
+    infer=unchanged,
     attrs="begin_norm_axis:int64 epsilon:double",
     grad=_layer_norm_slope_grad,
     reads="dy x mean inv_variance",

@@ -239,8 +239,8 @@ def _define_max(spatial: int) -> OpDef:
 
     common: dict[str, Any] = {"attrs": _ATTRS, "defaults": _DEFAULTS, "reads": "x y"}
     grad, grad_grad = f"{name}_grad", f"{name}_grad_grad"
-    slope = define(grad, "x y dy", "dx", _max_pool_slope, infer=like(grad, 0, dtype_from=2), grad=slope_rule, **common)
-    pick = define(grad_grad, "x y g", "z", _max_pool_pick, infer=like(grad_grad, 1), grad=pick_rule, **common)
+    slope = define(grad, "x y dy", "dx", _max_pool_slope, infer=like(0, dtype_from=2), grad=slope_rule, **common)
+    pick = define(grad_grad, "x y g", "z", _max_pool_pick, infer=like(1), grad=pick_rule, **common)
     infer = _infer_pool(name, spatial)
     return define(name, "x", "y", _max_pool, infer=infer, grad=rule, out=_max_pool, **common)
 
@@ -259,9 +259,7 @@ def _define_avg(spatial: int) -> OpDef:
         "defaults": {**_DEFAULTS, "exclusive": True},
     }
     grad = f"{name}_grad"
-    slope = define(
-        grad, "=x =y dy", "dx", _avg_pool_slope, infer=like(grad, 0, dtype_from=2), grad=slope_rule, **common
-    )
+    slope = define(grad, "=x =y dy", "dx", _avg_pool_slope, infer=like(0, dtype_from=2), grad=slope_rule, **common)
     opdef = define(name, "x", "y", _avg_pool, infer=_infer_pool(name, spatial), grad=rule, **common)
     return opdef
 

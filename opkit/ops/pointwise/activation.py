@@ -16,7 +16,7 @@ from opkit.ops.basis.arithmetic import add, div, mul, scalar_add, scalar_mul, su
 from opkit.ops.basis.broadcasting import reduce_sum_like
 from opkit.ops.basis.creation import as_value, cast, cast_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet, slope_kernel
-from opkit.ops.core.inference import broadcasted, same_shape, unchanged
+from opkit.ops.core.inference import broadcasted, same_shape, unchanged_floats
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
@@ -79,7 +79,7 @@ def _activation(
         args[0],
         args[1],
         kernel,
-        infer=unchanged(name, floating=True),
+        infer=unchanged_floats(name),
         attrs=attrs,
         defaults=defaults,
         grad=first_only(rule),

@@ -56,9 +56,7 @@ def bit_pairs(choose: Choose) -> dict[str, Callable[[Any, Any], Any]]:
 
 bitwise_and, bitwise_or, bitwise_xor, left_shift, right_shift = bit_pairs(strictly).values()
 
-BITWISE_NOT = define(
-    "bitwise_not", "x", "out", np.invert, infer=unchanged("bitwise_not"), out=np.invert, elementwise=True
-)
+BITWISE_NOT = define("bitwise_not", "x", "out", np.invert, infer=unchanged, out=np.invert, elementwise=True)
 
 
 def bitwise_not(x: Value) -> Value:

@@ -16,7 +16,7 @@ from numpy import ndarray
 from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_add, scalar_mul, sub
 from opkit.ops.basis.creation import as_value, cast, full_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet, slope_kernel
-from opkit.ops.core.inference import same_shape, unchanged
+from opkit.ops.core.inference import same_shape, unchanged, unchanged_floats
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
@@ -129,7 +129,7 @@ def _unary(
         "x",
         "y",
         kernel,
-        infer=unchanged(name, floating=not is_closed),
+        infer=unchanged if is_closed else unchanged_floats(name),
         grad=first_only(rule or (lambda applied, dout: apply_grad(applied.inputs[0], dout))),
         grad_kernel=slope_kernel(by_rule or slope, from_output=reads == "y"),
         reads=reads,
@@ -322,7 +322,7 @@ SIGMOID = define(
     "in",
     "out",
     quiet(sigmoid_of),
-    infer=unchanged("sigmoid", floating=True),
+    infer=unchanged_floats("sigmoid"),
     grad=first_only(sigmoid_from_y),
     grad_kernel=slope_kernel(_sigmoid_slope, from_output=True),
     reads="out",
@@ -342,7 +342,7 @@ POLYGAMMA = define(
     "x",
     "y",
     quiet(polygamma_of),
-    infer=unchanged("polygamma", floating=True),
+    infer=unchanged_floats("polygamma"),
     attrs="n:int32",
     grad=first_only(_polygamma_grad),
     reads="x",

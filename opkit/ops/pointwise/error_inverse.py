@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from opkit.ops.basis.arithmetic import mul, scalar_mul
 from opkit.ops.core.define import NO_ATTRS, define, first_only
-from opkit.ops.core.inference import unchanged
+from opkit.ops.core.inference import unchanged_floats
 from opkit.ops.core.mode import local
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.special import erf_of, erfc_of
@@ -58,7 +58,7 @@ ERFINV = define(
     "x",
     "y",
     _erfinv,
-    infer=unchanged("erfinv", floating=True),
+    infer=unchanged_floats("erfinv"),
     grad=first_only(_rule),
     reads="y",
     out=_erfinv,

@@ -14,7 +14,7 @@ from opkit.ops.arrange.shape import reshape, swapaxes
 from opkit.ops.basis.arithmetic import mul, sub
 from opkit.ops.basis.broadcasting import broadcast_like, infer_reduce, reduce_sum
 from opkit.ops.core.define import NO_ATTRS, define, define_map, quiet
-from opkit.ops.core.inference import same_shape, unchanged
+from opkit.ops.core.inference import same_shape, unchanged_floats
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, Kernel, OpDef
 from opkit.ops.core.types import Ints, Values
@@ -31,7 +31,7 @@ def _define_rows(name: str, kernel: Kernel, slope: Kernel, slope_grad: GradRule)
     def rule(applied: Any, dout: Value) -> Value:
         return local.mode.apply(grad, (applied.outputs[0], dout), NO_ATTRS)
 
-    kept = unchanged(name, floating=True)
+    kept = unchanged_floats(name)
     return define_map(name, kernel, rule, names=("in", "out"), infer=kept, reads="out", out=kernel), grad
 
 

@@ -14,7 +14,7 @@ from opkit.ops.arrange.matrix import tril
 from opkit.ops.arrange.shape import expand_dims, reshape, squeeze, swapaxes
 from opkit.ops.basis.arithmetic import mul, neg, sub
 from opkit.ops.core.define import define, first_only, quiet
-from opkit.ops.core.inference import unchanged
+from opkit.ops.core.inference import unchanged, unchanged_floats
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis
@@ -58,7 +58,7 @@ LOGCUMSUMEXP_GRAD = define(
     "x y dy",
     "dx",
     _logcumsumexp_slope,
-    infer=unchanged("logcumsumexp_grad"),
+    infer=unchanged,
     attrs="axis:int32",
     grad=_slope_rule,
     reads="x y dy",
@@ -68,7 +68,7 @@ LOGCUMSUMEXP = define(
     "x",
     "y",
     _logcumsumexp,
-    infer=unchanged("logcumsumexp", floating=True),
+    infer=unchanged_floats("logcumsumexp"),
     attrs="axis:int32",
     grad=first_only(
         lambda applied, dout: local.mode.apply(
