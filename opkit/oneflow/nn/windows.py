@@ -38,30 +38,52 @@ _FORMATS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
 # ---- convolution -----------------------------------------------------------------------------------------------------
-def conv1d(
-    input: Blob,
-    filters: Blob,
-    strides: Sizes,
-    padding: Padding,
-    data_format: str = "NCW",
-    dilations: Sizes | None = None,
-    groups: int = 1,
-    name: str | None = None,
-) -> Blob:
-    """Convolve rows with filters (outputs, channels / groups, width); see ``conv2d``."""
-    return _conv(1, input, filters, strides, padding, data_format, dilations, groups)
+def _convolution(spatial: int, text: str) -> Function:
+    """Return OneFlow's convolution over so many axes."""
+    op = f"flow.nn.conv{spatial}d"
+
+    def function(
+        input: Blob,
+        filters: Blob,
+        strides: Sizes,
+        padding: Padding,
+        data_format: str = _FORMATS[spatial][0],
+        dilations: Sizes | None = None,
+        groups: int = 1,
+        name: str | None = None,
+    ) -> Blob:
+        value, weight = as_value(input), as_value(filters)
+        first = _is_channels_first(op, data_format, spatial)
+        sizes, window = shape_of(value), shape_of(weight)
+        if len(sizes) != spatial + 2 or len(window) != spatial + 2:
+            raise ShapeError(f"{op} takes images and filters of {spatial + 2} axes, got shapes {sizes} and {window}")
+        offset = 2 if first else 1
+        kernel = list(window[offset : offset + spatial])
+        steps = _sizes(strides, spatial, "strides")
+        gaps = _sizes(1 if dilations is None else dilations, spatial, "dilations")
+        around = _paddings(op, padding, sizes, kernel, steps, gaps, offset)
+        if any(before != after for before, after in around):
+            value = array.pad(value, [[0, 0]] * offset + around + ([] if first else [[0, 0]]))
+            around = [[0, 0]] * spatial
+        return call(
+            f"conv{spatial}d",
+            {"in": [value], "weight": [weight]},
+            filters=window[0],
+            padding_before=[before for before, _ in around],
+            data_format="channels_first" if first else "channels_last",
+            kernel_size=kernel,
+            strides=steps,
+            dilation_rate=gaps,
+            groups=groups,
+        )
+
+    function.__doc__, function.__name__ = text, f"conv{spatial}d"
+    return function
 
 
-def conv2d(
-    input: Blob,
-    filters: Blob,
-    strides: Sizes,
-    padding: Padding,
-    data_format: str = "NCHW",
-    dilations: Sizes | None = None,
-    groups: int = 1,
-    name: str | None = None,
-) -> Blob:
+conv1d = _convolution(1, "Convolve rows with filters (outputs, channels / groups, width); see ``conv2d``.")
+conv2d = _convolution(
+    2,
     """Convolve images with filters.
 
     Args:
@@ -75,22 +97,11 @@ def conv2d(
 
     Raises:
         ShapeError: the filters do not fit the images or the groups.
-    """
-    return _conv(2, input, filters, strides, padding, data_format, dilations, groups)
-
-
-def conv3d(
-    input: Blob,
-    filters: Blob,
-    strides: Sizes,
-    padding: Padding,
-    data_format: str = "NCDHW",
-    dilations: Sizes | None = None,
-    groups: int = 1,
-    name: str | None = None,
-) -> Blob:
-    """Convolve volumes with filters (outputs, channels / groups, depth, height, width); see ``conv2d``."""
-    return _conv(3, input, filters, strides, padding, data_format, dilations, groups)
+    """,
+)
+conv3d = _convolution(
+    3, "Convolve volumes with filters (outputs, channels / groups, depth, height, width); see ``conv2d``."
+)
 
 
 def compat_conv2d(
@@ -106,43 +117,6 @@ def compat_conv2d(
     """Convolve images as ``conv2d`` does, with the larger half of "SAME" padding after them."""
     kind = "SAME_UPPER" if padding.upper() == "SAME" else padding
     return conv2d(input, filters, strides, kind, data_format, dilations, groups)
-
-
-def _conv(
-    spatial: int,
-    input: Blob,
-    filters: Blob,
-    strides: Sizes,
-    padding: Padding,
-    data_format: str,
-    dilations: Sizes | None,
-    groups: int,
-) -> Blob:
-    op = f"flow.nn.conv{spatial}d"
-    value, weight = as_value(input), as_value(filters)
-    first = _is_channels_first(op, data_format, spatial)
-    sizes, window = shape_of(value), shape_of(weight)
-    if len(sizes) != spatial + 2 or len(window) != spatial + 2:
-        raise ShapeError(f"{op} takes images and filters of {spatial + 2} axes, got shapes {sizes} and {window}")
-    offset = 2 if first else 1
-    kernel = list(window[offset : offset + spatial])
-    steps = _sizes(strides, spatial, "strides")
-    gaps = _sizes(1 if dilations is None else dilations, spatial, "dilations")
-    around = _paddings(op, padding, sizes, kernel, steps, gaps, offset)
-    if any(before != after for before, after in around):
-        value = array.pad(value, [[0, 0]] * offset + around + ([] if first else [[0, 0]]))
-        around = [[0, 0]] * spatial
-    return call(
-        f"conv{spatial}d",
-        {"in": [value], "weight": [weight]},
-        filters=window[0],
-        padding_before=[before for before, _ in around],
-        data_format="channels_first" if first else "channels_last",
-        kernel_size=kernel,
-        strides=steps,
-        dilation_rate=gaps,
-        groups=groups,
-    )
 
 
 def conv2d_transpose(
@@ -236,18 +210,39 @@ def _transposed(
 
 # ---- pooling ---------------------------------------------------------------------------------------------------------
 def _pooling(kind: str, spatial: int, doc: str) -> Function:
-    op, default = f"{kind}_pool_{spatial}d", _FORMATS[spatial][0]
+    op = f"{kind}_pool_{spatial}d"
 
     def function(
         input: Blob,
         ksize: Sizes,
         strides: Sizes,
         padding: Padding,
-        data_format: str = default,
+        data_format: str = _FORMATS[spatial][0],
         ceil_mode: bool = False,
         name: str | None = None,
     ) -> Blob:
-        return _pool(op, spatial, input, ksize, strides, padding, data_format, ceil_mode)
+        first = _is_channels_first(f"flow.nn.{op}", data_format, spatial)
+        around = [[0, 0]] * spatial
+        rule = "customized"
+        if isinstance(padding, str):
+            rule = "same_lower" if padding.upper() == "SAME" else padding.lower()
+            if rule not in ("valid", "same_lower", "same_upper"):
+                raise UsageError(
+                    f"flow.nn.{op}: padding is SAME, SAME_LOWER, SAME_UPPER, VALID or pairs, got {padding!r}"
+                )
+        else:
+            around = _pairs(f"flow.nn.{op}", padding, spatial, 2 if first else 1)
+        return call(
+            op,
+            {"x": [input]},
+            padding=rule,
+            padding_before=[before for before, _ in around],
+            padding_after=[after for _, after in around],
+            data_format="channels_first" if first else "channels_last",
+            pool_size=_sizes(ksize, spatial, "ksize"),
+            strides=_sizes(strides, spatial, "strides"),
+            ceil_mode=ceil_mode,
+        )
 
     function.__doc__, function.__name__ = doc, f"{kind}_pool{spatial}d"
     return function
@@ -259,38 +254,6 @@ max_pool3d = _pooling("max", 3, "Return the largest element of each window of vo
 avg_pool1d = _pooling("avg", 1, "Return the mean of each window of rows, padding left out.")
 avg_pool2d = _pooling("avg", 2, "Return the mean of each window of images, padding left out.")
 avg_pool3d = _pooling("avg", 3, "Return the mean of each window of volumes, padding left out.")
-
-
-def _pool(
-    op: str,
-    spatial: int,
-    input: Blob,
-    ksize: Sizes,
-    strides: Sizes,
-    padding: Padding,
-    data_format: str,
-    ceil_mode: bool,
-) -> Blob:
-    first = _is_channels_first(f"flow.nn.{op}", data_format, spatial)
-    around = [[0, 0]] * spatial
-    kind = "customized"
-    if isinstance(padding, str):
-        kind = "same_lower" if padding.upper() == "SAME" else padding.lower()
-        if kind not in ("valid", "same_lower", "same_upper"):
-            raise UsageError(f"flow.nn.{op}: padding is SAME, SAME_LOWER, SAME_UPPER, VALID or pairs, got {padding!r}")
-    else:
-        around = _pairs(f"flow.nn.{op}", padding, spatial, 2 if first else 1)
-    return call(
-        op,
-        {"x": [input]},
-        padding=kind,
-        padding_before=[before for before, _ in around],
-        padding_after=[after for _, after in around],
-        data_format="channels_first" if first else "channels_last",
-        pool_size=_sizes(ksize, spatial, "ksize"),
-        strides=_sizes(strides, spatial, "strides"),
-        ceil_mode=ceil_mode,
-    )
 
 
 # ---- layouts and paddings --------------------------------------------------------------------------------------------

@@ -64,12 +64,20 @@ class PiecewiseDecay(LRScheduler):
         return float(self.values[len(self.boundaries)])
 
 
-class InverseTimeDecay(LRScheduler):
-    """``lr / (1 + gamma * epoch)``."""
+class _OfGamma(LRScheduler):
+    """What schedules with one factor share."""
 
     def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
+        self._check(gamma)
         self.gamma = gamma
         super().__init__(learning_rate, last_epoch, verbose)
+
+    def _check(self, gamma: float) -> None:
+        """Refuse a factor that the schedule does not take."""
+
+
+class InverseTimeDecay(_OfGamma):
+    """``lr / (1 + gamma * epoch)``."""
 
     def get_lr(self) -> float:
         """Return the rate at ``last_epoch``."""
@@ -149,14 +157,12 @@ class LinearWarmup(LRScheduler):
             self.learning_rate.set_state_dict(state_dict["LinearWarmup_LR"])
 
 
-class ExponentialDecay(LRScheduler):
+class ExponentialDecay(_OfGamma):
     """``lr * gamma**epoch``."""
 
-    def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
+    def _check(self, gamma: float) -> None:
         if not 0 < gamma < 1:
             raise ScheduleError(f"ExponentialDecay: gamma must be between 0 and 1, got {gamma!r}")
-        self.gamma = gamma
-        super().__init__(learning_rate, last_epoch, verbose)
 
     def get_lr(self) -> float:
         """Return the rate at ``last_epoch``."""
@@ -223,13 +229,11 @@ class LambdaDecay(LRScheduler):
         return self.base_lr * self.lr_lambda(self.last_epoch)
 
 
-class NaturalExpDecay(LRScheduler):
+class NaturalExpDecay(_OfGamma):
     """``lr * exp(-gamma * epoch)``."""
 
-    def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
+    def _check(self, gamma: float) -> None:
         positive(self, gamma=gamma)
-        self.gamma = gamma
-        super().__init__(learning_rate, last_epoch, verbose)
 
     def get_lr(self) -> float:
         """Return the rate at ``last_epoch``."""

@@ -9,21 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from opkit.errors import ShapeError
 from opkit.ops.core.types import Function
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn.layer.layers import Layer
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-
-    def dataclass_transform(**settings: Any) -> Callable[[Any], Any]:
-        """Stand in for the marker that type checkers and editors read; it does nothing when code runs."""
-        return lambda function: function
-
+from opkit.record import dataclass_transform
 
 _LayerType = TypeVar("_LayerType", bound="DeclaredLayer")
 
