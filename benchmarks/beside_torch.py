@@ -1,9 +1,10 @@
 """opkit's runtime beside torch: small ops, PyLayers, layers with an optimizer, convolutions, chains in plans.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/beside_torch.py [PART OF A NAME ...]
+    python benchmarks/beside_torch.py [PART OF A NAME ...] [--json FILE]
 
 Each row is one thing done by both, in turn, in one process on one thread; a figure is the least of many passes, so that
-another process on the machine hurts little. Where torch is not installed the rows have opkit's time alone.
+another process on the machine hurts little. Where torch is not installed the rows have opkit's time alone. Ratios are
+compared with the record, ``benchmarks/beside_torch.json``, which ``--json`` writes anew.
 """
 
 from __future__ import annotations
@@ -13,15 +14,20 @@ import os
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
+import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import opkit.paddle as paddle
 import opkit.paddle.nn.functional as paddle_functional
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks import record
 
 try:
     import torch
@@ -34,6 +40,8 @@ except ImportError:
 Call = Callable[[], Any]
 #: A row: its name, the aim (at most this many times torch's time), opkit's call, torch's.
 Row = tuple[str, float, Call, Call | None]
+#: The record that is kept in the repository.
+RECORD = Path(__file__).with_name("beside_torch.json")
 #: Seconds that one row takes at most, about.
 BUDGET = 1.0
 
@@ -325,16 +333,24 @@ def plans() -> Iterator[Row]:
         yield f"plan of 9 ops ({size})", 1.0, run, peer
 
 
-def main(parts: list[str]) -> None:
-    """Print one line per row whose name holds one of the parts, all where there are none."""
+def main(arguments: list[str]) -> None:
+    """Print one line per row whose name holds one of the parts, all where there are none; then what the record says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help="measure rows whose name holds one of these")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
+    options = parser.parse_args(arguments)
+    rows: dict[str, record.Row] = {}
     print(f"{'us per call':30}{'opkit':>10}{'torch':>10}{'ratio':>7}{'aim':>6}")
     for family in (elementwise, other_ops, layers_of_ops, steps, convolutions, plans):
         for name, aim, ours, theirs in family():
-            if parts and not any(part in name for part in parts):
+            if options.parts and not any(part in name for part in options.parts):
                 continue
-            mine, other = beside(ours, theirs)
-            tail = f"{other * 1e6:10.2f}{mine / other:7.2f}{aim:6.2f}" if other else f"{'-':>10}{'-':>7}{aim:6.2f}"
-            print(f"{name:30}{mine * 1e6:10.2f}{tail}", flush=True)
+            row = rows[name] = record.Row(*(seconds * 1e6 for seconds in beside(ours, theirs)), aim)
+            tail = f"{row.peer:10.2f}{row.ratio:7.2f}" if row.ratio else f"{'-':>10}{'-':>7}"
+            print(f"{name:30}{row.opkit:10.2f}{tail}{aim:6.2f}", flush=True)
+    print(*record.summary(rows, record.read(RECORD)), sep="\n")
+    if options.json:
+        record.write(options.json, rows)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Reductions that need arithmetic for their gradient (max, prod, logsumexp) are in
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ def _mean_grad(applied: Any, douts: Values) -> Values:
 
 @quiet
 def _mean_spread(dy: ndarray, like: Any, axis: Ints, keepdims: bool) -> ndarray:
-    count = int(np.prod(like.shape)) / dy.size if dy.size else 1.0
+    count = math.prod(like.shape) / dy.size if dy.size else 1.0
     return spread(np.asarray(dy / dy.dtype.type(count)), like.shape, axis)
 
 

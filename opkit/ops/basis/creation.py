@@ -226,7 +226,7 @@ def constant(value: float, shape: Any = (), dtype: Any = None) -> Value:
         "integer_value": 0 if is_floating else int(value),
         "is_floating_value": is_floating,
         "dtype": canonical_dtype(dtype),
-        "shape": to_shape(shape),
+        "shape": () if shape == () else to_shape(shape),
     }
     return local.mode.apply(CONSTANT, (), attrs)
 

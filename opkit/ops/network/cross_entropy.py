@@ -53,7 +53,7 @@ def _infer_sparse(op: str, outputs: str) -> Any:
 def _rows(label: ndarray, classes: int, ignored: int, op: str) -> tuple[ndarray, ndarray | None]:
     """Return the labels as a vector, and where they are ignored (None: nowhere)."""
     flat = label.reshape(-1)
-    if not flat.size or (flat.min() >= 0 and flat.max() < classes):
+    if not flat.size or (np.minimum.reduce(flat) >= 0 and np.maximum.reduce(flat) < classes):
         return flat, flat == ignored if 0 <= ignored < classes else None
     mask = flat == ignored
     bad = flat[((flat < 0) | (flat >= classes)) & ~mask]
@@ -67,7 +67,7 @@ def _sparse(prediction: ndarray, label: ndarray, depth: int, ignore_index: int) 
     classes = prediction.shape[-1]
     flat, ignored = _rows(label, classes, ignore_index, "sparse_softmax_cross_entropy")
     shifted = prediction.reshape(-1, classes)
-    shifted = shifted - shifted.max(axis=1, keepdims=True) if shifted.size else shifted.copy()
+    shifted = shifted - np.maximum.reduce(shifted, 1, keepdims=True) if shifted.size else shifted.copy()
     picked = shifted[np.arange(flat.size), flat]
     np.exp(shifted, out=shifted)
     total = np.add.reduce(shifted, 1, keepdims=True)

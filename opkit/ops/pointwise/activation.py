@@ -118,12 +118,12 @@ def _leaky_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
 
 def _elu(x: ndarray, alpha: float, out: ndarray | None = None) -> Any:
     zero = ZERO[x.dtype]
-    return np.add(np.maximum(x, zero), np.expm1(np.minimum(x, zero)) * alpha, out=out)
+    return np.add(np.maximum(zero, x), np.expm1(np.minimum(zero, x)) * alpha, out=out)
 
 
 def _elu_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
     zero = ZERO[x.dtype]
-    below = dy * np.exp(np.minimum(x, zero))
+    below = dy * np.exp(np.minimum(zero, x))
     return below if alpha == 1 else np.where(x >= zero, dy, below * alpha)
 
 
