@@ -28,7 +28,7 @@ from opkit.spec.lower.conversions import (
     made_of_nothing,
     number_literal,
 )
-from opkit.spec.lower.expressions import unknown_value
+from opkit.spec.lower.expressions import any_unknown, unknown_value
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.lower.members import ATTR_OWNERS, MemberLowering
 from opkit.spec.lower.structs import constructed, field_types, field_value, missing_field, struct_of
@@ -72,8 +72,8 @@ class CallLowering(MemberLowering):
         wanted = None
         if name in _ATTR_READERS and member.name.args:
             wanted = self.program.template_type_argument(member.name.args, self.bindings)
-        args = [self.lower(arg) for arg in node.args]
-        if owner.is_unknown or any(arg.is_unknown for arg in args):
+        args = self.arguments(node)
+        if owner.is_unknown or any_unknown(args):
             return unknown_value()
         kind = owner.type
         if name in _ATTR_READERS:
@@ -260,8 +260,8 @@ class CallLowering(MemberLowering):
             return special
         local = self.program.functions_named(text, self.bindings)
         if local:
-            args = [self.lower(arg) for arg in node.args]
-            if any(arg.is_unknown for arg in args):
+            args = self.arguments(node)
+            if any_unknown(args):
                 return unknown_value()
             return self.program.call_local(self, text, name, args, node)
         overloads = FREE_FUNCTIONS.get(text) or STATIC_FUNCTIONS.get(text)
@@ -270,13 +270,13 @@ class CallLowering(MemberLowering):
                 name.parts[-1].text
             )
         if overloads is not None and (name.parts[-1].text != "Get" or _asks_for_clients(name)):
-            args = [self.lower(arg) for arg in node.args]
-            if any(arg.is_unknown for arg in args):
+            args = self.arguments(node)
+            if any_unknown(args):
                 return unknown_value()
             return self.free_call(text, overloads, args, node)
         kind = self.program.find_type(name, self.bindings)
         if kind is not None:
-            return self.construct(kind, [self.lower(arg) for arg in node.args], node, False)
+            return self.construct(kind, self.arguments(node), node, False)
         return self.missing_function(text, name)
 
     def free_call(self, name: str, overloads: list[LibraryFunction], args: list[Lowered], node: syntax.Call) -> Lowered:
@@ -300,8 +300,8 @@ class CallLowering(MemberLowering):
 
     def value_call(self, value: Lowered, node: syntax.Call) -> Lowered:
         """Lower a call of a function value: a lambda, a parameter, a std::function."""
-        args = [self.lower(arg) for arg in node.args]
-        if value.is_unknown or any(arg.is_unknown for arg in args):
+        args = self.arguments(node)
+        if value.is_unknown or any_unknown(args):
             return unknown_value()
         if value.functions:
             return self.program.call_functions(self, value.functions, args, node)
@@ -332,7 +332,7 @@ class CallLowering(MemberLowering):
 
     def construct(self, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered:
         """Lower ``T(args)`` and ``T{args}``."""
-        if any(arg.is_unknown for arg in args) or kind is UNKNOWN:
+        if any_unknown(args) or kind is UNKNOWN:
             return Lowered("None", kind)
         maker = CONSTRUCTORS.get(kind.name)
         if maker is not None:

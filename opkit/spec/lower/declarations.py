@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from opkit.spec.library.types import INT64, UNKNOWN, VOID, Type
 from opkit.spec.lower.conversions import convert, copied, default_code, is_cell_parameter, zero_code
-from opkit.spec.lower.expressions import unknown_value
+from opkit.spec.lower.expressions import any_unknown, unknown_value
 from opkit.spec.lower.lowered import ATOM, Frame, Lowered, LowerError, Variable
 from opkit.spec.lower.standard import StandardLowering
 from opkit.spec.parse import syntax
@@ -125,7 +125,7 @@ class DeclarationLowering(StandardLowering):
         if not item.style:
             return None
         args = [self.lower(arg) for arg in item.args]
-        if any(arg.is_unknown for arg in args):
+        if any_unknown(args):
             return unknown_value()
         if item.style == "=" and kind.name == "struct" and args[0].items is not None:
             return self.construct(kind, args, item, True)

@@ -5,7 +5,7 @@ What changes a variable is in ``assignments``, calls in ``calls``, statements in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from opkit.errors import nearest, unknown
@@ -47,6 +47,11 @@ def unknown_value(code: str = "None") -> Lowered:
     return Lowered(code, UNKNOWN)
 
 
+def any_unknown(values: Iterable[Lowered]) -> bool:
+    """Return whether a finding has been made about one of them."""
+    return any(value.is_unknown for value in values)
+
+
 class ExpressionLowering(OperatorLowering):
     """Lower expressions of one unit."""
 
@@ -54,6 +59,10 @@ class ExpressionLowering(OperatorLowering):
         """Lower one expression."""
         self.program.spend(node)
         return _HANDLERS[type(node)](self, node)
+
+    def arguments(self, node: syntax.Call | syntax.Construct) -> list[Lowered]:
+        """Lower the arguments of a call."""
+        return [self.lower(arg) for arg in node.args]
 
     def member(self, node: syntax.Member) -> Lowered:
         """Lower a member; the call lowering provides it."""
@@ -294,7 +303,7 @@ class ExpressionLowering(OperatorLowering):
     def construction(self, node: syntax.Construct) -> Lowered:
         """Lower ``Type{args}``."""
         kind = self.program.type_of(node.type, self.bindings)
-        return self.construct(kind, [self.lower(arg) for arg in node.args], node, node.braced)
+        return self.construct(kind, self.arguments(node), node, node.braced)
 
 
 _HANDLERS: dict[type, Callable[[ExpressionLowering, Any], Lowered]] = {

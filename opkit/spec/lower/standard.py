@@ -29,7 +29,7 @@ from opkit.spec.lower.conversions import (
     copied,
     number_literal,
 )
-from opkit.spec.lower.expressions import unknown_value
+from opkit.spec.lower.expressions import any_unknown, unknown_value
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
 
@@ -148,7 +148,7 @@ class StandardLowering(CallLowering):
 
     def error_value(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower ``Error::CheckFailedError()``: a value that a return turns into a refusal."""
-        args = [self.lower(arg) for arg in node.args]
+        args = self.arguments(node)
         parts = tuple(arg.code for arg in args)
         return Lowered(f"Stream({', '.join(f'show({part})' for part in parts[:1])})", ERROR, error_parts=parts)
 
@@ -161,13 +161,13 @@ class StandardLowering(CallLowering):
     def min_max(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::min and std::max."""
         word = name.parts[-1].text
-        args = [self.lower(arg) for arg in node.args]
+        args = self.arguments(node)
         given = self.program.template_type_argument(name.parts[-1].args, self.bindings) if name.parts[-1].args else None
         if len(args) == 1 and args[0].items:
             args = list(args[0].items)
         if len(args) < 2:
             raise LowerError("SPEC022", f"std::{word} takes two values", node)
-        if any(arg.is_unknown for arg in args):
+        if any_unknown(args):
             return unknown_value()
         kind = given or args[0].type
         for arg, item in zip(args[1:], node.args[1:] or node.args, strict=False):
@@ -191,7 +191,7 @@ class StandardLowering(CallLowering):
 
     def to_string(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::to_string."""
-        args = [self.lower(arg) for arg in node.args]
+        args = self.arguments(node)
         if len(args) != 1 or args[0].is_unknown:
             return Lowered("''", STRING)
         value = args[0]
@@ -230,7 +230,7 @@ class StandardLowering(CallLowering):
 
     def make_pair(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::make_pair."""
-        args = [self.lower(arg) for arg in node.args]
+        args = self.arguments(node)
         if len(args) != 2:
             raise LowerError("SPEC022", "std::make_pair takes two values", node)
         return Lowered(f"({copied(args[0])}, {copied(args[1])})", Type("pair", (args[0].type, args[1].type)))
@@ -239,7 +239,7 @@ class StandardLowering(CallLowering):
         """Lower std::make_shared: a pointer to a new object."""
         given = name.parts[-1].args
         kind = self.program.template_type_argument(given, self.bindings) if given else UNKNOWN
-        made = self.construct(kind, [self.lower(arg) for arg in node.args], node, False)
+        made = self.construct(kind, self.arguments(node), node, False)
         if self.is_celled(kind):
             return Lowered(f"Cell({made.code})", pointer(kind))
         return Lowered(copied(made), pointer(kind))
@@ -247,8 +247,8 @@ class StandardLowering(CallLowering):
     def algorithm(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower the std algorithms over iterators."""
         word = name.parts[-1].text
-        args = [self.lower(arg) for arg in node.args]
-        if any(arg.is_unknown for arg in args):
+        args = self.arguments(node)
+        if any_unknown(args):
             return unknown_value()
         codes = [arg.code for arg in args]
         result, least, most, code = _ALGORITHMS[word]
@@ -291,8 +291,8 @@ class StandardLowering(CallLowering):
 
     def maths(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower the functions of <cmath>."""
-        args = [self.lower(arg) for arg in node.args]
-        if len(args) < 1 or any(arg.is_unknown for arg in args):
+        args = self.arguments(node)
+        if len(args) < 1 or any_unknown(args):
             return unknown_value()
         word = name.parts[-1].text
         is_float = all(arg.type == Type("float") for arg in args)

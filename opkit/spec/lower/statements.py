@@ -11,6 +11,7 @@ from typing import Any
 from opkit.spec.library.types import BOOL, ERROR, UNKNOWN, VOID, Type, TypeTooLargeError, pointer, spelled
 from opkit.spec.lower.conversions import condition, convert, copied, unbuilt
 from opkit.spec.lower.declarations import AUTO
+from opkit.spec.lower.expressions import any_unknown
 from opkit.spec.lower.loops import LoopLowering
 from opkit.spec.lower.lowered import ATOM, CMP, Lowered, LowerError
 from opkit.spec.parse import syntax
@@ -138,7 +139,7 @@ class StatementLowering(LoopLowering):
             if text.endswith(suffix):
                 how, name = "refused", text[: -len(suffix)]
         args = [self.lower(arg) for arg in head.args]
-        if any(arg.is_unknown for arg in args):
+        if any_unknown(args):
             return
         word = name.removeprefix("CHECK").removeprefix("_")
         if word in _COMPARISONS:

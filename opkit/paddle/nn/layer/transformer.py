@@ -159,54 +159,54 @@ class TransformerDecoderLayer(_Block):
 
 
 # ---- stacks ----------------------------------------------------------------------------------------------------------
-class TransformerEncoder(Layer):
-    """Several encoder layers, the first as given and the others made like it; a norm behind them."""
+class _Stack(Layer):
+    """Several layers of one kind, the first as given and the others made like it; a norm behind them."""
 
-    def __init__(self, encoder_layer: Any, num_layers: int, norm: Any = None) -> None:
-        super().__init__()
-        self.layers = LayerList([encoder_layer, *(encoder_layer.again() for _ in range(num_layers - 1))])
-        self.num_layers = num_layers
+    def _pile(self, first: Any, count: int, norm: Any) -> None:
+        self.layers = LayerList([first, *(first.again() for _ in range(count - 1))])
+        self.num_layers = count
         self.norm = norm
 
-    def forward(self, src: Any, src_mask: Any = None, cache: Any = None) -> Any:
+    def _through(self, x: Any, cache: Any, *others: Any, **masks: Any) -> Any:
         """Return the output, with caches a tuple of it and the new caches."""
-        mask = attention_mask(src_mask, src._data.dtype)
         caches = []
         for k, layer in enumerate(self.layers):
             if cache is None:
-                src = layer(src, src_mask=mask)
+                x = layer(x, *others, **masks)
             else:
-                src, made = layer(src, src_mask=mask, cache=cache[k])
+                x, made = layer(x, *others, **masks, cache=cache[k])
                 caches.append(made)
-        src = src if self.norm is None else self.norm(src)
-        return src if cache is None else (src, caches)
+        x = x if self.norm is None else self.norm(x)
+        return x if cache is None else (x, caches)
+
+
+class TransformerEncoder(_Stack):
+    """Several encoder layers."""
+
+    def __init__(self, encoder_layer: Any, num_layers: int, norm: Any = None) -> None:
+        super().__init__()
+        self._pile(encoder_layer, num_layers, norm)
+
+    def forward(self, src: Any, src_mask: Any = None, cache: Any = None) -> Any:
+        """Return the output, with caches a tuple of it and the new caches."""
+        return self._through(src, cache, src_mask=attention_mask(src_mask, src._data.dtype))
 
     def gen_cache(self, src: Any) -> list[Any]:
         """Return an empty cache per layer."""
         return [layer.gen_cache(src) for layer in self.layers]
 
 
-class TransformerDecoder(Layer):
-    """Several decoder layers, the first as given and the others made like it; a norm behind them."""
+class TransformerDecoder(_Stack):
+    """Several decoder layers."""
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None) -> None:
         super().__init__()
-        self.layers = LayerList([decoder_layer, *(decoder_layer.again() for _ in range(num_layers - 1))])
-        self.num_layers = num_layers
-        self.norm = norm
+        self._pile(decoder_layer, num_layers, norm)
 
     def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, cache: Any = None) -> Any:
         """Return the output, with caches a tuple of it and the new caches."""
         masks = attention_mask(tgt_mask, tgt._data.dtype), attention_mask(memory_mask, memory._data.dtype)
-        caches = []
-        for k, layer in enumerate(self.layers):
-            if cache is None:
-                tgt = layer(tgt, memory, *masks)
-            else:
-                tgt, made = layer(tgt, memory, *masks, cache=cache[k])
-                caches.append(made)
-        tgt = tgt if self.norm is None else self.norm(tgt)
-        return tgt if cache is None else (tgt, caches)
+        return self._through(tgt, cache, memory, *masks)
 
     def gen_cache(self, memory: Any, do_zip: bool = False) -> list[Any]:
         """Return the caches of each layer; with ``do_zip`` the growing ones and the fixed ones apart."""

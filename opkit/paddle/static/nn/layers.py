@@ -52,6 +52,11 @@ def _activation(name: str | None) -> Callable[[Any], Any] | None:
     return function  # type: ignore[no-any-return]
 
 
+def _activated(made: Any, act: str | None) -> Variable:
+    activation = _activation(act)
+    return made if activation is None else activation(made)  # type: ignore[no-any-return]
+
+
 def _weight(attr_default: Initializer | None = None) -> Initializer:
     return recipe_of(global_or(attr_default or XavierUniform(), is_bias=False))
 
@@ -212,8 +217,7 @@ def _finished(made: Any, layer: str, bias: Spec | None, act: str | None, *, axis
     if bias is not None:
         vector = layers.parameter_of(layer, "b", bias, (made.shape[axis],), made.desc.dtype, _bias())
         made = ops.bias_add(made, vector, axis)
-    activation = _activation(act)
-    return made if activation is None else activation(made)  # type: ignore[no-any-return]
+    return _activated(made, act)
 
 
 def _pair(item: Any) -> tuple[int, int]:
@@ -263,8 +267,7 @@ def batch_norm(
         names=(moving_mean_name or "", moving_variance_name or ""),
         layer=name or static.unique_name("batch_norm"),
     )
-    activation = _activation(act)
-    return made if activation is None else activation(made)
+    return _activated(made, act)
 
 
 def layer_norm(
@@ -287,8 +290,7 @@ def layer_norm(
         shift=_needed(bias_attr, "layer_norm") if shift else None,
         layer=name or static.unique_name("layer_norm"),
     )
-    activation = _activation(act)
-    return made if activation is None else activation(made)
+    return _activated(made, act)
 
 
 def prelu(x: Any, mode: str, param_attr: Any = None, data_format: str = "NCHW", name: str | None = None) -> Variable:
