@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from opkit.oneflow import math as flow_math
 from opkit.oneflow import nn
 from opkit.oneflow.experimental.nn.module import Module
 from opkit.oneflow.experimental.nn.parameter import Parameter
 from opkit.oneflow.experimental.tensors import Tensor, lifted
-from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import call
 from opkit.ops.composed.activations import scaled_softplus
+from opkit.ops.core.types import Function
 
 __all__ = [
     "ELU",
@@ -54,39 +54,37 @@ Hardswish = _plain("Hardswish", nn.hardswish, "``x * min(max(x / 6 + 1 / 2, 0), 
 LogSigmoid = _plain("LogSigmoid", flow_math.log_sigmoid, "The logarithm of the sigmoid.")
 
 
-class ELU(Module):
+class _Activation(Module):
+    """An activation of some settings, which ``repr`` shows and its function takes in that order."""
+
+    _applied: ClassVar[Function]
+
+    def __init_subclass__(cls, function: Function, settings: tuple[str, ...], **others: Any) -> None:
+        super().__init_subclass__(**others)
+        cls._applied, cls._shown = staticmethod(lifted(function)), settings
+
+    def forward(self, x: Tensor) -> Any:
+        """Return the result."""
+        return self._applied(x, *(getattr(self, name) for name in self._shown))
+
+
+class ELU(_Activation, function=nn.elu, settings=("alpha",)):
     """``x`` where positive, else ``alpha * (exp(x) - 1)``."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = alpha
 
-    def forward(self, x: Tensor) -> Any:
-        """Return the result."""
-        return lifted(nn.elu)(x, self.alpha)
 
-    def extra_repr(self) -> str:
-        """Return the slope."""
-        return f"alpha={self.alpha}"
-
-
-class LeakyReLU(Module):
+class LeakyReLU(_Activation, function=nn.leaky_relu, settings=("negative_slope",)):
     """``x`` where positive, else ``negative_slope * x``."""
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
         self.negative_slope = negative_slope
 
-    def forward(self, x: Tensor) -> Any:
-        """Return the result."""
-        return lifted(nn.leaky_relu)(x, self.negative_slope)
 
-    def extra_repr(self) -> str:
-        """Return the slope."""
-        return f"negative_slope={self.negative_slope}"
-
-
-class Hardtanh(Module):
+class Hardtanh(_Activation, function=nn.hardtanh, settings=("min_val", "max_val")):
     """``x``, held between two bounds; ``min_value`` and ``max_value`` are their older names."""
 
     def __init__(
@@ -101,65 +99,35 @@ class Hardtanh(Module):
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
 
-    def forward(self, x: Tensor) -> Any:
-        """Return the result."""
-        return lifted(nn.hardtanh)(x, self.min_val, self.max_val)
 
-    def extra_repr(self) -> str:
-        """Return the bounds."""
-        return f"min_val={self.min_val}, max_val={self.max_val}"
-
-
-class Softplus(Module):
+class Softplus(_Activation, function=scaled_softplus, settings=("beta", "threshold")):
     """``log(1 + exp(beta * x)) / beta``; ``x`` where ``beta * x`` is above the threshold."""
 
     def __init__(self, beta: float = 1, threshold: float = 20) -> None:
         super().__init__()
         self.beta, self.threshold = beta, threshold
 
-    def forward(self, x: Tensor) -> Any:
-        """Return the result."""
-        return lifted(scaled_softplus)(x, self.beta, self.threshold)
 
-    def extra_repr(self) -> str:
-        """Return the settings."""
-        return f"beta={self.beta}, threshold={self.threshold}"
-
-
-class Softmax(Module):
+class Softmax(_Activation, function=nn.softmax, settings=("dim",)):
     """The softmax along an axis, the last where left out."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, x: Tensor) -> Any:
-        """Return the result."""
-        return lifted(nn.softmax)(x, self.dim)
 
-    def extra_repr(self) -> str:
-        """Return the axis."""
-        return f"dim={self.dim}"
-
-
-class LogSoftmax(Module):
+class LogSoftmax(_Activation, function=nn.logsoftmax, settings=("dim",)):
     """The logarithm of the softmax along an axis."""
 
     def __init__(self, dim: int | None = 1) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, x: Tensor) -> Any:
-        """Return the result."""
-        return lifted(ops.log_softmax)(x, -1 if self.dim is None else self.dim)
-
-    def extra_repr(self) -> str:
-        """Return the axis."""
-        return f"dim={self.dim}"
-
 
 class PReLU(Module):
     """``x`` where positive, else ``weight * x``; one weight, or one per channel of (batch, channels, height, width)."""
+
+    _shown = ("num_parameters",)
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25) -> None:
         super().__init__()
@@ -173,7 +141,3 @@ class PReLU(Module):
             return call("prelu", {"x": [value], "alpha": [weight]})
 
         return lifted(prelu)(x, self.weight)
-
-    def extra_repr(self) -> str:
-        """Return the number of weights."""
-        return f"num_parameters={self.num_parameters}"

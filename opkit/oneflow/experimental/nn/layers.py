@@ -55,6 +55,8 @@ class Identity(Module):
 class Flatten(Module):
     """The axes from ``start_dim`` to ``end_dim`` joined."""
 
+    _shown = ("start_dim", "end_dim")
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -62,10 +64,6 @@ class Flatten(Module):
     def forward(self, input: Tensor) -> Any:
         """Return the result."""
         return lifted(array.flatten)(input, self.start_dim, self.end_dim)
-
-    def extra_repr(self) -> str:
-        """Return the axes."""
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Linear(Module):
@@ -139,6 +137,8 @@ class Conv2d(Module):
 class _Pool2d(Module):
     """What both kinds of pooling share."""
 
+    _shown = ("kernel_size", "stride", "padding")
+
     def __init__(self, kernel_size: Sizes, stride: Sizes | None, padding: Sizes, ceil_mode: bool) -> None:
         super().__init__()
         self.kernel_size = _pair(kernel_size)
@@ -148,10 +148,6 @@ class _Pool2d(Module):
     @property
     def _around(self) -> list[list[int]]:
         return [[0, 0], [0, 0], *([side, side] for side in self.padding)]
-
-    def extra_repr(self) -> str:
-        """Return the settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxPool2d(_Pool2d):
@@ -280,6 +276,8 @@ class LayerNorm(Module):
 class Dropout(Module):
     """Elements set to 0 with probability ``p`` while training, the rest divided by ``1 - p``."""
 
+    _shown = ("p",)
+
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if not 0 <= p <= 1:
@@ -289,10 +287,6 @@ class Dropout(Module):
     def forward(self, x: Tensor) -> Any:
         """Return the result."""
         return lifted(plain.dropout)(x, self.p) if self.training and self.p else x
-
-    def extra_repr(self) -> str:
-        """Return the probability."""
-        return f"p={self.p}"
 
 
 class Embedding(Module):
@@ -337,6 +331,8 @@ class Embedding(Module):
 class Upsample(Module):
     """Images of another size: ``size`` (height, width), or ``scale_factor`` times theirs; "nearest" or "bilinear"."""
 
+    _shown = ("size", "scale_factor", "mode")
+
     def __init__(
         self,
         size: Sizes | None = None,
@@ -365,10 +361,6 @@ class Upsample(Module):
             assert self.size is not None
             factors = [wanted / size for wanted, size in zip(self.size, x.shape[2:])]
         return lifted(flow_layers.upsample_2d)(x, factors, self.align_corners, "NCHW", self.mode)
-
-    def extra_repr(self) -> str:
-        """Return the settings."""
-        return f"size={self.size}, scale_factor={self.scale_factor}, mode={self.mode}"
 
 
 class UpsamplingNearest2d(Upsample):

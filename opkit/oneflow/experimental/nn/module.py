@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy import ndarray
@@ -20,6 +20,9 @@ __all__ = ["Module"]
 
 class Module:
     """Base of layers: parameters, buffers and submodules are found among its attributes; ``forward`` is the user's."""
+
+    #: The settings that ``repr`` shows.
+    _shown: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         held: dict[str, Any] = {
@@ -236,8 +239,8 @@ class Module:
 
     # ---- text --------------------------------------------------------------------------------------------------------
     def extra_repr(self) -> str:
-        """Return the settings shown in the module's text."""
-        return ""
+        """Return the settings that ``repr`` shows in the brackets."""
+        return ", ".join(f"{name}={getattr(self, name)}" for name in self._shown)
 
     def __repr__(self) -> str:
         inner = [f"({name}): {module!r}".replace("\n", "\n  ") for name, module in self.named_children()]
