@@ -5,6 +5,7 @@ All names that opkit needs on it start with ``walk_``: every other name belongs 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 from weakref import ref
@@ -66,16 +67,18 @@ class PyLayerContext:
     opdef: Any
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors for backward. May be called once, and only in forward.
+        """Keep tensors for backward. Only in forward, and once: of two calls the last counts, with a warning.
 
         Args:
             tensors: inputs, outputs or anything else that ``saved_tensor`` returns later.
 
         Raises:
-            UsageError: it was called before, or forward is over.
+            UsageError: forward is over.
+
+        Source: Paddle 2.6 replaces what was saved, in silence.
         """
         if self.walk_saved is not None:
-            self._refuse_second_save()
+            self._saved_before()
         self.walk_saved = tensors
         if packing.depth:
             self.walk_saved = tuple(pack(item) if isinstance(item, Tensor) else item for item in tensors)
@@ -162,16 +165,17 @@ class PyLayerContext:
             self.walk_marks = Marks()
         return self.walk_marks
 
-    def _refuse_second_save(self) -> None:
+    def _saved_before(self) -> None:
         name = type(self).__name__.removesuffix("_backward")
         if hasattr(self, "walk_rule"):
             raise UsageError(
                 f"PyLayer {name}: save_for_backward was called after forward had ended; only forward may call it",
                 help="keep other values as attributes of ctx",
             )
-        raise UsageError(
-            f"PyLayer {name}: save_for_backward was called twice in one forward",
-            help="pass all tensors in one call: ctx.save_for_backward(a, b)",
+        warnings.warn(
+            f"PyLayer {name}: save_for_backward was called twice in one forward, and the last call counts; to keep all, "
+            "pass them in one: ctx.save_for_backward(a, b)",
+            stacklevel=3,
         )
 
 

@@ -314,16 +314,28 @@ def test_a_context_that_outlives_the_walk_still_has_its_tensors() -> None:
     assert contexts[0].saved_tensor() == (x,) or contexts[0].saved_tensor()[0] is x
 
 
-def test_save_for_backward_is_called_once_and_in_forward() -> None:
-    """C2: the page says once and only in forward; both are errors here."""
+def test_of_two_calls_of_save_for_backward_the_last_counts() -> None:
+    """C2: the page says once; Paddle 2.6 replaces what was saved, and here a warning says so."""
 
     def twice(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        ctx.save_for_backward(x)
-        return x * 2
+        y = x * 2
+        ctx.save_for_backward(x, x)
+        ctx.save_for_backward(y)
+        return x * x
 
-    with pytest.raises(UsageError, match="called twice"):
-        make(twice).apply(leaf())
+    def backward(ctx: Any, dy: Any) -> Any:
+        (y,) = ctx.saved_tensor()
+        return dy * y
+
+    x = leaf()
+    with pytest.warns(UserWarning, match="called twice"):
+        y = make(twice, backward).apply(x)
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * x.numpy())
+
+
+def test_save_for_backward_is_for_forward_alone() -> None:
+    """C2: the page says only in forward, and it is an error elsewhere."""
 
     def late(ctx: Any, dy: Any) -> Any:
         ctx.save_for_backward(dy)
