@@ -40,7 +40,7 @@ from opkit.checker.model.place import raised_at
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import CLOCK_SEARCH, CONFIRMED_CASES, MOST_NAMED, SEARCH_SHARE
+from opkit.checker.model.thresholds import CALLS_A_CHECK, CLOCK_SEARCH, CONFIRMED_CASES, MOST_NAMED, SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.rests import rests_on
@@ -215,7 +215,7 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
     left_out: list[str] = []
     first, later = _plan(session)
     for stage in (*first, *later):
-        if session.left() < 0 and stage not in (forward_contract, gradient_contract, gradients):
+        if not session.has_time(CALLS_A_CHECK) and stage not in (forward_contract, gradient_contract, gradients):
             left_out.append(stage.__name__.replace("_", " "))
             continue
         if stage in later and failed & _FATAL and stage is not layouts and stage is not gradients:
@@ -229,7 +229,7 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
             if item.status is Status.FAIL and stage in first:
                 failed.add(item.code)
             yield item
-    if session.checkable.has_gradient and session.left() > 0:
+    if session.checkable.has_gradient and session.has_time(CALLS_A_CHECK):
         yield from second_order(session, _checked)
     if left_out:
         session.notes.append(f"left out to keep within the time set: {', '.join(left_out)}")

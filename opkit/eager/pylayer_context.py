@@ -173,8 +173,8 @@ class PyLayerContext:
                 help="keep other values as attributes of ctx",
             )
         warnings.warn(
-            f"PyLayer {name}: save_for_backward was called twice in one forward, and the last call counts; to keep all, "
-            "pass them in one: ctx.save_for_backward(a, b)",
+            f"PyLayer {name}: save_for_backward was called twice in one forward, and the last call counts; to keep "
+            "all tensors pass them in one: ctx.save_for_backward(a, b)",
             stacklevel=3,
         )
 

@@ -25,6 +25,8 @@ from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
     BESIDE,
+    CALLS_A_CASE,
+    CALLS_A_PROBE,
     ENOUGH_FAILING,
     EXTRA_PROBES,
     EXTREME,
@@ -103,7 +105,8 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
         budget -= _cost(ev)
         if len(ledger.failing) >= ENOUGH_FAILING:
             break
-        if (budget < 0 and number >= SURE_CASES) or ((number or not session.is_slow) and session.left() < 0):
+        is_late = (number or not session.is_slow) and not session.has_time(CALLS_A_PROBE)
+        if is_late or (budget < 0 and number >= SURE_CASES):
             ledger.left_out += 1
             continue
         known = sum(ledger.counts.values())
@@ -244,9 +247,9 @@ def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> Non
                 ledger.probes.append(probe.detectable)
             else:
                 ledger.vague += 1
-            if (
-                probe.is_wrong
-                and probe_leaf(ev, leaf, np.random.default_rng([number, count, 1]), None, declared, is_slow).is_wrong
+            if probe.is_wrong and (
+                not session.has_time(CALLS_A_PROBE)
+                or probe_leaf(ev, leaf, np.random.default_rng([number, count, 1]), None, declared, is_slow).is_wrong
             ):
                 ledger.fail("GC102", leaf, "", _describe_probe(session, ev, leaf, probe, declared))
                 break
@@ -255,8 +258,7 @@ def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> Non
 def _describe_probe(session: CheckSession, ev: Evaluator, leaf: InputLeaf, probe: Any, declared: float) -> CheckResult:
     text = f"along a random direction of {leaf} the derivative is {probe.expected:.12g}"
     text += f"; backward gives {probe.actual:.12g}"
-    is_left = not session.is_slow or session.left() > 0
-    found = bisect(ev, leaf, session.options.seed) if is_left and not declared else None
+    found = bisect(ev, leaf, session.options.seed) if not declared and session.has_time(CALLS_A_CASE) else None
     element = None
     if found is not None:
         element, single = found

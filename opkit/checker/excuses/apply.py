@@ -14,12 +14,14 @@ from opkit.checker.excuses.guards import guarded
 from opkit.checker.excuses.surrogates import surrogates
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import CALLS_AN_EXCUSE
 
 #: The sentence that says why, for each result by its index that a rule leaves undecided.
 Excuse: TypeAlias = "Callable[[CheckSession, Mapping[int, CheckResult]], Mapping[int, str]]"
 
 #: What says that a derivative is wrong; one that is not finite is never excused.
 _DERIVATIVES = frozenset({"GC101", "GC102", "GC103", "GC104", "GC106", "GC150", "GC160", "GC161"})
+_NO_TIME = "left out to keep within the time set: whether a surrogate, a guard or narrower values excuse the failure"
 #: A surrogate need not even be linear in dy.
 _LINEAR = frozenset({"GC110", "GC111"})
 _FOUND: tuple[Excuse, ...] = (guarded, narrower)
@@ -48,6 +50,10 @@ def excused(session: CheckSession, results: Sequence[CheckResult]) -> list[Check
 
 def _apply(session: CheckSession, results: list[CheckResult], rule: Excuse, codes: frozenset[str]) -> None:
     failed = _failed(results, codes)
+    if failed and session.is_slow and not session.has_time(CALLS_AN_EXCUSE):
+        if _NO_TIME not in session.notes:
+            session.notes.append(_NO_TIME)
+        return
     for index, why in (rule(session, failed) if failed else {}).items():
         item = results[index]
         if item.code == "GC150":  # float32 rounds a guard's bound itself: that says nothing of the gradient

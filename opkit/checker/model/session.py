@@ -122,7 +122,7 @@ class CheckSession:
         """Time a call, and keep of a slow op's cases as many as the time allows: the small and various ones."""
         self.call_seconds = self.trial.quickest
         for _ in range(CALLS_TIMED):  # the machine may have been busy with others
-            if not self.is_slow:
+            if not self.is_slow or not self.has_time(CALLS_A_CASE):
                 break
             begun = perf_counter()
             self.checkable.forward(self.cases[0].inputs, self.cases[0].attrs)
@@ -135,6 +135,10 @@ class CheckSession:
                 f"a call of forward takes {self.call_seconds:.2g} s: {most} of {len(self.cases)} cases were checked"
             )
             self.cases[:] = _various(self.cases)[:most]
+
+    def has_time(self, calls: int) -> bool:
+        """Say whether some calls would end in time; they do where calls are quick, as long as any time is left."""
+        return self.left() >= (calls * self.call_seconds if self.is_slow else 0.0)
 
     @property
     def is_slow(self) -> bool:

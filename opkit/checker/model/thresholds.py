@@ -313,6 +313,8 @@ ENOUGH_FAILING = 6
 #: Seconds of a call from which on the cases are cut to the time, calls timed anew to be sure, and calls that all
 #: checks of one case take. Cost.
 SLOW_CALL, CALLS_TIMED, CALLS_A_CASE = 0.004, 3, 200
+#: Calls that a check of one case takes, those of a probe along a direction with few steps, and of an excuse. Cost.
+CALLS_A_CHECK, CALLS_A_PROBE, CALLS_AN_EXCUSE = 40, 17, 14
 #: Calls for each element of an input that a whole Jacobian takes at most, ladders aside. Derived: two steps.
 PLAIN_CALLS = 4
 #: Share of the time that the search for cases may take, once some are found. Cost.
