@@ -1,0 +1,128 @@
+"""Functions of packages, and what is true of each: established before opkit saw it.
+
+``right`` is what ``torch.autograd.gradcheck`` takes on the cases of its check file in float64. ``surrogate`` is a step
+or the identity whose gradient is another one on purpose, by reading. ``low`` is a function that computes in float32, right
+against the reference in its check file. ``wrong`` has another derivative than its forward, or breaks a rule of torch's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Listed(NamedTuple):
+    """One Function of a package."""
+
+    check: str  #: the package, as in ``check_PACKAGE.py``
+    module: str
+    name: str  #: in the check file
+    truth: str
+    why: str = ""
+    holder: str = ""  #: the class that it is inside
+
+    @property
+    def installed(self) -> str:
+        """Its target without a check file."""
+        return f"{self.module}::{self.holder + '.' if self.holder else ''}{self.name}"
+
+
+def _of(check: str, module: str, truth: str, names: str, why: str = "", holder: str = "") -> list[Listed]:
+    return [Listed(check, module, name, truth, why, holder) for name in names.split()]
+
+
+_SPIKING = "spikingjelly.activation_based"
+FUNCTIONS = [
+    *_of("entmax", "entmax.activations", "right", "SparsemaxFunction Entmax15Function"),
+    *_of(
+        "entmax", "entmax.root_finding", "right", "EntmaxBisectFunction SparsemaxBisectFunction NormmaxBisectFunction"
+    ),
+    *_of("entmax", "entmax.root_finding", "right", "BudgetBisectFunction"),
+    *_of("entmax", "entmax.losses", "right", "SparsemaxLossFunction Entmax15LossFunction"),
+    *_of("pytorch_tabnet", "pytorch_tabnet.sparsemax", "right", "Entmax15Function Entmoid15"),
+    *_of("pytorch_tabnet", "pytorch_tabnet.sparsemax", "wrong", "SparsemaxFunction", "changes its input, unmarked"),
+    *_of("timm", "timm.layers.activations_me", "right", "SwishAutoFn MishAutoFn HardSigmoidAutoFn HardSwishAutoFn"),
+    *_of("timm", "timm.layers.activations_me", "right", "HardMishAutoFn"),
+    *_of("efficientnet_pytorch", "efficientnet_pytorch.utils", "right", "SwishImplementation"),
+    *_of("monai", "monai.networks.blocks.activation", "right", "SwishImplementation"),
+    *_of("monai", "monai.visualize.gradient_based", "wrong", "_AutoGradReLU", "drops negative gradients, as is meant"),
+    *_of("gpytorch", "gpytorch.functions.rbf_covariance", "right", "RBFCovariance"),
+    *_of("gpytorch", "gpytorch.functions.matern_covariance", "right", "MaternCovariance"),
+    *_of("gpytorch", "gpytorch.variational.large_batch_variational_strategy", "right", "QuadFormDiagonal"),
+    *_of("gpytorch", "gpytorch.functions._log_normal_cdf", "wrong", "LogNormalCDF", "off by up to 0.5 % below -1"),
+    *_of(
+        "gpytorch",
+        "gpytorch.variational.natural_variational_distribution",
+        "wrong",
+        "_NaturalToMuVarSqrt",
+        "a natural gradient, as is meant",
+    ),
+    *_of("linear_operator", "linear_operator.functions._matmul", "right", "Matmul"),
+    *_of("kornia", "kornia.losses.focal", "right", "_TargetLogSoftmax"),
+    *_of("kymatio", "kymatio.backend.torch_backend", "right", "ModulusStable"),
+    *_of("memcnn", "memcnn.models.additive", "right", "AdditiveBlockFunction AdditiveBlockFunction2"),
+    *_of(
+        "memcnn",
+        "memcnn.models.affine",
+        "wrong",
+        "AffineBlockFunction2",
+        "a factor is missing in the second half's gradient",
+    ),
+    *_of("revtorch", "revtorch.revtorch", "right", "_ReversibleModuleFunction"),
+    *_of(
+        "memory_efficient_attention_pytorch",
+        "memory_efficient_attention_pytorch.flash_attention",
+        "low",
+        "FlashAttentionFunction",
+    ),
+    *_of("tslearn", "tslearn.metrics.soft_dtw_loss_pytorch", "low", "_SoftDTWLossPyTorch"),
+    *_of("pytorch_revgrad", "pytorch_revgrad.functional", "surrogate", "RevGrad"),
+    *_of("pyro", "pyro.ops.special", "right", "_SafeLog"),
+    *_of("pyro", "pyro.distributions.relaxed_straight_through", "surrogate", "QuantizeCategorical QuantizeBernoulli"),
+    *_of("pytorch_wavelets", "pytorch_wavelets.dwt.lowlevel", "right", "AFB1D"),
+    *_of(
+        "pytorch_wavelets", "pytorch_wavelets.dwt.lowlevel", "wrong", "AFB2D", "symmetric padding has another adjoint"
+    ),
+    *_of(
+        "pytorch_wavelets",
+        "pytorch_wavelets.dwt.lowlevel",
+        "wrong",
+        "SFB1D",
+        "no gradient of high where low needs none",
+    ),
+    *_of(
+        "pytorch_wavelets",
+        "pytorch_wavelets.scatternet.lowlevel",
+        "wrong",
+        "SmoothMagFn",
+        "raises where only y needs one",
+    ),
+    *_of("roma", "roma.mappings", "right", "_ProcrustesManualDerivatives _HornEigenvectorManualDerivatives"),
+    *_of("roma", "roma.mappings", "wrong", "_ProcrustesRegularization", "adds a penalty's gradient, as is meant"),
+    *_of("snntorch", "snntorch.surrogate", "surrogate", "StraightThroughEstimator Triangular FastSigmoid ATan Sigmoid"),
+    *_of("snntorch", "snntorch.surrogate", "surrogate", "SparseFastSigmoid"),
+    *_of("snntorch", "snntorch.surrogate", "wrong", "LeakySpikeOperator", "one gradient for two inputs"),
+    *_of("snntorch", "snntorch.functional.quant", "surrogate", "StateQuant"),
+    *_of("snntorch", "snntorch.functional.loss", "surrogate", "Tolerance", holder="SpikeTime"),
+    *_of("spikingjelly", f"{_SPIKING}.surrogate", "surrogate", "sigmoid atan rect s2nn piecewise_leaky_relu"),
+    *_of("spikingjelly", f"{_SPIKING}.quantize", "surrogate", "RoundATGF KBitQuantizeATGF"),
+    *_of("spikingjelly", f"{_SPIKING}.quantize", "right", "ClampATGF"),
+    *_of("spikingjelly", f"{_SPIKING}.layer.online_learning", "surrogate", "ReplaceforGrad"),
+    *_of("brevitas", "brevitas.ops.autograd_ste_ops", "right", "AbsBinarySignGradFn"),
+    *_of("brevitas", "brevitas.ops.autograd_ste_ops", "surrogate", "RoundSteFn CeilSteFn BinarySignSteFn"),
+    *_of("brevitas", "brevitas.ops.autograd_ste_ops", "surrogate", "ScalarClampSteFn TensorClampSteFn"),
+    *_of("norse", "norse.torch.functional.threshold", "surrogate", "HeaviErfc HeaviTanh HeaviCirc Triangle Logistic"),
+    *_of("norse", "norse.torch.functional.superspike", "surrogate", "SuperSpike"),
+    *_of("sinabs", "sinabs.activation.quantize", "surrogate", "Quantize"),
+    *_of("sinabs", "sinabs.activation.spike_generation", "surrogate", "SingleSpike"),
+    *_of("bitorch", "bitorch.quantizations.approx_sign", "surrogate", "ApproxSignFunction"),
+    *_of("bitorch", "bitorch.quantizations.dorefa", "surrogate", "InputDoReFaFunction"),
+    *_of("bitorch", "bitorch.layers.qactivation", "surrogate", "GradientCancellation"),
+    *_of("bitorch", "bitorch.layers.pact", "surrogate", "PactActFn"),
+    *_of(
+        "pypose",
+        "pypose.lietensor.operation",
+        "wrong",
+        "SO3_Act SO3_Inv so3_Exp",
+        "gradients on the manifold, as is meant",
+    ),
+]
