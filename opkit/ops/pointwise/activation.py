@@ -27,7 +27,7 @@ from opkit.ops.kernels.small import ONE, ZERO, clipped
 from opkit.ops.kernels.special import erf_of
 from opkit.ops.pointwise.compare import greater, less, less_equal, logical_and, logical_or, where
 from opkit.ops.pointwise.elementwise import abs as absolute
-from opkit.ops.pointwise.elementwise import entered, exp, sigmoid, sigmoid_of, softplus, square, tanh
+from opkit.ops.pointwise.elementwise import entered, exp, logistic, sigmoid, softplus, square, tanh
 
 #: ``second(x, attrs)``: the second derivative as a value, built of ops; None: zero almost everywhere.
 Second = Callable[[Value, Attrs], Value]
@@ -229,11 +229,11 @@ def gelu_second(x: Value, attrs: Attrs) -> Value:
 
 
 def _silu(x: ndarray, out: ndarray | None = None) -> Any:
-    return np.multiply(x, sigmoid_of(x), out=out)
+    return np.multiply(x, logistic(x), out=out)
 
 
 def _silu_slope(x: ndarray, dy: ndarray) -> Any:
-    s, one = sigmoid_of(x), ONE[x.dtype]
+    s, one = logistic(x), ONE[x.dtype]
     return dy * (s * (one + x * (one - s)))
 
 

@@ -153,7 +153,7 @@ def _from_output(name: str, slope: Function, slope_by_y: Second) -> Callable[[An
         by_y = mul(mul(douts[0], dy), slope_by_y(y)) if need_y else None
         return by_y, local.mode.apply(grad_op, (y, douts[0]), NO_ATTRS) if need_dy else None
 
-    kernel = quiet(elementwise_blocks(slope))
+    kernel = quiet(slope)
     grad_op = define(
         name,
         "y dy",
@@ -168,14 +168,17 @@ def _from_output(name: str, slope: Function, slope_by_y: Second) -> Callable[[An
     return lambda applied, dout: local.mode.apply(grad_op, (applied.outputs[0], dout), NO_ATTRS)
 
 
+@elementwise_blocks
 def _tanh_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
     return np.multiply(np.subtract(ONE[y.dtype], np.multiply(y, y, out=out), out=out), dy, out=out)
 
 
+@elementwise_blocks
 def _sigmoid_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
     return np.multiply(np.multiply(np.subtract(ONE[y.dtype], y, out=out), y, out=out), dy, out=out)
 
 
+@elementwise_blocks
 def _sqrt_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
     return np.multiply(np.true_divide(dy, y, out=out), 0.5, out=out)
 
@@ -186,10 +189,13 @@ sqrt_from_y = _from_output("sqrt_grad_from_y", _sqrt_slope, lambda y: scalar_mul
 
 
 # ---- kernels that numpy lacks ----------------------------------------------------------------------------------------
-@elementwise_blocks
-def sigmoid_of(x: ndarray, out: ndarray | None = None) -> Any:
-    """Return the logistic function; exp may overflow to infinity, whose reciprocal is the right 0."""
+def logistic(x: ndarray, out: ndarray | None = None) -> Any:
+    """Return the logistic function of one block; exp may overflow to infinity, whose reciprocal is the right 0."""
     return np.reciprocal(np.add(np.exp(np.negative(x, out=out), out=out), ONE[x.dtype], out=out), out=out)
+
+
+#: The logistic function.
+sigmoid_of = elementwise_blocks(logistic)
 
 
 def softplus_of(x: ndarray, out: ndarray | None = None) -> Any:
@@ -278,11 +284,11 @@ atanh: Unary = _unary("atanh", "the inverse hyperbolic tangent", np.arctanh, lam
 
 # ---- sigmoids and special functions ----------------------------------------------------------------------------------
 sigmoid_v2: Unary = _unary("sigmoid_v2", "the logistic function", sigmoid_of,
-                    lambda x, dy: _sigmoid_slope(sigmoid_of(x), dy), lambda x: _sigmoid_second(x),
+                    lambda x, dy: _sigmoid_slope(logistic(x), dy), lambda x: _sigmoid_second(x),
                     rule=sigmoid_from_y, reads="y", by_rule=_sigmoid_slope)
-softplus: Unary = _unary("softplus", "log(1 + exp(x))", softplus_of, lambda x, dy: dy * sigmoid_of(x),
+softplus: Unary = _unary("softplus", "log(1 + exp(x))", softplus_of, lambda x, dy: dy * logistic(x),
                   lambda x: mul(sigmoid(x), sigmoid(neg(x))))
-log_sigmoid: Unary = _unary("log_sigmoid", "log(sigmoid(x))", _log_sigmoid_of, lambda x, dy: dy * sigmoid_of(-x),
+log_sigmoid: Unary = _unary("log_sigmoid", "log(sigmoid(x))", _log_sigmoid_of, lambda x, dy: dy * logistic(-x),
                      lambda x: neg(mul(sigmoid(x), sigmoid(neg(x)))))
 erf: Unary = _unary("erf", "the error function", erf_of, lambda x, dy: dy * np.exp(-x * x) * (2 / math.sqrt(math.pi)),
              lambda x: scalar_mul(mul(x, exp(neg(square(x)))), -4 / math.sqrt(math.pi)))
