@@ -118,7 +118,8 @@ def _leaky_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
 
 def _elu(x: ndarray, alpha: float, out: ndarray | None = None) -> Any:
     zero = ZERO[x.dtype]
-    return np.add(np.maximum(zero, x), np.expm1(np.minimum(zero, x)) * alpha, out=out)
+    below = np.expm1(np.minimum(zero, x))
+    return np.add(np.maximum(zero, x), below if alpha == 1 else below * alpha, out=out)
 
 
 def _elu_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
