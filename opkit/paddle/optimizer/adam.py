@@ -16,13 +16,11 @@ __all__ = ["Adam", "AdamW", "Adamax", "Lamb"]
 class _WithBetas(Optimizer):
     """What optimizers with running moments of the gradient share: the rates of the moments, and their state."""
 
+    _rates = ("beta1", "beta2", "epsilon")
+
     def _set_betas(self, beta1: Any, beta2: Any, epsilon: float) -> None:
         self._beta1, self._beta2 = self._between("beta1", beta1), self._between("beta2", beta2)
         self._epsilon = float(epsilon)
-
-    def _rates(self, group: Mapping[str, Any]) -> dict[str, float]:
-        own = {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon}
-        return {name: float(group.get(name, value)) for name, value in own.items()}
 
     def _between(self, name: str, value: Any) -> float:
         if not 0 <= float(value) < 1:
@@ -31,7 +29,7 @@ class _WithBetas(Optimizer):
 
     def state_spec(self, group: Mapping[str, Any] = NO_GROUP) -> StateSpec:
         """Return the moments and the running powers of the betas."""
-        rates = self._rates(group)
+        rates = self._rates_of(group)
         return {"moment1": None, "moment2": None, "beta1_pow_acc": rates["beta1"], "beta2_pow_acc": rates["beta2"]}
 
 
@@ -56,10 +54,6 @@ class Adam(_WithBetas):
     ) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._set_betas(beta1, beta2, epsilon)
-
-    def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the update op's attributes."""
-        return {**self._rates(group), **self.decay_of(parameter)}
 
 
 class AdamW(_WithBetas):
@@ -100,7 +94,7 @@ class AdamW(_WithBetas):
         """Return the update op's attributes."""
         decays = self._decays is None or self._decays(parameter.name)
         coeff = float(group.get("weight_decay", self._coeff))
-        return {**self._rates(group), "coeff": coeff if decays else 0.0}
+        return {**self._rates_of(group), "coeff": coeff if decays else 0.0}
 
     def _rate_factor(self, parameter: Any) -> float:
         factor = 1.0 if self._lr_ratio is None else self._lr_ratio(parameter)
@@ -128,11 +122,7 @@ class Adamax(_WithBetas):
 
     def state_spec(self, group: Mapping[str, Any] = NO_GROUP) -> StateSpec:
         """Return the moment, the largest gradient and the running power of beta1."""
-        return {"moment": None, "inf_norm": None, "beta1_pow_acc": self._rates(group)["beta1"]}
-
-    def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the update op's attributes."""
-        return {**self._rates(group), **self.decay_of(parameter)}
+        return {"moment": None, "inf_norm": None, "beta1_pow_acc": self._rates_of(group)["beta1"]}
 
 
 class Lamb(_WithBetas):
@@ -171,7 +161,7 @@ class Lamb(_WithBetas):
         excludes = group.get("exclude_from_weight_decay_fn", self._excludes)
         is_excluded = excludes is not None and excludes(parameter)
         return {
-            **self._rates(group),
+            **self._rates_of(group),
             "decay": 0.0 if is_excluded else float(group.get("lamb_weight_decay", self._decay)),
             "always_adapt": self._always_adapt,
         }

@@ -67,6 +67,7 @@ class RMSProp(Optimizer):
     """RMSProp (Hinton)."""
 
     update = updates.RMSPROP
+    _rates = ("rho", "epsilon", "momentum", "centered")
     state = {"momentum": None, "mean_square": None, "mean_grad": None}
 
     def __init__(
@@ -87,21 +88,12 @@ class RMSProp(Optimizer):
         self._rho, self._epsilon, self._momentum = float(rho), float(epsilon), float(momentum)
         self._centered = bool(centered)
 
-    def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the update op's attributes."""
-        return {
-            "rho": float(group.get("rho", self._rho)),
-            "epsilon": float(group.get("epsilon", self._epsilon)),
-            "momentum": float(group.get("momentum", self._momentum)),
-            "centered": bool(group.get("centered", self._centered)),
-            **self.decay_of(parameter),
-        }
-
 
 class Adagrad(Optimizer):
     """Adagrad (Duchi et al. 2011)."""
 
     update = updates.ADAGRAD
+    _rates = ("epsilon",)
 
     def __init__(
         self,
@@ -121,15 +113,12 @@ class Adagrad(Optimizer):
         """Return the sum of squares."""
         return {"moment": ("full", float(group.get("initial_accumulator_value", self._first)))}
 
-    def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the update op's attributes."""
-        return {"epsilon": float(group.get("epsilon", self._epsilon)), **self.decay_of(parameter)}
-
 
 class Adadelta(Optimizer):
     """Adadelta (Zeiler 2012)."""
 
     update = updates.ADADELTA
+    _rates = ("rho", "epsilon")
     state = {"_avg_squared_grad": None, "_avg_squared_update": None}
 
     def __init__(
@@ -146,11 +135,3 @@ class Adadelta(Optimizer):
             raise UsageError("Adadelta: learning_rate, epsilon and rho must be given")
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._epsilon, self._rho = float(epsilon), float(rho)
-
-    def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the update op's attributes."""
-        return {
-            "rho": float(group.get("rho", self._rho)),
-            "epsilon": float(group.get("epsilon", self._epsilon)),
-            **self.decay_of(parameter),
-        }

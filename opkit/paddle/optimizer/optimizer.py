@@ -48,6 +48,8 @@ class Optimizer:
     update: OpDef
     #: Its state.
     state: StateSpec = {}
+    #: The attributes of the update op, beside the decay, that a group may set; ``_NAME`` holds the optimizer's own.
+    _rates: tuple[str, ...] = ()
     #: Whether the update op adds the L1 and L2 terms to the gradient; else they are added before it.
     adds_decay = True
     #: Whether an element of a parameter changes by what is in its place alone.
@@ -217,7 +219,11 @@ class Optimizer:
             parameter: the parameter.
             group: options of its group, which take precedence over the optimizer's own.
         """
-        return self.decay_of(parameter)
+        return {**self._rates_of(group), **self.decay_of(parameter)}
+
+    def _rates_of(self, group: Mapping[str, Any]) -> dict[str, Any]:
+        held = self.__dict__
+        return {name: group.get(name, held["_" + name]) for name in self._rates}
 
     def decay_of(self, parameter: Any) -> dict[str, float]:
         """Return the weights of the L1 and L2 terms for a parameter."""
