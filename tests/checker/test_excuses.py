@@ -271,3 +271,16 @@ def test_other_wrong_pairs_of_a_surrogates_output_go_with_it() -> None:
 def test_what_is_neither_a_step_nor_the_identity_fails(forward: Any, backward: Any) -> None:
     """It is flat where other elements, or other signs, are not."""
     assert report(forward, backward).status is Status.FAIL
+
+
+def spike(x: Any) -> Any:
+    return (x > 0).astype(np.float32)
+
+
+def test_a_step_may_come_as_float32() -> None:
+    """It holds none of the digits that a narrower result loses."""
+    given = (Case({"x": np.array([0.3, -1.2, 2.4])}, origin="recorded"),)
+    declared = {"surrogate": lambda arrays, attrs: [np.tanh(arrays["x"])], "recorded": given}
+    assert report(spike, lambda dy, x: dy * (1 - np.tanh(x) ** 2), **declared).status is Status.PASS
+    found = report(lambda x: np.tanh(x).astype(np.float32), lambda dy, x: dy * (1 - np.tanh(x) ** 2), recorded=given)
+    assert "GC141" in {item.code for item in found.findings}

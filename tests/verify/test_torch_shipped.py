@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,6 +111,15 @@ class Single(torch.autograd.Function):
         return dy * (1 - torch.tanh(ctx.saved_tensors[0]) ** 2)
 
 
+_CASES = """
+
+def cases(rng):
+    block = torch.nn.Linear(3, 2).double()
+    x = torch.from_numpy(rng.standard_normal((2, 3))).requires_grad_()
+    yield {"x": x, "block": block, "params": list(block.parameters())}
+"""
+
+
 def searched(function: type, names: dict[str, Any] | None = None) -> OpReport:
     """Check a Function on inputs that are searched."""
     options = Options(effort=0.05)
@@ -129,6 +140,15 @@ def test_a_parameter_that_forward_reaches_through_its_module_is_perturbed_where_
     assert op.status is status, op.checks
     assert all(torch.equal(item, old) for item, old in zip(block.parameters(), before))
     assert all(item.grad is None for item in block.parameters())
+
+
+def test_a_parameter_reached_through_its_module_is_confirmed_where_it_is(here: Path) -> None:
+    """In a process of its own the module would hold another one than the argument."""
+    text = "import torch\nfrom typing import Any\n\n\n" + inspect.getsource(Recomputed) + _CASES
+    (here / "bound.py").write_text(text)
+    (op,) = gradcheck(str(here / "bound.py::Recomputed"), replay=False, effort=0.1).ops
+    assert op.status is Status.PASS, op.checks
+    assert {item.status for item in op.checks if item.code == "GC199"} == {Status.PASS}
 
 
 @pytest.mark.parametrize("function", [Insisting, Named, Marked, Single])

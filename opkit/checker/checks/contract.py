@@ -1,6 +1,6 @@
 """Contract: shapes, dtypes and number of results, gradients that are there and bound (GC140-GC148, GC160, GC161).
 
-Compares descriptions only; no value is looked at.
+Compares descriptions only; values decide alone whether a narrower result lost any.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from opkit.checker.model.place import raised_at
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, cast_case, is_empty, is_scalar
+from opkit.checker.model.steps import is_step
 from opkit.checker.model.thresholds import (
     ALONE,
     CONTRACT_CASES,
@@ -103,16 +104,21 @@ def _is_declared_narrow(ev: Evaluator, desc: TensorDesc, item: Any) -> bool:
 
 
 def _check_kept_dtype(ev: Evaluator, found: _FirstFailures) -> None:
-    """Without an infer function a float result has the float inputs' common dtype."""
+    """Without an infer function a float result has the float inputs' common dtype, unless it is a step of them all."""
     dtypes = {array.dtype.name for _, array in leaves_of(ev.inputs) if is_float(array)}
     if len(dtypes) != 1:
         return
     (expected,) = dtypes
     for index, item in enumerate(ev.outputs):
-        if is_float(item) and item.dtype.name != expected:
+        if is_float(item) and item.dtype.name != expected and not _is_step(ev, index):
             name = found.session.output_name(index)
             message = f"forward returned {name} as {item.dtype.name} for {expected} inputs"
             found.add("GC141", message, ev, output=name, expected=expected, actual=item.dtype.name)
+
+
+def _is_step(ev: Evaluator, slot: int) -> bool:
+    """Say whether an output holds no digits of its inputs, so that none are lost."""
+    return bool(ev.leaves) and all(is_step(ev, leaf, slot) for leaf in ev.leaves)
 
 
 def gradient_contract(session: CheckSession) -> Iterator[CheckResult]:

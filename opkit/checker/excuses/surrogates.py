@@ -6,14 +6,12 @@ Seen in what forward does on every case; whether it is meant is for SURROGATE to
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-import numpy as np
-
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, is_empty
-from opkit.checker.model.thresholds import LEAST_SCALE, LOOKS, RATIO, REPEAT_ULPS
+from opkit.checker.model.steps import distance, is_step, result_at, scale_of
+from opkit.checker.model.thresholds import RATIO
 
 
 def surrogates(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
@@ -55,49 +53,15 @@ def _standing_in(session: CheckSession, leaf: InputLeaf) -> Iterator[tuple[str, 
         output = session.output_name(slot)
         if all(_is_same(ev, leaf, slot) for ev in evaluators):
             yield output, f"forward returns {leaf} as it is"
-        elif all(_is_flat(ev, leaf, slot) for ev in evaluators):
+        elif all(is_step(ev, leaf, slot) for ev in evaluators):
             yield output, f"forward is a step of {leaf}, of derivative 0"
 
 
 def _is_same(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
     """Say whether an output is the input, here and at other values that forward takes."""
     array = ev.array(leaf)
-    moved = (array, -array, RATIO * array, array + _scale(array))
-    results = [(item, _result(ev, leaf, item, slot)) for item in moved]
+    moved = (array, -array, RATIO * array, array + scale_of(array))
+    results = [(item, result_at(ev, leaf, item, slot)) for item in moved]
     return all(
-        result is None or (result.shape == item.shape and _distance(result, item) <= 0) for item, result in results
+        result is None or (result.shape == item.shape and distance(result, item) <= 0) for item, result in results
     )
-
-
-def _is_flat(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
-    """Say whether small moves leave an output as it is, but for the few that meet a jump."""
-    array = ev.array(leaf)
-    rng = np.random.default_rng(LOOKS)
-    scale, step, flat = _scale(array), float(np.sqrt(np.finfo(array.dtype).eps)), 0
-    for _ in range(LOOKS):
-        point = array + LEAST_SCALE * scale * rng.uniform(-1, 1, array.shape)
-        near = point + step * scale * rng.choice([-1.0, 1.0], array.shape)
-        first, second = (_result(ev, leaf, item, slot) for item in (point, near))
-        flat += first is not None and second is not None and _distance(first, second) <= 0
-    return 2 * flat > LOOKS
-
-
-def _scale(array: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) or 1.0
-
-
-def _result(ev: Evaluator, leaf: InputLeaf, array: np.ndarray, slot: int) -> np.ndarray | None:
-    """Return an output for an input changed, None where forward does not take it."""
-    try:
-        found: Any = ev.forward(ev.replaced(leaf, frozen(array.astype(ev.array(leaf).dtype))))[slot]
-    except Exception:  # user code
-        return None
-    return np.array(found)
-
-
-def _distance(one: np.ndarray, other: np.ndarray) -> float:
-    """Return by how much two arrays differ beyond rounding."""
-    if one.shape != other.shape or not one.size:
-        return float("inf") if one.shape != other.shape else 0.0
-    rounding = REPEAT_ULPS * float(np.finfo(one.dtype).eps) * float(np.abs(one).max())
-    return float(np.abs(one - other).max()) - rounding

@@ -5,6 +5,7 @@ from norse.torch.functional.superspike import SuperSpike  # noqa: F401
 from norse.torch.functional.threshold import HeaviCirc, HeaviErfc, HeaviTanh, Logistic, Triangle  # noqa: F401
 
 SURROGATE_HeaviErfc = {"forward": lambda x, k: torch.erf(k * x) / k}
+TOLERANCE_HeaviErfc = {"x": 1e-7}  # its pi is of float32
 SURROGATE_HeaviTanh = SURROGATE_Logistic = {"forward": lambda x, k: torch.tanh(k * x) / k}
 SURROGATE_HeaviCirc = {"forward": lambda x, alpha: alpha * x / torch.sqrt(alpha**2 + x**2)}
 SURROGATE_Triangle = {"forward": lambda x, alpha: alpha * (x.clamp(-1, 1) - x.clamp(-1, 1) * x.clamp(-1, 1).abs() / 2)}
