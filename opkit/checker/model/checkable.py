@@ -5,7 +5,7 @@ Data and borders only: no directories, no modes, no checks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
@@ -233,6 +233,7 @@ class Checkable:
         claims: what the definition says about devices, None where there is none.
         ordinary: how another process makes and calls the op as an ordinary run does, None where none can; for whoever
             confirms a pass (see ``Confirm``).
+        held: the inputs, and their indices in a list, that an object among the options holds too.
         directory: the op directory as the user would write it, None for a PyLayer or py_func.
         forward_where: file and line of forward.
         backward_where: file and line of backward.
@@ -284,6 +285,7 @@ class Checkable:
     seen: tuple[Case, ...] = ()
     claims: Claims | None = None
     ordinary: Any = None
+    held: Callable[[Attrs], Collection[tuple[str, int | None]]] = field(default=lambda attrs: ())
     directory: str | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None

@@ -14,7 +14,7 @@ from opkit.checker.model.thresholds import LEAST_SCALE, LOOKS, REPEAT_ULPS
 
 
 def is_step(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
-    """Say whether small moves, such as the output's dtype shows, leave it as it is, but for the few that meet a jump."""
+    """Say whether small moves that its dtype shows leave an output as it is, but for the few that meet a jump."""
     array = ev.array(leaf)
     rng = np.random.default_rng(LOOKS)
     eps = max(float(np.finfo(item.dtype).eps) for item in (array, ev.outputs[slot]))

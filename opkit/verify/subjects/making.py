@@ -252,6 +252,7 @@ def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: st
         reference=None if declared.reference is None else referred(declared, runner.reference(declared.reference)),
         in_format=runner.in_format,
         settings=subject.settings,
+        held=subject.held,
         uses_misfits=subject.uses_misfits,
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         tolerance=declared.tolerance,

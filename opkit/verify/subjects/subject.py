@@ -5,7 +5,7 @@ Data and borders only; nothing is run here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -89,6 +89,7 @@ class Subject:
         remark: what a reader of its reports should know, "" for nothing.
         offers_second: whether second order is looked at though nothing asks for it.
         settings: what its framework is set to in this process.
+        held: of options, the inputs, and their indices in a list, that an object among them holds too.
         uses_misfits: whether its framework uses a gradient of another shape than its input in silence.
     """
 
@@ -112,4 +113,5 @@ class Subject:
     remark: str = ""
     offers_second: bool = False
     settings: Callable[[], Mapping[str, Any]] = np.geterr
+    held: Callable[[Attrs], Collection[tuple[str, int | None]]] = field(default=lambda attrs: ())
     uses_misfits: bool = False

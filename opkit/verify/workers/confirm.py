@@ -236,9 +236,15 @@ class _Case:
         return len(script.steps) - 1
 
     def way(self, kind: int) -> dict[InputLeaf, np.ndarray]:
-        """Return a direction: of each element's own size; within what is of one sum, of one length, symmetric."""
-        found = {}
+        """Return a direction: of each element's own size; within what is of one sum, of one length, symmetric.
+
+        What an object among the options holds too stays where it is: elsewhere the object is another one.
+        """
+        held, found = self._ev.checkable.held(self._ev.attrs), {}
         for leaf in self._ev.leaves:
+            if (leaf.name, leaf.index) in held:
+                found[leaf] = np.zeros(self._ev.array(leaf).shape)
+                continue
             array = self._ev.array(leaf).astype(np.float64)
             way = self.rng.uniform(-1, 1, array.shape) * np.abs(array)
             if kind == 1 and array.ndim:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -70,6 +71,7 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
         plain=plain,
         takes_gradient=takes_gradient,
         settings=settings,
+        held=partial(identities.of, function),
         functions=tuple(users),
         sources=(forward, backward, function, *users[2:]),
         forward_where=_where(function, "forward"),
