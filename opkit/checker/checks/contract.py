@@ -104,7 +104,7 @@ def _is_declared_narrow(ev: Evaluator, desc: TensorDesc, item: Any) -> bool:
 
 
 def _check_kept_dtype(ev: Evaluator, found: _FirstFailures) -> None:
-    """Without an infer function a float result has the float inputs' common dtype, unless it is a step of them all."""
+    """Without an infer function a float result has the float inputs' common dtype, or is a narrow step of all."""
     dtypes = {array.dtype.name for _, array in leaves_of(ev.inputs) if is_float(array)}
     if len(dtypes) != 1:
         return
@@ -117,8 +117,9 @@ def _check_kept_dtype(ev: Evaluator, found: _FirstFailures) -> None:
 
 
 def _is_step(ev: Evaluator, slot: int) -> bool:
-    """Say whether an output holds no digits of its inputs, so that none are lost."""
-    return bool(ev.leaves) and all(is_step(ev, leaf, slot) for leaf in ev.leaves)
+    """Say whether a narrower output holds no digits of its inputs, so that none are lost."""
+    narrow = ev.outputs[slot].itemsize
+    return bool(ev.leaves) and all(narrow < ev.array(leaf).itemsize and is_step(ev, leaf, slot) for leaf in ev.leaves)
 
 
 def gradient_contract(session: CheckSession) -> Iterator[CheckResult]:
