@@ -27,6 +27,7 @@ _FOLLOWS: dict[str, frozenset[str]] = {
     "GC144": _NUMBERS | _EDGES | {"GC130", "GC140", "GC141", "GC142", "GC143", "GC144", "GC145", "GC148", "GC181"},
     "GC140": _NUMBERS | _EDGES | {"GC130", "GC140", "GC142", "GC145", "GC148", "GC181"},
     "GC181": _NUMBERS | _EDGES | {"GC142", "GC148", "GC181"},
+    "GC141": frozenset({"GC143"}),  # the incoming gradient has the result's dtype
     "GC143": frozenset({"GC148"}),
     "GC142": _NUMBERS | _EDGES | {"GC148"},
     "GC145": _NUMBERS,

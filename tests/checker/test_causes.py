@@ -61,6 +61,22 @@ def test_a_cause_of_one_input_takes_nothing_from_another() -> None:
     assert [item.code for item in folded([wrong, missing])] == ["GC101", "GC145"]
 
 
+def test_a_gradient_of_a_result_of_another_dtype_is_no_second_mistake() -> None:
+    """The incoming gradient has that dtype, and backward keeps it."""
+    result = CheckResult("dtype", Status.FAIL, "GC141", output="y")
+    gradient = CheckResult("gradient_dtype", Status.FAIL, "GC143", input="x")
+    (cause,) = folded([gradient, result])
+    assert (cause.code, [item.code for item in cause.consequences]) == ("GC141", ["GC143"])
+
+
+def test_the_same_derivative_at_special_points_stands_under_the_failure() -> None:
+    """What is undecided of another input or output stays."""
+    wrong = CheckResult("jacobian", Status.FAIL, "GC101", input="x", output="y")
+    again = replace(wrong, status=Status.UNDECIDED)
+    other = replace(again, input="w")
+    assert [len(item.consequences) for item in folded([wrong, again, other])] == [1, 0]
+
+
 def test_two_wrong_numbers_stand_side_by_side() -> None:
     """Without a cause nothing is folded."""
     results = [CheckResult("jacobian", Status.FAIL, "GC101"), CheckResult("additive", Status.FAIL, "GC110")]
