@@ -125,7 +125,7 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
     if result.case:
         yield "case", case_text(result.case)
     if evidence is not None and evidence.pattern and evidence.pattern not in result.message:
-        yield "looks like", evidence.pattern
+        yield "looks", evidence.pattern
     if result.hint:
         yield "hint", result.hint
     if result.consequences:

@@ -171,7 +171,7 @@ def _rows(result: CheckResult) -> Iterable[tuple[str, str]]:
     if case:
         yield "case", printable(case)
     if evidence is not None and evidence.pattern and evidence.pattern not in result.message:
-        yield "looks like", evidence.pattern
+        yield "looks", evidence.pattern
     if result.hint:
         yield "hint", result.hint
     if result.consequences:

@@ -40,19 +40,11 @@ def test_an_op_without_a_gradient_passes_on_its_contract() -> None:
     assert check(replace(square(), backward=None, gradients=None)).status is Status.PASS
 
 
-def test_out_of_time_before_a_derivative_is_an_error() -> None:
-    """GC192 says how many cases were left out."""
-    report = check(square(), Options(seconds=1e-6))
-    assert report.status is Status.ERROR
-    (message,) = [item.message for item in report.checks if item.code == "GC192"]
-    assert message.startswith("time ran out before any derivative was compared; ")
-    assert any(note.startswith("left out to keep within the time set: ") for note in report.notes)
-
-
+@pytest.mark.parametrize("seconds", [0.0, 0.006])
 @pytest.mark.parametrize(("factor", "status"), [(2.0, Status.PASS), (1.0, Status.FAIL)])
-def test_of_calls_that_take_long_one_derivative_is_decided_whatever_the_time(factor: float, status: Status) -> None:
-    """It comes first, along one direction."""
-    report = check(square(factor, seconds=0.006), Options(seconds=1e-6))
+def test_one_derivative_is_decided_whatever_the_time(factor: float, status: Status, seconds: float) -> None:
+    """It comes first where calls take long, along one direction; the report says what was left out."""
+    report = check(square(factor, seconds=seconds), Options(seconds=1e-6))
     assert report.status is status
     assert any(note.startswith("left out to keep within the time set: ") for note in report.notes)
 
@@ -63,7 +55,6 @@ def test_a_failure_found_in_time_stands() -> None:
     report = check(made, Options(seconds=1e-6))
     assert report.status is Status.FAIL
     assert found(report, "GC142") == [Status.FAIL]
-    assert found(report, "GC192") == [Status.UNDECIDED]
 
 
 @pytest.mark.parametrize(("factor", "status"), [(2.0, Status.PASS), (2.001, Status.FAIL)])

@@ -35,6 +35,7 @@ from opkit.checker.model.thresholds import (
     NOISE_VALUES,
     NOISY_CASES,
     OFFSET_LOSS,
+    ORDINARY_MOST,
     OVERFLOW,
     PRECISION_CASES,
     RESULT_LEAST,
@@ -160,6 +161,8 @@ def _compare_single(
                 continue  # terms that are saturated in float32 and guarded against log(0)
             if ev.case.regime == "steep" and is_gradient and loss < STEEP_LOSS * max(size, floor):
                 continue  # where the terms of a norm cancel nearly all, no order of computing keeps these digits
+            if is_found and widest > ORDINARY_MOST:  # nothing says that such values are meant (rule 5)
+                return f"{_DOUBT}{message}"
             if ev.case.regime != "offset":
                 return message
             if loss > OFFSET_LOSS * size:

@@ -179,6 +179,11 @@ class Trial:
         return self.has_found and perf_counter() > until
 
     @property
+    def is_over(self) -> bool:
+        """Whether nothing more is to be tried."""
+        return self.is_late or self.is_given_up
+
+    @property
     def is_given_up(self) -> bool:
         """Whether nothing was accepted in the attempts, or the time, that a search has, or forward only broke rules."""
         if self.has_found:

@@ -142,7 +142,7 @@ class Natural:
                 continue
             if len(found) >= limit or number >= (most if len(self.scope.args) < 4 else min(most, MOST_SHAPES_OF_MANY)):
                 break
-            if (number == patience and not self._got_past_infer()) or self.scope.trial.is_given_up:
+            if (number == patience and not self._got_past_infer()) or self.scope.trial.is_over:
                 break
             if self.roles.is_plain and not found and self.scope.trial.wanting - wanting >= TELLING_ERRORS:
                 break  # forward asks for whole numbers: floats in yet other shapes would only cost time
@@ -172,7 +172,7 @@ class Natural:
             case = self.attempt(shapes, attrs, 8000 + number, {})
             if case is not None and serves(case):
                 found.append(case)
-            if len(found) == FURTHER_CASES or scope.trial.is_given_up:
+            if len(found) == FURTHER_CASES or scope.trial.is_over:
                 break
         return found
 

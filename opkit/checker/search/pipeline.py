@@ -59,10 +59,11 @@ def first_cases(
     """Return some cases of usual shapes that forward takes, none where it takes none of them: a short search.
 
     A forward that breaks a rule of its own (``KernelError``) has taken its inputs. Nothing is tried after the time
-    ``give_up``, nor after FIRST_SECONDS.
+    ``give_up``, nor after FIRST_SECONDS, and little more once something was taken for SLOW_FIRST, if calls take long.
     """
     now = perf_counter()
-    trial = Trial(checkable, now + SLOW_FIRST, most=trials, give_up=min(give_up, now + FIRST_SECONDS))
+    end = min(give_up, now + FIRST_SECONDS)
+    trial = Trial(checkable, min(end, now + SLOW_FIRST), end, most=trials, give_up=end)
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
     found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)

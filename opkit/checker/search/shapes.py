@@ -90,6 +90,7 @@ def _related(shape: Shape) -> list[Shape]:
     """Shapes that other inputs have beside a first input of this shape, the most natural first."""
     last, first = shape[-1:], shape[:1]
     found: list[Shape] = [shape, last, shape[1:], shape[:-1], first, (1,) * len(shape)]
+    found[4:4] = [(*shape[:-2], shape[-1])] if len(shape) > 2 else []
     if len(shape) >= 1:
         found += [(*last, 5), (5, *last), (*last, *last)]
     if len(shape) >= 2:
