@@ -96,14 +96,15 @@ class Sweeps:
         return found
 
     def _narrowed(self, carrier: Case, known: set[Assignment], attrs: Mapping[str, Any]) -> list[Case]:
-        """Take a case and change one size of one further input: a size of its own may be smaller or larger."""
+        """Take a case and change one size of one input: a size of its own may be smaller, larger, or a multiple."""
         found: list[Case] = []
         shapes = shapes_of(carrier)
-        for index, shape in enumerate(shapes):
-            if index == 0 or not shape or isinstance(shape[0], tuple):
+        for index in (*range(1, len(shapes)), *range(len(shapes) > 1)):
+            shape = shapes[index]
+            if not shape or isinstance(shape[0], tuple):
                 continue
             for axis, size in enumerate(shape):
-                for other in (2, size + 2):
+                for other in (2, size + 2) if index else (2 * size, 3 * size):  # of heads in groups, tiles, parts
                     changed = (*shape[:axis], other, *shape[axis + 1 :])
                     assignment = (*shapes[:index], changed, *shapes[index + 1 :])
                     if other == size or assignment in known or len(found) >= GROWN:
@@ -208,21 +209,17 @@ class Sweeps:
         return found or self.natural.accepted(attrs, min(limit, 2), seed, 600)
 
     def marked(self, shapes: Sequence[Case]) -> list[Case]:
-        """Integers that an attribute gives a meaning of its own, like a label to ignore, at some places and at all."""
+        """Numbers that an attribute gives a meaning of its own, like a label to ignore, at some places and at all."""
         found: list[Case] = []
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
         marks = sorted({value for value in attrs.values() if type(value) is int})
         for number, carrier in enumerate(self._carriers(shapes)[:2]):
-            integers = [
-                name
-                for name, value in carrier.inputs.items()
-                if isinstance(value, np.ndarray) and value.dtype.kind in "iu"
-            ]
-            for mark in marks if integers else ():
+            constants = [name for name, value in carrier.inputs.items() if self._is_constant(name, value)]
+            for mark in marks if constants else ():
                 for share in (0.5, 1.0):
                     rng = self.scope.rng(4000 + number)
                     inputs = dict(carrier.inputs)
-                    for name in integers:
+                    for name in constants:
                         values = inputs[name]
                         if np.can_cast(np.min_scalar_type(mark), values.dtype):
                             inputs[name] = np.where(rng.random(values.shape) < share, values.dtype.type(mark), values)
@@ -230,6 +227,12 @@ class Sweeps:
                     if self.scope.trial.attempt(case).is_accepted:
                         found.append(case)
         return found
+
+    def _is_constant(self, name: str, value: Any) -> bool:
+        """Say whether an input holds integers, or floats that take no gradient."""
+        gradients = self.scope.checkable.gradients
+        is_without = gradients is not None and name not in gradients
+        return isinstance(value, np.ndarray) and value.dtype.kind in ("iuf" if is_without else "iu")
 
     def regime(self, shapes: Sequence[Case]) -> list[Case]:
         """Other values of the inputs: large, small, tied, at and near the constants of the kernels."""

@@ -89,11 +89,7 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
 
 
 def _finished(taken: _Taken, subject: Subject) -> Checkable:
-    made = finished(taken.made, subject, taken.runner, taken.case, taken.constants)
-    remarks = [
-        f"backward gives no gradient for {name} (None): it counts as a constant" for name in sorted(taken.constants)
-    ]
-    return replace(made, remarks=(*made.remarks, *remarks))
+    return finished(taken.made, subject, taken.runner, taken.case, taken.constants)
 
 
 @dataclass(slots=True)
