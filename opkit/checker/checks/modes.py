@@ -84,6 +84,6 @@ def _noted(session: CheckSession, bad: list[CheckResult]) -> CheckResult:
     """Return the skip of a second order that nothing asks for, with a note where it is wrong."""
     if not bad:
         return session.skipped("GC171", "nothing asks for a second order, and it could not be decided")
-    text = f"nothing asks for a second order, which is wrong here: {bad[0].message}"
+    text = f"a second derivative would be wrong (nothing asks for one): {bad[0].message}"
     session.notes.append(f"{text}; save inputs rather than what forward computed, or mark backward once_differentiable")
     return session.skipped("GC171", text)
