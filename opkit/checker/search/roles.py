@@ -21,9 +21,9 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.climb import ACCEPTED
-from opkit.checker.search.extents import flat_sizes
+from opkit.checker.search.extents import flat_sizes, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.shapes import Assignment
+from opkit.checker.search.shapes import Assignment, signature
 from opkit.checker.search.values import DOMAINS
 from opkit.ir import TensorDesc
 
@@ -164,12 +164,13 @@ class Roles:
                         yield from self._with_limits(mapped, assignment, attrs)
 
     def _says_the_same(self, said: str, variant: tuple[object, ...], case: Case) -> bool:
-        """Say whether forward says the same to integers there as to floats; it is not asked again and again."""
+        """Say whether forward says the same to integers there as to floats; in the end each kind is asked once."""
         key = (said, *variant)
-        if self._alike[key] >= HOPELESS:
+        kind = (key, signature(shapes_of(case)))
+        if self._alike[key] >= HOPELESS and self._alike[kind]:
             return True
         is_same = self.scope.trial.says(case) == said
-        self._alike[key] += is_same
+        self._alike.update([key, kind] if is_same else [])
         return is_same
 
     def _is_hopeless(self, variant: tuple[object, ...]) -> bool:
