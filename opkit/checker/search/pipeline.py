@@ -59,7 +59,7 @@ def first_cases(
     """Return some cases of usual shapes that forward takes, none where it takes none of them: a short search.
 
     A forward that breaks a rule of its own (``KernelError``) has taken its inputs. Nothing is tried after the time
-    ``give_up``, nor after FIRST_SECONDS, and little more once something was taken for SLOW_FIRST, if calls take long.
+    ``give_up``, nor after FIRST_SECONDS; where calls take long and something was taken, nor after SLOW_FIRST.
     """
     now = perf_counter()
     end = min(give_up, now + FIRST_SECONDS)

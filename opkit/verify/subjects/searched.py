@@ -52,6 +52,10 @@ class _Taken:
     constants: frozenset[str] = frozenset()
     is_answered: bool = False
 
+    def finished(self, subject: Subject) -> Checkable:
+        """Return the subject as a checkable."""
+        return finished(self.made, subject, self.runner, self.case, self.constants)
+
 
 def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
     """Make a checkable of a subject whose inputs are to be searched.
@@ -74,7 +78,7 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
         for reading in _readings(subject):
             taken = search.taken(reading) if reading.inputs else None
             if taken is not None and taken.is_answered:
-                return _finished(taken, subject)
+                return taken.finished(subject)
             if taken is not None and all(array.size for _, array in leaves_of(taken.case.inputs)):
                 first = first or taken
             empty = empty or taken
@@ -85,11 +89,7 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
     first = first or empty
     if first is None:
         raise UntakenError(_nothing_taken(subject, search.first_error), where=subject.forward_where)
-    return _finished(first, subject)
-
-
-def _finished(taken: _Taken, subject: Subject) -> Checkable:
-    return finished(taken.made, subject, taken.runner, taken.case, taken.constants)
+    return first.finished(subject)
 
 
 @dataclass(slots=True)
