@@ -39,8 +39,9 @@ def _first(session: CheckSession, check: OwnCheck, ev: Evaluator, number: int) -
     douts = ev.douts_from(session.rng(900 + number).uniform(-2, 2, sum(ev.sizes)))
     for fault in check.run(ev.inputs, ev.attrs, douts):
         if fault.is_line:
-            if fault.message not in session.notes:
-                session.notes.append(fault.message)
+            line = f"not served: {fault.message}"
+            if line not in session.notes:
+                session.notes.append(line)
             continue
         return _result(session, check, ev, fault, douts)
     return None

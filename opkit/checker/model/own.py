@@ -25,7 +25,7 @@ class Fault:
     Args:
         message: in one sentence.
         is_certain: whether it is a failure; otherwise it is undecided.
-        is_line: whether it is no fault, but a line of the verdict: what is not served.
+        is_line: whether it is no fault, but what the verdict names as not served.
         is_beyond: whether it is undecided where the search alone chose the inputs.
         input: the input that it concerns, "" for none.
         where: file and line, None for those of backward.
