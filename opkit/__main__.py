@@ -49,10 +49,15 @@ def main() -> None:
 
 
 def _run() -> None:
-    if _checks(sys.argv[1:]):
+    words = sys.argv[1:]
+    if words[:1] == ["run"] and words[1:] and not words[1].startswith("-"):  # no option of opkit's: nothing to parse
+        with uncollected():
+            from opkit.cli.job import run_plainly
+        run_plainly(words[1], words[2:])
+    elif _checks(words):
         from opkit.verify.workers.start import started
 
-        with started(sys.argv[2:]) as interpreter:
+        with started(words[1:]) as interpreter:
             run = _command_line()
             run(interpreter)
     else:

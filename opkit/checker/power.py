@@ -6,7 +6,7 @@ Wraps a Checkable and checks the wrapped one; the user's files are not touched.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -16,12 +16,13 @@ from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, P
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.thresholds import MUTANT_CHANGE
+from opkit.record import record
 
 #: (gradients, forward's inputs) -> gradients
 Change: TypeAlias = "Callable[[dict[str, Any], Arrays], dict[str, Any]]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mutation:
     """A way to break a backward.
 

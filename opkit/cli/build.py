@@ -53,7 +53,8 @@ def build(
         from opkit.cli.amendments import show_amendments, write_amendments
         from opkit.cli.configured import paths_of
         from opkit.cli.console import user_code, warn
-        from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS, choice
+        from opkit.cli.edge import choice
+        from opkit.cli.ends import CLEAN, NOTHING, SPEC_ERRORS
         from opkit.cli.tables import show_build
         from opkit.project import build as build_directories
         from opkit.project import discover

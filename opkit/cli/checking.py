@@ -15,7 +15,8 @@ from opkit.checker import Report
 from opkit.cli.arguments import FORMS as PRINTED
 from opkit.cli.arguments import shape_of
 from opkit.cli.console import hint, put, uses_colour, warn
-from opkit.cli.edge import NOTHING, choice
+from opkit.cli.edge import choice
+from opkit.cli.ends import NOTHING
 from opkit.cli.report_file import now, write_report
 from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown

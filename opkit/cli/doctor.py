@@ -15,7 +15,7 @@ def doctor() -> None:
     from opkit.cli.checkup import UNTESTED, checkup
     from opkit.cli.columns import hanging
     from opkit.cli.console import paint, put, screen_width, warn
-    from opkit.cli.edge import FINDINGS
+    from opkit.cli.ends import FINDINGS
 
     is_well = True
     for name, is_good, text in checkup():

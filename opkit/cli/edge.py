@@ -1,9 +1,8 @@
-"""The edge: known errors become one message and an exit status here, and nowhere else."""
+"""The edge: the root command, and what becomes of a command line that cannot be read."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -11,18 +10,10 @@ import typer
 from typer.core import TyperGroup
 
 from opkit.cli.console import error_line, warn
+from opkit.cli.ends import INTERRUPTED, TERMINATED, USAGE, ended
 from opkit.cli.help import page_of
-from opkit.errors import OpkitError, ProjectError, UsageError, unknown
+from opkit.errors import UsageError, unknown
 from opkit.signals import Terminated
-
-CLEAN = 0
-FINDINGS = 1
-USAGE = 2
-SPEC_ERRORS = 3
-NOTHING = 5
-INTERRUPTED = 130
-TERMINATED = 143
-
 
 #: What a command line raises that cannot be parsed; typer does not name the class.
 _Unparsed: type[Exception] = typer.BadParameter.__mro__[1]
@@ -64,32 +55,11 @@ class Edge(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
-        try:
-            _check_folder(ctx)
+        with ended():
             try:
                 return super().invoke(ctx)
-            finally:
-                sys.stdout.flush()  # here, where what goes wrong can be reported
-        except _Unparsed as problem:
-            raise _unusable(problem) from problem
-        except OpkitError as error:
-            warn(error_line(error))
-            raise typer.Exit(_status(error)) from error
-        except KeyboardInterrupt as stop:
-            is_terminated = isinstance(stop, Terminated)
-            warn("terminated" if is_terminated else "interrupted")
-            raise typer.Exit(TERMINATED if is_terminated else INTERRUPTED) from None
-        except BrokenPipeError:
-            # The reader has gone (`opkit ... | head`): nobody is left to report to.
-            _drop_output()
-            raise typer.Exit(FINDINGS) from None
-        except OSError as error:
-            # A full disk, a folder that cannot be written: the error is reported without a traceback.
-            if error.filename is None:
-                _drop_output()
-            place = f"{str(error.filename)!r}: " if error.filename is not None else "output: "
-            warn(f"error: {place}{error.strerror or error}")
-            raise typer.Exit(FINDINGS) from None
+            except _Unparsed as problem:
+                raise _unusable(problem) from problem
 
 
 def _unusable(problem: Any) -> Exception:
@@ -120,26 +90,6 @@ def _comes_from(error: BaseException | None, kind: type[BaseException]) -> bool:
     return error is not None
 
 
-def _drop_output() -> None:
-    """Let what is still waiting to be printed go nowhere: the interpreter would try again, and fail, at its end."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-
-
-def _check_folder(ctx: Any) -> None:
-    """Refuse to work in a folder that is gone.
-
-    Raises:
-        UsageError: the working folder was removed.
-    """
-    try:
-        os.getcwd()
-    except OSError as error:
-        raise UsageError("the working folder does not exist any more", help="cd to another folder") from error
-
-
 def refuse_options(command: str, script: str) -> None:
     """Refuse an argument that begins like an option where a script is expected.
 
@@ -162,9 +112,3 @@ def choice(option: str, value: str, known: Sequence[str]) -> str:
     if value in known:
         return value
     raise unknown(f"{option}: there is no", value, known, has="there are").error(UsageError)
-
-
-def _status(error: OpkitError) -> int:
-    if isinstance(error, UsageError):
-        return USAGE
-    return SPEC_ERRORS if isinstance(error, ProjectError) else FINDINGS

@@ -34,7 +34,7 @@ def export(
     under native; 2 the output exists; 3 the op does not build.
     """
     from opkit.cli.console import user_code, warn
-    from opkit.cli.edge import CLEAN, FINDINGS, USAGE
+    from opkit.cli.ends import CLEAN, FINDINGS, USAGE
     from opkit.export import export as export_op
 
     if to != "graph":

@@ -67,7 +67,7 @@ def _show_directories(paths: Sequence[str], shape: Sequence[str], dtype: str, fo
     from opkit.cli.arguments import shape_of
     from opkit.cli.configured import paths_of
     from opkit.cli.console import warn
-    from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS
+    from opkit.cli.ends import CLEAN, NOTHING, SPEC_ERRORS
     from opkit.cli.graphs import gradient_drawing, gradient_json, gradient_text, graphs_of
     from opkit.errors import UsageError
     from opkit.ir import canonical_dtype
@@ -97,7 +97,7 @@ def _show_directories(paths: Sequence[str], shape: Sequence[str], dtype: str, fo
 
 def _show_script(path: str, argv: Sequence[str], form: str, command: str, *, has_shapes: bool) -> int:
     from opkit.cli.console import warn
-    from opkit.cli.edge import CLEAN, FINDINGS, NOTHING
+    from opkit.cli.ends import CLEAN, FINDINGS, NOTHING
     from opkit.cli.program_forms import program_drawing, program_json, program_text
     from opkit.cli.programs import programs_of
     from opkit.errors import UsageError

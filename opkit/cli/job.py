@@ -12,14 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from opkit.cli.console import warn
-from opkit.cli.edge import FINDINGS, INTERRUPTED
+from opkit.cli.ends import FINDINGS, INTERRUPTED, ended
 from opkit.cli.memory import keep_freed_memory
+from opkit.collection import uncollected
 from opkit.cores import fit_blas
 from opkit.errors import OpkitError, UsageError, did_you_mean, nearest
 from opkit.settings import settings
 from opkit.shim import exec_script, install_frameworks
 
 _OWN = str(Path(__file__).resolve().parents[1]) + os.sep
+
+
+def run_plainly(path: str, argv: Sequence[str]) -> None:
+    """Run a script with the settings that hold where no option says otherwise, and exit as it does."""
+    with ended():
+        raise SystemExit(run_job(path, argv))
 
 
 def run_job(
@@ -57,7 +64,8 @@ def run_job(
     if not Path(path).is_file():
         raise _no_script(path)
     keep_freed_memory()
-    fit_blas()
+    with uncollected():
+        fit_blas()  # loads numpy
     sys.excepthook = sys.__excepthook__  # typer has put its own there, which does not concern the script
     unwritten: list[int] = []
     with contextlib.ExitStack() as stack:

@@ -24,7 +24,8 @@ def ops(
     Example: `opkit ops conv`.
     """
     from opkit.cli.console import warn
-    from opkit.cli.edge import NOTHING, choice
+    from opkit.cli.edge import choice
+    from opkit.cli.ends import NOTHING
     from opkit.cli.listing import builtin_ops, show_ops
     from opkit.errors import unknown
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import opkit
 from opkit.cli.console import console, error_line, warn
-from opkit.cli.edge import FINDINGS, USAGE
+from opkit.cli.ends import FINDINGS, USAGE
 from opkit.cli.report_file import now, write_report
 from opkit.errors import UsageError
 from opkit.ops.core.observers import observe

@@ -24,7 +24,7 @@ def test(
     import pytest
 
     from opkit.cli.configured import paths_of
-    from opkit.cli.edge import CLEAN, FINDINGS, INTERRUPTED, NOTHING, SPEC_ERRORS, USAGE
+    from opkit.cli.ends import CLEAN, FINDINGS, INTERRUPTED, NOTHING, SPEC_ERRORS, USAGE
     from opkit.pytest_plugin import OpkitPlugin
 
     plugin = OpkitPlugin(paths_of([]))

@@ -6,7 +6,6 @@ An application of one Tensor to one Tensor, by far the most common, has a ``Sing
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 from weakref import ref
@@ -14,9 +13,10 @@ from weakref import ref
 import numpy as np
 
 from opkit.eager.tensor import Tensor
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Input:
     """One Tensor that forward was given.
 
@@ -31,7 +31,7 @@ class Input:
     is_stopped: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slot:
     """One Tensor argument of forward, or one list with Tensors in it.
 
@@ -44,7 +44,7 @@ class Slot:
     members: tuple[int, tuple[int, ...]] | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """One gradient that backward is given.
 
@@ -87,7 +87,7 @@ class SingleRecord:
         return _ONE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GeneralRecord:
     """Any other application.
 
@@ -109,7 +109,7 @@ class Saved(Enum):
     OUTPUT = "the only output, and nothing else: the context holds it weakly, and its data"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedOutput:
     """An output that was saved: the context must not keep its own output Tensor alive, only its data.
 
@@ -135,7 +135,7 @@ class SavedOutput:
         return tensor
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedItems:
     """Several saved values, some of which have to be restored.
 

@@ -15,6 +15,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 
+from opkit.collection import uncollected
 from opkit.errors import unknown
 from opkit.shim.freezing import Freezing
 from opkit.shim.missing import missing_module, present_name
@@ -32,15 +33,16 @@ class _AliasLoader(Loader):
         self._own_spec: ModuleSpec | None = None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = importlib.import_module(self._target)
+        with uncollected():
+            module = importlib.import_module(self._target)
+            # Imported modules stay: the garbage collector need not visit them, now or while the script runs.
+            self._freezing.freeze()
         self._own_spec = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         # The import machinery has just set the alias's spec on opkit's module; restore its own.
         module.__spec__ = self._own_spec
-        # Imported modules stay: the garbage collector need not visit them repeatedly while the script runs.
-        self._freezing.freeze()
 
 
 class _AliasFinder(MetaPathFinder):

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from opkit import checker
 from opkit.errors import UsageError, unknown
+from opkit.record import record
 
 #: How torch and JAX name a device: a kind, and the number among those of its kind.
 _DEVICE = re.compile(r"[A-Za-z_]+(:[0-9]+)?")
@@ -24,7 +25,7 @@ _CLOCK_SHARE = 0.85
 _CHECKER = tuple(item.name for item in fields(checker.Options))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunOptions:
     """Settings of one run.
 

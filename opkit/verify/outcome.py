@@ -6,10 +6,11 @@ Data and the exit status only.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from opkit.checker import Report, Status, code_of
 from opkit.diagnostics import Diagnostic
+from opkit.record import record
 from opkit.signals import Terminated
 
 __all__ = ["Outcome", "Terminated"]
@@ -17,7 +18,7 @@ __all__ = ["Outcome", "Terminated"]
 _CASES = code_of("cases")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """The outcome of a run of gradcheck.
 

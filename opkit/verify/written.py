@@ -10,7 +10,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.kinds import kind_of
 from opkit.errors import UsageError
+from opkit.record import record
 from opkit.verify.isolation.blame import show_paths_from
 from opkit.verify.isolation.child import FreshCall, Outbox, Task
 from opkit.verify.isolation.supervisor import Supervisor
@@ -35,7 +36,7 @@ _MOST, _ELEMENTS = 12, 256
 _SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """What a fresh interpreter is asked: the cases of a target's ops, and whether of those too that have some."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from opkit.__main__ import main
-from opkit.cli import edge
+from opkit.cli import ends
 from opkit.cli.edge import Edge
 from opkit.project import scaffold
 from opkit.signals import Terminated, terminable, undisturbed
@@ -88,7 +88,7 @@ def test_a_run_that_is_ended_within_a_kernel(tmp_path: Path, number: int, status
     assert subprocess.run(["pgrep", "-g", str(process.pid)], capture_output=True, check=False).returncode != 0
 
 
-@pytest.mark.parametrize("place", [(Edge, "make_context"), (edge, "_check_folder")], ids=["before", "within"])
+@pytest.mark.parametrize("place", [(Edge, "make_context"), (ends, "_check_folder")], ids=["before", "within"])
 @pytest.mark.parametrize(("kind", "status"), [(Terminated, 143), (KeyboardInterrupt, 130)])
 def test_a_command_that_is_ended_has_the_status_of_the_signal(
     monkeypatch: pytest.MonkeyPatch, place: tuple[object, str], kind: type[BaseException], status: int

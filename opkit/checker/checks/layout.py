@@ -6,7 +6,7 @@ Rearranges memory without changing values; other checks decide which values are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -22,13 +22,14 @@ from opkit.checker.model.thresholds import (
     LAYOUT_CASES,
     LAYOUT_ULPS,
 )
+from opkit.record import record
 
 _REFUSED = "not served: "
 #: The strides of all arrays of a call.
 _Strides: TypeAlias = tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Fault:
     """What came of another layout: a sentence, and whether the function refused it aloud."""
 

@@ -6,7 +6,7 @@ Evaluates and estimates; what is claimed is not known here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -32,6 +32,7 @@ from opkit.checker.model.thresholds import (
     USUAL_EXTRAPOLATED,
     WIDE_STEP,
 )
+from opkit.record import record
 
 
 def scales_of(array: np.ndarray) -> np.ndarray:
@@ -44,7 +45,7 @@ def scales_of(array: np.ndarray) -> np.ndarray:
     return scales
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Steps:
     """Step sizes, as shares of the scale, that suit a function, and the noise of its values.
 

@@ -7,8 +7,6 @@ Nothing in the tolerance grows with the number of elements beyond the measured n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from opkit.checker.derivative.columns import scales_of
@@ -29,9 +27,10 @@ from opkit.checker.model.thresholds import (
     SLOW_STEPS,
     STEPS,
 )
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Probe:
     """One directional derivative: numeric with its bound, and what backward claims."""
 

@@ -5,10 +5,11 @@ Data only; the ladder makes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+
+from opkit.record import record
 
 
 class Behaviour(IntEnum):
@@ -23,7 +24,7 @@ class Behaviour(IntEnum):
     UNKNOWN = 6
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Estimate:
     """Derivatives of J values along M lines.
 

@@ -5,7 +5,7 @@ An accusation needs two different ladders, a steady gradient, and no tie that ex
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -54,9 +54,10 @@ from opkit.checker.model.thresholds import (
     VAGUE_LEAST,
     WEIGHT,
 )
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EntryFailure:
     """One entry of a Jacobian that is wrong."""
 

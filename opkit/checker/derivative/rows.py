@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -19,9 +18,10 @@ from opkit.checker.model.thresholds import (
     LEAST_ROWS_SIZE,
     MOST_STRUCTURES,
 )
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rows:
     """Rows of one flat input and of the flat vector of outputs.
 

@@ -6,7 +6,6 @@ A class is a map into it. Names say nothing: each class is tried on every input 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,9 +16,10 @@ from opkit.checker.model.evaluate import Evaluator, is_float
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import NONZERO, ROW_SUM
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Narrow:
     """A class of values.
 

@@ -6,7 +6,6 @@ Asks forward and backward at points only, so that it is the same for numpy, torc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -27,11 +26,12 @@ from opkit.checker.model.thresholds import (
     SECOND_LADDER,
     STEEP,
 )
+from opkit.record import record
 
 Line = Callable[[float], dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Region:
     """Values of one input on the right side of a guard: between two bounds and not next to 0.
 
@@ -68,7 +68,7 @@ class Region:
         return np.where(is_outside, low + (high - low) * shares, array)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Point:
     """A wrong element of a gradient, whose case may be changed.
 

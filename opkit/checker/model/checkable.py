@@ -6,7 +6,7 @@ Data and borders only: no directories, no modes, no checks.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
@@ -18,6 +18,7 @@ from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.errors import Location
 from opkit.ir import TensorDesc, canonical_dtype
+from opkit.record import record
 
 #: An input's value: an array, a list of arrays (variadic), or None (optional and left out).
 Value: TypeAlias = "np.ndarray | list[np.ndarray] | None"
@@ -29,7 +30,7 @@ Gradients: TypeAlias = Mapping[str, Value]
 Pullback: TypeAlias = "Callable[[Sequence[np.ndarray], frozenset[str]], Gradients]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arg:
     """An input or an output as it is declared."""
 
@@ -39,7 +40,7 @@ class Arg:
     min_count: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attr:
     """An attribute as it is declared.
 
@@ -132,7 +133,7 @@ class Infer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kernel:
     """One user kernel of the gradient, callable on its own: ``call(inputs, attrs)`` returns its raw results.
 
@@ -147,7 +148,7 @@ class Kernel:
     claims: Claims | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelCall:
     """What one user kernel got and gave during one run of the gradient.
 
@@ -166,7 +167,7 @@ class KernelCall:
     promised: Sequence[TensorDesc] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Registration:
     """Facts of a gradient's wiring for one signature.
 
@@ -181,7 +182,7 @@ class Registration:
     unused: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Checkable:
     """An op to check: its kernels as functions of arrays, and its declarations.
 

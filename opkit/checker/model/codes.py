@@ -5,10 +5,10 @@ Rows only: the checks themselves live in their own modules, the explanations in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckCode:
     """A check's stable code, its name in reports, and what it asks, in one line."""
 

@@ -6,7 +6,6 @@ Runs and flattens; it never compares and never decides.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -16,9 +15,10 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, Gradients, Pullback
 from opkit.checker.model.copies import is_same_option
 from opkit.checker.model.thresholds import SEEN_ULPS
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InputLeaf:
     """One array among the inputs: an input's name, and its index where the input is variadic."""
 

@@ -5,12 +5,12 @@ Arithmetic on numbers of a format, held in float64; which function computes in w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from opkit.record import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Format:
     """A binary format.
 

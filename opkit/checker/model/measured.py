@@ -6,8 +6,6 @@ the factors. Arrays only: what was run to get them is not known here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from opkit.checker.model.formats import FORMATS, Format
@@ -25,9 +23,10 @@ from opkit.checker.model.thresholds import (
     SPREADS,
     SUBNORMALS,
 )
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Samples:
     """One result, or one gradient, at inputs and at others within their last places: (inputs, elements) each.
 
@@ -50,7 +49,7 @@ class Samples:
     bound: np.ndarray | float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """What samples show.
 

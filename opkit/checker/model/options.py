@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opkit.checker.model.thresholds import (
@@ -20,9 +20,10 @@ from opkit.checker.model.thresholds import (
     SECONDS,
 )
 from opkit.errors import UsageError
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """Settings of one run of the checker.
 

@@ -6,19 +6,19 @@ Data only; the engine runs it on a few cases and reports what it finds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from opkit.checker.model.codes import CheckCode
 from opkit.errors import Location
+from opkit.record import record
 
 if TYPE_CHECKING:
     from opkit.checker.model.checkable import Arrays, Attrs
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fault:
     """What an own check found.
 
@@ -43,7 +43,7 @@ class Fault:
     actual: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OwnCheck:
     """A check of one code.
 

@@ -6,10 +6,11 @@ Data and borders only; what is made of the numbers is decided elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from opkit.record import record
 
 if TYPE_CHECKING:
     from opkit.checker.model.checkable import Arrays, Attrs, Gradients
@@ -40,7 +41,7 @@ class InFormat(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reference:
     """A function to be compared with.
 

@@ -16,6 +16,7 @@ import numpy as np
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.codes import CODES
 from opkit.errors import Location
+from opkit.record import record
 
 
 class Status(str, Enum):
@@ -95,7 +96,7 @@ class Evidence:
     pattern: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckResult:
     """The outcome of one check of one op: the first and worst failure, or what a pass rests on.
 
@@ -165,7 +166,7 @@ class CheckResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpReport:
     """All checks of one op.
 

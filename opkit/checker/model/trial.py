@@ -21,6 +21,7 @@ from opkit.checker.model.evaluate import frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.thresholds import MOST_BROKEN, MOST_ERRORS, SLOW_CALL
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
+from opkit.record import record
 
 #: What an error says of the whole numbers and truth values that are wanted in place of floats.
 _WHOLE = re.compile(r"\b(?:u?int\d*|integers?|long|longtensor|bool|boolean)\b", re.IGNORECASE)
@@ -38,7 +39,7 @@ class Answer(Enum):
     UNTRIED = "not tried, for lack of time"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attempt:
     """What a trial answered, what infer promised, what forward returned."""
 

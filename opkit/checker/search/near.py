@@ -18,6 +18,7 @@ from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape
+from opkit.record import record
 
 #: Shapes of an op whose arrays were all alike.
 _ALIKE: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4), (1, 4), (4, 1), (), (0, 3), (2, 2, 4, 3), (4, 4), (1,))
@@ -174,7 +175,7 @@ def _around(base: Assignment, ways: Ways) -> Iterator[Assignment]:
     yield first[1:], second
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ways:
     """How results follow from the inputs' shapes in a run.
 

@@ -5,7 +5,7 @@ Shapes first, then attributes, then regimes of values; everything follows from t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from time import perf_counter
 
 import numpy as np
@@ -25,9 +25,10 @@ from opkit.checker.search.sweeps import Sweeps
 from opkit.checker.search.table import Table
 from opkit.checker.search.wider import wider
 from opkit.errors import KernelError
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SearchResult:
     """What a search found.
 

@@ -19,9 +19,10 @@ from opkit.checker.search.extents import arrays_of, ranks_of
 from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.values import STRUCTURES, fill, nudged
 from opkit.ir import TensorDesc
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Role:
     """What an input is filled with: floats of a domain, or integers below a limit.
 

@@ -24,6 +24,7 @@ from opkit.checker.search.kinds import Kind, generalised, is_special, kind_betwe
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.errors import AutogradError
+from opkit.record import record
 
 #: A kind of shapes with a setting of the options.
 Key: TypeAlias = "tuple[Kind, str]"
@@ -44,7 +45,7 @@ class Standing(Enum):
         return self not in (Standing.MISFIT, Standing.RAISED)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """What backward did on a case: how it stands, and what is to be said of it."""
 
@@ -53,7 +54,7 @@ class Answer:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unserved:
     """A kind that forward takes and the checks leave out.
 
@@ -121,7 +122,7 @@ def _compared(ev: Evaluator, rng: np.random.Generator, is_slow: bool) -> tuple[S
     return standing, ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Seen:
     """What was seen of a kind: the first shapes of it, and how backward stood on these and others."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import os
 import sys
-from dataclasses import dataclass
 from typing import Any
 
+from opkit.record import record
 from opkit.verify.failures.store import Failure
 from opkit.verify.isolation.blame import show_paths_from
 from opkit.verify.isolation.child import FreshCall, Outbox, Task
@@ -25,7 +25,7 @@ from opkit.verify.targets.target import resolve
 _SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """What a fresh interpreter is asked about.
 

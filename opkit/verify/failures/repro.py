@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from opkit.atomic import write_together
 from opkit.errors import OpkitError
 from opkit.project.directory import op_directory_of
 from opkit.project.gradient import plan_of
+from opkit.record import record
 from opkit.spec import BackwardOp, Blob, compile_spec, forward_blob
 from opkit.verify.failures.jax_repro import jax_lines
 from opkit.verify.failures.samples import samples
@@ -78,7 +78,7 @@ def write_repro(
 
 
 # --- what the script needs to know
-@dataclass(frozen=True, slots=True)
+@record
 class _Recipe:
     """How an op of a directory runs without opkit.
 

@@ -13,7 +13,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from opkit.checker.model.case import FORMER, plain
 from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import UsageError
 from opkit.foreign import read_array, read_entries, read_file
+from opkit.record import record
 from opkit.verify.failures.domain import domain_of
 
 #: The key of a failure within an op: code, input, output.
@@ -51,7 +52,7 @@ def op_key(directory: str | None, op: str) -> str:
     return f"{os.path.realpath(file)}::{name}" if file else op
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failure:
     """One remembered failure.
 

@@ -6,7 +6,7 @@ Imported only where an op directory has C++ kernels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from opkit.project.cpp_kernel import CppKernel
 from opkit.project.kernel import UserKernel
 from opkit.project.loading import LoadedOps, with_kernels
 from opkit.project.user_op import UserOp
+from opkit.record import record
 from opkit.spec import CompiledOp
 from opkit.verify.codes import BOUNDS, IN_PLACE, TWINS
 from opkit.verify.isolation.blame import shown_path
@@ -66,7 +67,7 @@ def with_own_checks(made: Checkable, loaded: LoadedOps, op: UserOp) -> Checkable
     return replace(made, name=name, own=(*made.own, *checks))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Call:
     """One call of a C++ kernel: which, on what."""
 

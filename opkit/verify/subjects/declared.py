@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Any
 
 from opkit.errors import Location, UsageError, did_you_mean
+from opkit.record import record
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.places import location_of
 
@@ -27,7 +28,7 @@ _FORMS: dict[str, Any] = {
 _KINDS = "SURROGATE, REFERENCE, TOLERANCE, ALLOW, NONDIFFERENTIABLE_OUTPUTS, INPLACE and SECOND_ORDER"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Declared:
     """Declarations about one op.
 

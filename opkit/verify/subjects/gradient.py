@@ -6,7 +6,6 @@ Nothing is cast, protected or compared here: the checker wants to see what the k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from opkit.errors import AutogradError, KernelError, OpkitError
 from opkit.ir import TensorDesc
 from opkit.project.gradient import GradientPlan, plan_of
 from opkit.project.user_op import UserOp, is_list
+from opkit.record import record
 from opkit.spec import BackwardOp, Blob, CompiledGrad, CompiledOp, forward_blob
 from opkit.verify.subjects.raw_kernel import TAG, RawKernel, describe
 
@@ -23,7 +23,7 @@ from opkit.verify.subjects.raw_kernel import TAG, RawKernel, describe
 _MOST_PLANS = 512
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _UserStep:
     """A backward op with a user kernel, ready to run.
 
@@ -42,7 +42,7 @@ class _UserStep:
     targets: tuple[Blob, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Ready:
     """A gradient plan with its steps prepared: user kernels, or ops of the registry as they are."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,11 @@ import numpy as np
 from opkit.blind.call import Form, Kind, Leaf, Origin, Step, Taken, filled
 from opkit.checker import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
+from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ordinary:
     """Where an op is found, and how it is called.
 

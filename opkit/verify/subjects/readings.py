@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice, product
 from typing import Any
 
 from opkit.checker import compared_in
+from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
 
 #: Values for an option of which nothing is known, tried one after the other, and by the type that it is annotated with.
@@ -27,7 +28,7 @@ _OF_TYPE: dict[str, tuple[Any, ...]] = {
 _MOST_SETTINGS = 40
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """One way to read a signature.
 
@@ -44,7 +45,7 @@ class Reading:
     lists: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Signature:
     """What is known of parameters before anything is called."""
 

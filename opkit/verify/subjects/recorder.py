@@ -15,6 +15,7 @@ import numpy as np
 from opkit.eager import Tensor
 from opkit.eager.pylayer_def import PyLayerDef, PyLayerGradDef
 from opkit.ops import OpDef, local
+from opkit.record import record
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 from opkit.verify.subjects.arguments import arrangement, kept
 from opkit.verify.subjects.parameters import parameters_of
@@ -32,7 +33,7 @@ class Sort(Enum):
     OP = "op of a directory"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Traits:
     """How the Tensors of a call stood in the graph.
 

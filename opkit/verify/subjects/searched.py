@@ -18,6 +18,7 @@ from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.thresholds import FIRST_TRIALS
 from opkit.errors import UsageError
+from opkit.record import record
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.making import finished, frame
 from opkit.verify.subjects.neighbours import with_choices
@@ -34,7 +35,7 @@ class UntakenError(UsageError):
     """A function took nothing that was tried."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Taken:
     """A reading that forward takes.
 

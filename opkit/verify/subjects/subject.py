@@ -6,7 +6,7 @@ Data and borders only; nothing is run here.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from opkit.checker import Arrays, Attrs, Checkable, Forward, Gradients, Infer
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
 from opkit.errors import Location
+from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
 
 
@@ -63,7 +64,7 @@ class SubjectRunner(Protocol):
         """Return the gradient as an op of its own, None where it is not offered."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Subject:
     """A custom function of another framework.
 

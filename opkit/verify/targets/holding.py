@@ -6,12 +6,12 @@ Nothing of the user's is imported or run here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from opkit.checker import CheckResult, OpReport, Status
 from opkit.errors import OpkitError, UsageError
+from opkit.record import record
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.foreign.framework import DeviceError, Framework, loaded_frameworks
 from opkit.verify.subjects.foreign.serving import name_of, unserved
@@ -20,7 +20,7 @@ from opkit.verify.targets.imports import imported_names
 from opkit.verify.targets.loaded import Loaded
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Held:
     """A custom function.
 

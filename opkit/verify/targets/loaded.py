@@ -6,14 +6,15 @@ Data only; loading stands in one module per kind of target.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from opkit.checker import Checkable, OpReport
 from opkit.diagnostics import Diagnostic
+from opkit.record import record
 from opkit.verify.subjects.devices import without_device
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loaded:
     """The contents of a target.
 

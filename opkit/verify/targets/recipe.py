@@ -9,11 +9,11 @@ import io
 import pickle
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from opkit.record import record
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 
@@ -25,7 +25,7 @@ class UnsendableError(Exception):
     """Something cannot be sent to another interpreter and rebuilt there by importing."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Recipe:
     """A function of a module, and what it is called with; itself plain data.
 

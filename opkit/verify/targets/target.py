@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from opkit.errors import UsageError, did_you_mean
 from opkit.project.directory import checks_below, discover, near_files, op_directory_of
+from opkit.record import record
 from opkit.verify.isolation.blame import shown_path
 
 #: The name that stands for every custom function of a file.
@@ -31,7 +31,7 @@ class TargetKind(Enum):
     SCRIPT = "script"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """One thing to load and check.
 

@@ -21,6 +21,7 @@ from opkit.oneflow.user_op import UserOp, UserOpConfBuilder
 from opkit.ops import BUILTIN
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark, left_out, undeclared, unknown_op
+from opkit.record import record
 from opkit.spec import ArgSpec, CompiledOp
 
 _CHAIN = "the chain ends in .Build().InferAndTryRun().SoleOutputBlob()"
@@ -36,7 +37,7 @@ class Unclear(BaseException):
     """Ends a call where what went wrong may be the stub's fault."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Noted:
     """A fact with what it depends on.
 
@@ -58,7 +59,7 @@ class Use(Enum):
     ATTR = "as an attribute's value, or within it"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Misplaced:
     """A value that was used otherwise than it was given.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
+from opkit.record import record
 from opkit.spec import CompiledOp
 from opkit.verify.trial.reading import ApiReading
 
@@ -30,7 +31,7 @@ class StubKind(Enum):
     VALUE = "a value of an attribute"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StubGuess:
     """What a parameter gets, and for VALUE which value."""
 
@@ -38,7 +39,7 @@ class StubGuess:
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallPlan:
     """One way to call a function.
 

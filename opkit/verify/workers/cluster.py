@@ -13,11 +13,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opkit.errors import OpkitError
+from opkit.record import record
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target, TargetKind
@@ -34,7 +35,7 @@ _AGAIN = 3
 _SKIPPED = ("__pycache__", ".git")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Errand:
     """One op directory to check elsewhere.
 

@@ -9,9 +9,9 @@ import math
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from opkit.checker import Checkable, OpReport
+from opkit.record import record
 from opkit.verify.codes import INTERNAL
 from opkit.verify.isolation.blame import show_paths_from
 from opkit.verify.isolation.child import Outbox
@@ -29,7 +29,7 @@ from opkit.verify.workers.telling import teller
 _CHANGED = frozenset({"GC198", INTERNAL.code})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Errand:
     """Ops of one target.
 
@@ -49,7 +49,7 @@ class Errand:
     frameworks: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """What a fresh interpreter gets.
 

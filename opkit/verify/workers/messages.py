@@ -5,14 +5,14 @@ Data only; the ledger makes sense of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from opkit.checker import CheckResult, OpReport
 from opkit.diagnostics import Diagnostic
+from opkit.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Planned:
     """A target is loaded.
 
@@ -29,7 +29,7 @@ class Planned:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Begun:
     """The check of an op begins.
 
@@ -42,7 +42,7 @@ class Begun:
     order: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckDone:
     """A check of an op is finished, others are to come; it counts where no report of the op follows.
 
@@ -57,7 +57,7 @@ class CheckDone:
     result: CheckResult
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Checked:
     """An op is done.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -16,6 +15,7 @@ from opkit.blind.call import Kind
 from opkit.blind.marks import shown
 from opkit.checker import Checkable, OpReport, Options
 from opkit.errors import UsageError
+from opkit.record import record
 from opkit.verify.subjects.foreign.arrivals import at_arrival
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.subject import Subject
@@ -34,7 +34,7 @@ class DeviceError(UsageError):
     """A framework has no device of that name here."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Served:
     """What became of functions of a framework.
 

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from opkit.record import record
+
 #: How many calls are kept of each signature, and how many signatures of each function.
 MOST_CALLS = 3
 MOST_SIGNATURES = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """One call.
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 
+from opkit.record import record
 from opkit.verify.subjects.foreign.framework import DeviceError
 from opkit.verify.subjects.jax.interpret import evaluate
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Device:
     """A device.
 

@@ -5,13 +5,13 @@ On the CPU a tensor lies in its array's own memory; elsewhere in memory that is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
 from opkit.errors import unknown
+from opkit.record import record
 from opkit.verify.subjects.foreign.framework import DeviceError
 from opkit.verify.subjects.torch.tensors import array_of, share
 
@@ -19,7 +19,7 @@ from opkit.verify.subjects.torch.tensors import array_of, share
 _SEED = 20130917
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Device:
     """A device.
 
