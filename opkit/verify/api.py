@@ -23,7 +23,7 @@ from opkit.verify.isolation.watch import SingleProcess
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
-from opkit.verify.subjects.foreign.framework import Framework
+from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.pair import pair
 from opkit.verify.targets.holding import families
 from opkit.verify.targets.loaded import Loaded

@@ -12,7 +12,7 @@ from opkit.eager.pylayer_faults import PyLayerError
 from opkit.errors import KernelError
 from opkit.ops import local
 from opkit.verify.subjects.parameters import parameters_of
-from opkit.verify.subjects.runner import Runner
+from opkit.verify.subjects.pylayer import LayerRunner
 
 ARRAYS = {"x": np.ones(2), "y": np.ones(2)}
 
@@ -46,9 +46,9 @@ class Second(First):
         return x + y
 
 
-def runner_of(layer: type, leaves: frozenset[str] = frozenset()) -> Runner:
+def runner_of(layer: type, leaves: frozenset[str] = frozenset()) -> LayerRunner:
     """Return a runner of one of the layers; both inputs take a gradient."""
-    return Runner(layer, parameters_of(layer), frozenset(ARRAYS), frozenset(), leaves)
+    return LayerRunner(layer, parameters_of(layer), frozenset(ARRAYS), frozenset(), leaves)
 
 
 def test_a_leaf_that_forward_returns_is_refused_without_a_backward_too() -> None:

@@ -6,14 +6,13 @@ The signatures come from the compiled definition; what they are worth is the che
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
+from opkit.checker import Attrs
 from opkit.checker.model.claim import Claim, Claims, Descs
-from opkit.errors import InferError, Location
+from opkit.errors import InferError
 from opkit.sharding import parse_sbp
 from opkit.spec import CompiledOp
-from opkit.verify.isolation.blame import shown_path
+from opkit.verify.subjects.places import shown
 
 #: Answers to a shape function that are kept.
 _MOST_ANSWERS = 10_000
@@ -28,20 +27,20 @@ def claims_of(compiled: CompiledOp, outputs: Mapping[str, Sequence[str]] | None 
     """
     counts = None if outputs is None else {name: len(blobs) for name, blobs in outputs.items()}
 
-    def listed(descs: Descs, attrs: Mapping[str, Any], devices: int) -> list[Claim]:
+    def listed(descs: Descs, attrs: Attrs, devices: int) -> list[Claim]:
         given = {name: list(items) for name, items in descs.items() if items}
         return [
             Claim(
                 {arg: parse_sbp(part) for arg, part in item.parts.items()},
-                {arg: _shown(place) for arg, place in item.places.items()},
-                _shown(item.where),
+                {arg: shown(place) for arg, place in item.places.items()},
+                shown(item.where),
             )
             for item in compiled.sbp_claims(given, dict(attrs), devices, counts)
         ]
 
     answers: dict[object, str] = {}
 
-    def refuse(descs: Descs, attrs: Mapping[str, Any]) -> str:
+    def refuse(descs: Descs, attrs: Attrs) -> str:
         key = tuple((name, tuple((item.shape, item.dtype) for item in items)) for name, items in descs.items())
         known = answers.get((key, repr(attrs)))
         if known is not None:
@@ -67,9 +66,5 @@ def claims_of(compiled: CompiledOp, outputs: Mapping[str, Sequence[str]] | None 
         tuple(arg.name for arg in compiled.outputs),
         refuse if looks else None,
         compiled.makes_claims,
-        _shown(compiled.span.location),
+        shown(compiled.span.location),
     )
-
-
-def _shown(where: Location) -> Location:
-    return replace(where, file=shown_path(where.file))

@@ -5,18 +5,18 @@ Imported only where an op directory has C++ kernels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Checkable, KernelCall
+from opkit.checker import Arrays, Attrs, Checkable, KernelCall, Results
 from opkit.checker.model.agreement import agree
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.own import Fault, OwnCheck
-from opkit.errors import KernelError, Location, OpkitError
+from opkit.errors import KernelError, OpkitError
 from opkit.native.guarded import run_guarded
 from opkit.project.cpp_kernel import CppKernel
 from opkit.project.kernel import UserKernel
@@ -25,8 +25,8 @@ from opkit.project.user_op import UserOp
 from opkit.record import record
 from opkit.spec import CompiledOp
 from opkit.verify.codes import BOUNDS, IN_PLACE, TWINS
-from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.gradient import RawGradient
+from opkit.verify.subjects.places import shown
 from opkit.verify.subjects.raw_kernel import RawKernel
 
 #: What the name of an op with C++ kernels ends in, where its Python kernels are checked too.
@@ -74,7 +74,7 @@ class _Call:
     kernel: UserKernel
     cpp: CppKernel
     args: tuple[Any, ...]
-    attrs: Mapping[str, Any]
+    attrs: Attrs
 
 
 class _Used:
@@ -88,9 +88,7 @@ class _Used:
         self.gradient = RawGradient(op, op.compiled, op.grad) if op.grad is not None and not op.grad_trouble else None
         self.python = with_kernels(loaded, None).ops
 
-    def calls(
-        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-    ) -> Iterator[_Call]:
+    def calls(self, arrays: Arrays, attrs: Attrs, douts: Results) -> Iterator[_Call]:
         """Return the calls of C++ kernels that forward and its gradient make."""
         if self.op.kernel is not None and isinstance(self.op.kernel.function, CppKernel):
             args = tuple(arrays.get(name) for name in self.raw.inputs)
@@ -101,9 +99,7 @@ class _Used:
                 args = tuple(call.inputs.get(name) for name in call.kernel.inputs)
                 yield _Call(kernel, kernel.function, args, call.attrs)
 
-    def _traced(
-        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-    ) -> Sequence[KernelCall]:
+    def _traced(self, arrays: Arrays, attrs: Attrs, douts: Results) -> Sequence[KernelCall]:
         if self.gradient is None:
             return ()
         try:
@@ -112,15 +108,15 @@ class _Used:
         except OpkitError:
             return ()  # other checks report it
 
-    def bounds(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]) -> list[Fault]:
+    def bounds(self, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
         """GC222: nothing is written but the outputs, and these wholly."""
         for call in self.calls(arrays, attrs, douts):
             (plan, outputs), given = call.cpp.prepared(call.args, call.attrs)
             for trouble in run_guarded(plan, given, outputs)[1]:
-                return [Fault(f"the C++ kernel of {call.kernel.op!r}: {trouble}", where=_where(call))]
+                return [Fault(f"the C++ kernel of {call.kernel.op!r}: {trouble}", where=shown(call.kernel.where))]
         return []
 
-    def in_place(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]) -> list[Fault]:
+    def in_place(self, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
         """GC223: an output that may be written over an input is the same when it is."""
         for call in self.calls(arrays, attrs, douts):
             (plan, outputs), given = call.cpp.prepared(call.args, call.attrs)
@@ -135,10 +131,10 @@ class _Used:
                 if not agree(expected[output], results[output]):
                     names = plan.signature.outputs[output].name, plan.signature.inputs[source].name
                     message = f"the C++ kernel of {call.kernel.op!r} proposes to write {names[0]!r} over {names[1]!r}, "
-                    return [Fault(message + "and then computes something else", where=_where(call))]
+                    return [Fault(message + "and then computes something else", where=shown(call.kernel.where))]
         return []
 
-    def twins(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]) -> list[Fault]:
+    def twins(self, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
         """GC221: a C++ kernel gives what the Python kernel gives, also on empty arrays."""
         for call in self.calls(arrays, attrs, douts):
             twin = self.python[call.kernel.op].kernel
@@ -151,9 +147,7 @@ class _Used:
         return []
 
 
-def _refuse_stray(
-    twin: UserKernel, op: CompiledOp, args: tuple[Any, ...], attrs: Mapping[str, Any], results: Sequence[np.ndarray]
-) -> None:
+def _refuse_stray(twin: UserKernel, op: CompiledOp, args: tuple[Any, ...], attrs: Attrs, results: Results) -> None:
     """Let nothing pass for the end of an op's domain that is none for its Python kernel.
 
     Raises:
@@ -196,11 +190,11 @@ def _compared(call: _Call, twin: UserKernel, args: tuple[Any, ...]) -> Fault | N
         if what:
             place = " on empty arrays" if is_empty else ""
             message = f"the kernels of {call.kernel.op!r} differ in {spec.name!r}{place}: {what}"
-            return Fault(message, where=_where(call))
+            return Fault(message, where=shown(call.kernel.where))
     return None
 
 
-def _narrowed(op: CompiledOp, attrs: Mapping[str, Any]) -> dict[str, Any]:
+def _narrowed(op: CompiledOp, attrs: Attrs) -> dict[str, Any]:
     """Return the attributes as the C++ kernel has them: a float there is float32."""
     kinds = {name: spec.type for name, spec in op.attrs.items()}
 
@@ -266,7 +260,3 @@ def _emptied(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
         item[:0] if isinstance(item, np.ndarray) and item.shape[:1] == first.shape[:1] else item for item in args
     )
-
-
-def _where(call: _Call) -> Location:
-    return replace(call.kernel.where, file=shown_path(call.kernel.where.file))

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from opkit.errors import Location, UsageError, did_you_mean
+from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.places import location_of
@@ -47,12 +48,12 @@ class Declared:
     cases: Callable[[Any], Any] | None = None
     cases_where: Location | None = None
     nondifferentiable_outputs: frozenset[str] = frozenset()
-    surrogate: Callable[..., Any] | None = None
+    surrogate: Function | None = None
     tolerance: Mapping[str, float] = field(default_factory=dict)
     allow: Mapping[str, str] = field(default_factory=dict)
     second_order: bool = False
     inplace: frozenset[str] = frozenset()
-    reference: Callable[..., Any] | None = None
+    reference: Function | None = None
 
 
 def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -> Declared:

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Checkable
+from opkit.checker import Arg, Arrays, Attr, Attrs, Checkable
 from opkit.checker.model.reference import Reference
 from opkit.errors import Location, OpkitError, UsageError
 from opkit.ir import TensorDesc
+from opkit.ops.core.types import Function
 from opkit.project.kernel import positional_count
 from opkit.project.loading import LoadedOps, refreshed
 from opkit.project.user_op import UserOp
@@ -27,7 +28,7 @@ from opkit.verify.subjects.gradient import RawGradient
 from opkit.verify.subjects.hints import hints_of, sizes_of
 from opkit.verify.subjects.modes import runners_of
 from opkit.verify.subjects.parameters import Parameters
-from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.places import location_of, shown
 from opkit.verify.subjects.raw_kernel import RawKernel
 from opkit.verify.subjects.references import NumpyReference, referred, taken_by
 
@@ -60,7 +61,7 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
         constants=hints_of(loaded),
         sizes=sizes_of(loaded),
         afresh=lambda: _afresh(loaded, op.name),
-        forward_where=_shown(op.kernel.where),
+        forward_where=shown(op.kernel.where),
         claims=claims_of(compiled),
     )
     if op.grad is not None:
@@ -100,7 +101,7 @@ def _infer(kernel: RawKernel) -> Callable[..., Sequence[TensorDesc]]:
     compiled = kernel.compiled
     answers: dict[object, tuple[TensorDesc, ...]] = {}
 
-    def infer(descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    def infer(descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> Sequence[TensorDesc]:
         key = tuple([(name, *items) for name, items in descs.items()]), repr(attrs) if attrs else ""
         found = answers.get(key)
         if found is None:
@@ -119,13 +120,9 @@ def _backward_where(loaded: LoadedOps, op: UserOp) -> Location | None:
     for name in (f"{stem}_backward", f"{stem}_grad", f"{op.name}_backward", f"{op.name}_grad"):
         found = loaded.ops.get(name)
         if found is not None and found.kernel is not None:
-            return _shown(found.kernel.where)
+            return shown(found.kernel.where)
     span = op.grad.span if op.grad is not None else None
     return span.location if span is not None else None
-
-
-def _shown(where: Location) -> Location:
-    return replace(where, file=shown_path(where.file))
 
 
 def _with_cases(made: Checkable, loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Checkable:
@@ -147,7 +144,7 @@ def _with_cases(made: Checkable, loaded: LoadedOps, op: UserOp, module: ModuleTy
     )
 
 
-def with_reference(made: Checkable, function: Callable[..., Any] | None) -> Checkable:
+def with_reference(made: Checkable, function: Function | None) -> Checkable:
     """Return an op that is compared with a function, itself where there is none."""
     return made if function is None else replace(made, reference=_reference(Declared(reference=function), made))
 
@@ -160,7 +157,7 @@ def _reference(declared: Declared, made: Checkable) -> Reference:
     own = taken_by(function, Parameters(tuple(names), "", (), False, {}))
     takes_attrs = (positional_count(function) or 1) >= 2
 
-    def call(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
+    def call(arrays: Arrays, attrs: Attrs) -> Any:
         if own is not None:
             return function(**{name: value for name, value in {**arrays, **attrs}.items() if name in own.names})
         given = tuple(arrays[arg.name] for arg in made.inputs)
@@ -187,7 +184,7 @@ def _of_op(
     return drawn
 
 
-def _surrogate(function: Callable[..., Any], op: UserOp) -> Callable[..., Any]:
+def _surrogate(function: Function, op: UserOp) -> Function:
     """Return a declared function as a forward; it has the kernel's own signature."""
     if op.compiled is None or op.kernel is None:
         raise OpkitError(f"op {op.name!r} cannot be used: {op.trouble}", where=op.where)

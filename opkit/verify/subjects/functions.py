@@ -14,6 +14,7 @@ import numpy as np
 from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.errors import UsageError
+from opkit.ops.core.types import Function
 from opkit.verify.isolation.blame import is_users
 from opkit.verify.subjects.parameters import Parameters, parameters_in
 
@@ -48,7 +49,7 @@ def is_plain_option(value: Any) -> bool:
     return isinstance(value, _PLAIN)
 
 
-def options_of(forward: Callable[..., Any], given: Sequence[str]) -> dict[str, Any]:
+def options_of(forward: Function, given: Sequence[str]) -> dict[str, Any]:
     """Return {option: default} of the parameters that a user's own function has beside those that are given.
 
     A library's function has none: its further parameters are not what its user wrote a gradient for.
@@ -74,15 +75,15 @@ class Functions:
 
     def __init__(
         self,
-        forward: Callable[..., Any],
-        backward: Callable[..., Any],
+        forward: Function,
+        backward: Function,
         given: Sequence[str],
         inputs: Sequence[str],
         options: Mapping[str, Any],
     ) -> None:
         self._forward, self._backward = forward, backward
         self._given, self._inputs, self._options = list(given), list(inputs), list(options)
-        self._calls: dict[int, Callable[..., Any]] = {}
+        self._calls: dict[int, Function] = {}
 
     def forward(self, arrays: Arrays, attrs: Attrs) -> list[Any]:
         """Run forward; see ``opkit.checker.Forward``."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from opkit.checker import Arrays, Attrs, KernelCall, Registration, Results
 from opkit.errors import AutogradError, KernelError, OpkitError
 from opkit.ir import TensorDesc
@@ -81,7 +79,7 @@ class RawGradient:
         calls: list[KernelCall] = []
         return self._run(arrays, outputs, douts, attrs, needs, calls.append), calls
 
-    def registration(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> Registration:
+    def registration(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> Registration:
         """Return the facts of the wiring for one signature."""
         promised = self._by_output(self._forward.infer(descs, attrs))
         plan = self._plan({name: list(items) for name, items in descs.items() if items}, promised, attrs, None).plan
@@ -120,9 +118,7 @@ class RawGradient:
             name: self._gradient(name, arrays[name], values, plan) for name in needs if arrays.get(name) is not None
         }
 
-    def _ready(
-        self, arrays: Mapping[str, Any], outputs: Sequence[np.ndarray], attrs: Mapping[str, Any], needs: frozenset[str]
-    ) -> _Ready:
+    def _ready(self, arrays: Arrays, outputs: Results, attrs: Attrs, needs: frozenset[str]) -> _Ready:
         if attrs and self._attrs[0] is not attrs:
             self._attrs = attrs, repr(sorted(attrs.items()))
         form = (
@@ -188,7 +184,7 @@ class RawGradient:
         self,
         raw: RawKernel,
         inputs: Mapping[str, list[Any]],
-        attrs: Mapping[str, Any],
+        attrs: Attrs,
         outputs: Mapping[str, Sequence[str]],
     ) -> list[TensorDesc] | None:
         try:
@@ -200,7 +196,7 @@ class RawGradient:
         self,
         descs: Mapping[str, list[TensorDesc]],
         outputs: Mapping[str, list[TensorDesc]],
-        attrs: Mapping[str, Any],
+        attrs: Attrs,
         needs: frozenset[str] | None,
     ) -> _Ready:
         key = (_signature(descs), _signature(outputs), repr(sorted(attrs.items())), needs)

@@ -6,11 +6,12 @@ Values at which kernels may branch, and legal values of string attributes; never
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opkit.checker import constants_of
 from opkit.diagnostics import SourceText
+from opkit.ops.core.types import Function
 from opkit.project.loading import LoadedOps
 from opkit.spec.findings import Findings
 from opkit.spec.text.lexer import STRING, Token, lex
@@ -21,7 +22,7 @@ def hints_of(loaded: LoadedOps) -> tuple[Any, ...]:
     return (*constants_of(kernels_of(loaded)), *_strings(loaded))
 
 
-def kernels_of(loaded: LoadedOps) -> list[Callable[..., Any]]:
+def kernels_of(loaded: LoadedOps) -> list[Function]:
     """Return the kernel functions of a loaded directory."""
     return [op.kernel.function for op in loaded.ops.values() if op.kernel is not None]
 

@@ -7,14 +7,14 @@ from typing import Any
 from opkit.blind.call import Kind
 from opkit.eager import PyLayer
 from opkit.errors import UsageError
-from opkit.verify.subjects.foreign.serving import Serving
+from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pylayer import is_layer, layer_subject
 from opkit.verify.subjects.subject import Subject
 
 
-class Layers(Serving):
-    """See ``opkit.verify.subjects.foreign.framework.Framework``."""
+class Layers(Framework):
+    """See ``Framework``."""
 
     kinds = "PyLayer"
     kind = Kind.LAYER

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Case, Checkable
+from opkit.checker import Arg, Arrays, Attr, Case, Checkable
 from opkit.checker.checks.reference import cast_to
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
@@ -132,7 +132,7 @@ def _laid_out(made: Checkable, case: Case) -> Checkable:
     """
     dtypes = {array.dtype for _, array in leaves_of(case.inputs) if array.dtype.kind == "f"}
 
-    def dense(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    def dense(arrays: Arrays) -> dict[str, Any]:
         if {array.dtype for _, array in leaves_of(arrays) if array.dtype.kind == "f"} - dtypes:
             raise UsageError("what a function draws depends on the dtype")
         return {

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from opkit import eager, ops
+from opkit.checker import Arrays, Attrs, Results
 from opkit.eager import Tensor, wrap
 from opkit.ir import Program, Variable
 from opkit.project.user_op import UserOp
 from opkit.static import Executor, Scope, build_in, gradients
 from opkit.static.parameters import data
 
-Runner = Callable[
-    [Mapping[str, Any], Mapping[str, Any], Sequence[np.ndarray]], tuple[list[np.ndarray], Mapping[str, Any]]
-]
+Runner = Callable[[Mapping[str, Any], Mapping[str, Any], Results], tuple[list[np.ndarray], Mapping[str, Any]]]
 
 
 def runners_of(op: UserOp) -> dict[str, Runner]:
@@ -30,9 +29,7 @@ def runners_of(op: UserOp) -> dict[str, Runner]:
 def eager_runner(op: UserOp) -> Runner:
     """Return a function that applies an op to Tensors and walks back from its outputs."""
 
-    def run(
-        arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-    ) -> tuple[list[np.ndarray], Mapping[str, Any]]:
+    def run(arrays: Arrays, attrs: Attrs, douts: Results) -> tuple[list[np.ndarray], Mapping[str, Any]]:
         tensors = {name: _tensors(value) for name, value in arrays.items() if value is not None}
         bound = op.bind(tensors, dict(attrs))
         result = ops.apply(bound.opdef, bound.inputs, bound.attrs)
@@ -50,9 +47,7 @@ def _tensors(value: Any) -> list[Tensor]:
     return [wrap(item, stop_gradient=item.dtype.kind != "f") for item in items]
 
 
-def _gradients(
-    tensors: Mapping[str, list[Tensor]], outputs: Sequence[Tensor], douts: Sequence[np.ndarray]
-) -> dict[str, list[Any]]:
+def _gradients(tensors: Mapping[str, list[Tensor]], outputs: Sequence[Tensor], douts: Results) -> dict[str, list[Any]]:
     leaves = [(name, tensor) for name, items in tensors.items() for tensor in items if not tensor.stop_gradient]
     places = [index for index, tensor in enumerate(outputs) if not tensor.stop_gradient]
     values = eager.grad(
@@ -70,9 +65,7 @@ def _gradients(
 def static_runner(op: UserOp) -> Runner:
     """Return a function that puts an op and its gradient into a Program of their own and runs it."""
 
-    def run(
-        arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-    ) -> tuple[list[np.ndarray], Mapping[str, Any]]:
+    def run(arrays: Arrays, attrs: Attrs, douts: Results) -> tuple[list[np.ndarray], Mapping[str, Any]]:
         feed: dict[str, np.ndarray] = {}
         program = Program()
         with build_in(program):
@@ -105,7 +98,7 @@ def _variables(name: str, value: Any, feed: dict[str, np.ndarray]) -> list[Varia
 def _appended(
     fed: Mapping[str, list[Variable]],
     outputs: Sequence[Variable],
-    douts: Sequence[np.ndarray],
+    douts: Results,
     feed: dict[str, np.ndarray],
 ) -> dict[str, list[Variable | None]]:
     """Append the gradient; return a Variable per float input."""

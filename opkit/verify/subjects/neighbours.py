@@ -5,20 +5,19 @@ The search is the checker's; what fails only there is undecided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from opkit.checker import Attr, Checkable, compared_in, constants_of
+from opkit.ops.core.types import Function
 from opkit.verify.subjects.functions import is_plain_option
 
 #: Options of these values are usual; which one is tried decides nothing.
 _WORDS = ("mean", "sum", "none")
 
 
-def near(
-    made: Checkable, functions: Sequence[Callable[..., Any]], defaults: Mapping[str, Any] | None = None
-) -> Checkable:
+def near(made: Checkable, functions: Sequence[Function], defaults: Mapping[str, Any] | None = None) -> Checkable:
     """Return a recorded subject with what lies near its recording, to be searched after it.
 
     Args:
@@ -40,7 +39,7 @@ def _seen(attr: Attr, made: Checkable, defaults: Mapping[str, Any]) -> Attr:
     return replace(attr, default=first, choices=(*attr.choices, *filter(is_plain_option, others)))
 
 
-def with_choices(made: Checkable, functions: Sequence[Callable[..., Any]]) -> Checkable:
+def with_choices(made: Checkable, functions: Sequence[Function]) -> Checkable:
     """Return the subject with the values that its functions compare its options with among their choices."""
     known = compared_in(functions)
     return replace(made, attrs=tuple(_with(attr, known.get(attr.name, ())) for attr in made.attrs))

@@ -1,6 +1,6 @@
 """The gradient of an op as an op of its own: (inputs, incoming gradients) -> gradients, and the cases of it.
 
-How a framework runs that gradient, and the gradient of that, is its own module's business.
+How a framework differentiates is its own module's business.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Arrays, Attrs, Case, Checkable, Pullback
+from opkit.checker import Arg, Arrays, Attrs, Case, Checkable
+from opkit.ops.core.types import Function
+from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.subject import SubjectRunner
 
 #: Cases taken over from the first order.
 _MOST = 6
@@ -25,10 +28,11 @@ def has_gradient_op(first: Checkable) -> bool:
 
 
 class GradientOp(ABC):
-    """Runs the gradient of an op, and the gradient of that.
+    """The gradient of an op as a function, which a runner of its own runs as it does any other.
 
     Args:
         first: the op, for which ``has_gradient_op`` is true.
+        of_first: its runner.
         douts: names of the incoming gradients (None: dy, or dy0, dy1 ... of several outputs); one that an input has
             already gets an underscore.
 
@@ -38,30 +42,44 @@ class GradientOp(ABC):
         douts: the incoming gradients.
     """
 
-    def __init__(self, first: Checkable, douts: Sequence[str] | None = None) -> None:
+    def __init__(self, first: Checkable, of_first: Any, douts: Sequence[str] | None = None) -> None:
         if douts is None:
             count = len(first.outputs)
             douts = ["dy"] if count == 1 else [f"dy{index}" for index in range(count)]
-        self._first = first
+        self._first, self.of_first = first, of_first
         self.names = [arg.name for arg in first.inputs]
         self.targets = sorted(first.gradients or (), key=self.names.index)
         self.douts = [name if name not in self.names else f"{name}_" for name in douts]
+        inputs = (*self.names, *self.douts)
+        parameters = Parameters(inputs, "", tuple(attr.name for attr in first.attrs), False, {})
+        closed = frozenset(self.names) - frozenset(self.targets)
+        self.runner = self.made(self.gradient, parameters, frozenset(inputs), closed)
+
+    @abstractmethod
+    def made(
+        self, gradient: Function, parameters: Parameters, inputs: frozenset[str], closed: frozenset[str]
+    ) -> SubjectRunner:
+        """Return a runner of the gradient."""
+
+    @abstractmethod
+    def gradient(self, *values: Any, **options: Any) -> Any:
+        """Return a gradient for each target, given the framework's own values of inputs and incoming gradients."""
 
     @abstractmethod
     def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Say whether the gradients can be differentiated with respect to some input."""
+        """Say whether the gradients can be differentiated with respect to some input.
 
-    @abstractmethod
+        Args:
+            arrays: the op's inputs, and incoming gradients.
+            attrs: its options.
+
+        Raises:
+            Exception: they cannot.
+        """
+
     def outputs(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
         """Return what the op itself computes."""
-
-    @abstractmethod
-    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
-        """Return the first gradients; see ``opkit.checker.Forward``."""
-
-    @abstractmethod
-    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
-        """Return the first gradients, and the way back from them."""
+        return list(self.of_first.forward({name: arrays[name] for name in self.names}, attrs))
 
     def checkable(self, example: Mapping[str, Any]) -> Checkable | None:
         """Return the gradient as something to check, None where it cannot be differentiated.
@@ -69,15 +87,20 @@ class GradientOp(ABC):
         Args:
             example: arguments by name, arrays among them.
         """
-        if not self.leads_back(*self._split(example)):
+        arrays, attrs = self._split(example)
+        try:
+            seeds = {name: np.ones_like(item) for name, item in zip(self.douts, self.outputs(arrays, attrs))}
+            if not self.leads_back({**arrays, **seeds}, attrs):
+                return None
+        except Exception:  # whatever is wrong at first order is reported there
             return None
         first = self._first
         return Checkable(
             name=f"{first.name} backward",
             inputs=(*first.inputs, *map(Arg, self.douts)),
             outputs=tuple(Arg(f"d{name}") for name in self.targets),
-            forward=self.forward,
-            vjp=self.vjp,
+            forward=self.runner.forward,
+            vjp=self.runner.vjp,
             attrs=first.attrs,
             cases=None if first.cases is None else self._drawn(first.cases),
             recorded=tuple(map(self._extended, first.recorded[:_MOST])),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from opkit.blind.call import Form, Kind, Leaf, Origin, Step, Taken, filled
-from opkit.checker import Checkable
+from opkit.checker import Checkable, Results
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
 from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
@@ -77,25 +77,12 @@ def _trees(name: str, inputs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _of_function(parameters: Parameters, values: dict[str, Any], leaves: tuple[Leaf, ...]) -> Form:
     """Return arguments in the order of a call: gaps among those by position are filled with defaults."""
-    positional, defaults = parameters.positional, parameters.defaults
-    last = max((place for place, name in enumerate(positional) if name in values), default=-1)
-    given = positional[: last + 1]
-    args = [values.pop(name) if name in values else defaults.get(name) for name in given]
-    if parameters.starred:
-        args.extend(values.pop(parameters.starred, None) or ())
+    args, rest = parameters.filled(values)
+    names = parameters.positional[: len(args)]
     spare = 0
-    while spare < len(given) == len(args) and _is_default(args[-1 - spare], given[-1 - spare], defaults):
+    while spare < len(args) == len(names) and parameters.is_default(names[-1 - spare], args[-1 - spare]):
         spare += 1
-    return Form(tuple(args), values, {}, leaves, spare)
-
-
-def _is_default(value: Any, name: str, defaults: Mapping[str, Any]) -> bool:
-    return (
-        name in defaults
-        and type(value) is type(defaults[name])
-        and not isinstance(value, Leaf)
-        and (value is defaults[name] or (isinstance(value, (bool, int, float, str)) and value == defaults[name]))
-    )
+    return Form(tuple(args), rest, {}, leaves, spare)
 
 
 class CopiedPlayer:
@@ -118,7 +105,7 @@ class CopiedPlayer:
         held[...] = array
         return held
 
-    def play(self, form: Form, held: Sequence[Any], douts: Sequence[np.ndarray]) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Results) -> Taken:
         """Call forward and backward."""
         arrays = filled(dict(form.kwargs), held)
         arrays = {name: arrays.get(name) for name in self._names} | arrays

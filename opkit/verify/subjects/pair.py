@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of, first_case
+from opkit.checker import Arg, Arrays, Attr, Attrs, Case, Checkable, Options, constants_of, first_case
 from opkit.checker.model.copies import option_copied
 from opkit.errors import UsageError
+from opkit.ops.core.types import Function
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.functions import Functions, as_input, is_input, is_list_of_arrays, options_of
 from opkit.verify.subjects.neighbours import near, with_choices
@@ -30,8 +31,8 @@ MOST_READ = 8
 
 
 def pair(
-    forward: Callable[..., Any],
-    backward: Callable[..., Any],
+    forward: Function,
+    backward: Function,
     inputs: Sequence[Any] | Mapping[str, Any] | None = None,
     cases: Callable[[np.random.Generator], Iterable[Sequence[Any] | Mapping[str, Any]]] | None = None,
     name: str = "",
@@ -104,8 +105,8 @@ def _count(functions: Functions, every: Sequence[tuple[Any, ...]]) -> int:
 
 def _made(
     functions: Functions,
-    forward: Callable[..., Any],
-    backward: Callable[..., Any],
+    forward: Function,
+    backward: Function,
     name: str,
     inputs: Sequence[Arg],
     options: Mapping[str, Any],
@@ -124,12 +125,12 @@ def _made(
     )
 
 
-def _with_reference(made: Checkable, function: Callable[..., Any] | None, names: Sequence[str]) -> Checkable:
+def _with_reference(made: Checkable, function: Function | None, names: Sequence[str]) -> Checkable:
     """Return the pair compared with a function of what forward takes, itself where there is none."""
     if function is None:
         return made
 
-    def call(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
+    def call(arrays: Arrays, attrs: Attrs) -> Any:
         values = {**attrs, **arrays}
         named = {name: value for name, value in attrs.items() if name not in names}
         return function(*(values[name] for name in names), **named)
@@ -137,7 +138,7 @@ def _with_reference(made: Checkable, function: Callable[..., Any] | None, names:
     return replace(made, reference=referred(Declared(reference=function), NumpyReference(call)))
 
 
-def _searched(forward: Callable[..., Any], backward: Callable[..., Any], name: str, options: Options) -> Checkable:
+def _searched(forward: Function, backward: Function, name: str, options: Options) -> Checkable:
     """Return the pair with inputs to be searched, as those of an op directory are."""
     try:
         parameters = parameters_in(forward)
@@ -176,7 +177,7 @@ def cases_of(inputs: Any) -> Sequence[Any]:
     return inputs if is_several else [inputs]
 
 
-def _names(forward: Callable[..., Any], probe: Sequence[Any] | Mapping[str, Any]) -> list[str]:
+def _names(forward: Function, probe: Sequence[Any] | Mapping[str, Any]) -> list[str]:
     if isinstance(probe, Mapping):
         return list(probe)
     try:

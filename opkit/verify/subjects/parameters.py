@@ -6,9 +6,10 @@ Reads signatures only; nothing is applied.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opkit.ops.core.types import Function
 from opkit.record import record
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -49,6 +50,22 @@ class Parameters:
             args.extend(rest.pop(self.starred))
         return args, rest
 
+    def filled(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return positional and keyword arguments for values by name; gaps among the former take their defaults."""
+        rest = dict(values)
+        last = max((place for place, name in enumerate(self.positional) if name in rest), default=-1)
+        args = [rest.pop(name) if name in rest else self.defaults.get(name) for name in self.positional[: last + 1]]
+        args.extend(rest.pop(self.starred, None) or ())
+        return args, rest
+
+    def is_default(self, name: str, value: Any) -> bool:
+        """Say whether a value is a parameter's default, or a plain one equal to it."""
+        if name not in self.defaults:
+            return False
+        default = self.defaults[name]
+        is_plain = isinstance(default, (bool, int, float, str)) and type(value) is type(default)
+        return value is default or bool(is_plain and value == default)
+
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call by name: the reverse of ``call``."""
         named = dict(zip(self.positional, args))
@@ -63,7 +80,7 @@ def parameters_of(layer: type) -> Parameters:
     return sorted_parameters(every[1:] if every and every[0].kind in _POSITIONAL else every)
 
 
-def parameters_in(function: Callable[..., Any]) -> Parameters:
+def parameters_in(function: Function) -> Parameters:
     """Return the parameters of a function; of one without a signature, as many positional ones as it says it takes.
 
     Raises:
@@ -92,7 +109,7 @@ def sorted_parameters(every: Sequence[inspect.Parameter]) -> Parameters:
     )
 
 
-def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
+def annotations_of(function: Function) -> dict[str, Any]:
     """Return the annotations of a function's parameters; none where it has no signature."""
     try:
         return {item.name: item.annotation for item in inspect.signature(function).parameters.values()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+from dataclasses import replace
 from types import CodeType
 from typing import Any
 
@@ -23,6 +24,17 @@ def location_of(function: Any) -> Location | None:
     except (TypeError, OSError):
         return None
     return Location(shown_path(file), line, function=getattr(function, "__name__", "")) if file else None
+
+
+def method_at(owner: type, name: str) -> Location | None:
+    """Return where a method of a class was written, None where it has none or that is not known."""
+    found = location_of(getattr(owner, name)) if hasattr(owner, name) else None
+    return found and replace(found, function=f"{owner.__name__}.{name}")
+
+
+def shown(where: Location) -> Location:
+    """Return a place with its file as findings show it."""
+    return replace(where, file=shown_path(where.file))
 
 
 def _def_line(code: CodeType) -> int:

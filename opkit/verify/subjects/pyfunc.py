@@ -23,7 +23,7 @@ from opkit.verify.subjects.places import location_of
 
 def checkable_of_py_func(
     opdef: PyFuncDef,
-    recorded: Sequence[Sequence[np.ndarray]],
+    recorded: Sequence[Results],
     needed: frozenset[int],
     name: str,
     declared: Declared | None = None,

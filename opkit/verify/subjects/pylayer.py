@@ -1,6 +1,6 @@
-"""A PyLayer as a subject, and its checkable from cases or from what a run saw.
+"""A PyLayer as a subject, its runner, and its checkable from cases or from what a run saw.
 
-Where the cases come from is the caller's business; the PyLayer is applied by its runner.
+Where the cases come from is the caller's business.
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ import numpy as np
 
 from opkit.checker import Checkable
 from opkit.eager import PyLayer, Tensor, install
-from opkit.errors import Location
+from opkit.errors import KernelError
 from opkit.ops import local
-from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.making import named, of_examples
-from opkit.verify.subjects.parameters import annotations_of, parameters_of
-from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.ownership import Owned
+from opkit.verify.subjects.parameters import Parameters, annotations_of, parameters_of
+from opkit.verify.subjects.places import location_of, method_at
 from opkit.verify.subjects.recorder import Traits
-from opkit.verify.subjects.runner import Runner, plain_arrays
+from opkit.verify.subjects.runner import Runner, plain_arrays, tensors_in
+from opkit.verify.subjects.second import second_of
 from opkit.verify.subjects.subject import Subject
+
+_INCOMING = "the incoming gradient"
 
 
 def is_layer(value: Any) -> bool:
@@ -46,8 +49,8 @@ def layer_subject(layer: Any, leaves: frozenset[str] = frozenset()) -> Subject:
     """
     parameters = parameters_of(layer)
 
-    def make(inputs: frozenset[str], constants: frozenset[str]) -> Runner:
-        return Runner(layer, parameters, inputs, constants, leaves)
+    def make(inputs: frozenset[str], constants: frozenset[str]) -> LayerRunner:
+        return LayerRunner(layer, parameters, inputs, constants, leaves)
 
     return Subject(
         name=layer.__name__,
@@ -57,8 +60,8 @@ def layer_subject(layer: Any, leaves: frozenset[str] = frozenset()) -> Subject:
         plain=plain_arrays,
         takes_gradient=lambda value: not value.stop_gradient if isinstance(value, Tensor) else None,
         functions=(layer.forward, layer.backward),
-        forward_where=_where(layer, "forward"),
-        backward_where=_where(layer, "backward"),
+        forward_where=method_at(layer, "forward"),
+        backward_where=method_at(layer, "backward"),
         offers_second=True,
         uses_misfits=True,
     )
@@ -112,6 +115,51 @@ def checkable_of_layer(
     return made if declared.cases_where else replace(made, cases_where=location_of(cases) if cases else None)
 
 
-def _where(layer: type, name: str) -> Location | None:
-    found = location_of(getattr(layer, name))
-    return found if found is None else Location(shown_path(found.file), found.line, 0, f"{layer.__name__}.{name}")
+class LayerRunner(Runner):
+    """Runs a PyLayer, and hears what its backward returns.
+
+    Args:
+        layer: the class.
+        parameters: of its forward.
+        inputs: the parameters that take arrays.
+        constants: those of them that take no gradient.
+        leaves: see ``Runner``.
+    """
+
+    def __init__(
+        self,
+        layer: Any,
+        parameters: Parameters,
+        inputs: frozenset[str],
+        constants: frozenset[str],
+        leaves: frozenset[str] = frozenset(),
+    ) -> None:
+        heard: list[Any] = []
+        super().__init__(_listening(layer, heard).apply, parameters, inputs, constants, leaves, heard)
+
+    def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
+        """Return the gradient as an op of its own, None where it is not offered."""
+        return second_of(first, self, example)
+
+
+def _listening(layer: Any, heard: list[Any]) -> Any:
+    """Return a subclass whose backward is the user's, and that keeps what it returns."""
+    backward = layer.backward
+    given: list[tuple[Tensor, np.ndarray]] = []
+
+    def listening(ctx: Any, *douts: Any) -> Any:
+        is_one = len(douts) == 1 and type(douts[0]) is Tensor  # else lists may be among them, which it may change too
+        owned = Owned({_INCOMING: douts[0] if is_one else list(douts)})
+        result = backward(ctx, *douts)
+        owned.verify("backward")
+        has_changed = any(item._data is not array for item, array in given)
+        given[:] = [(item, item._data) for item in tensors_in(result)]
+        if has_changed:
+            raise KernelError(
+                "backward changed a gradient that it returned earlier, which is read-only: the caller still holds it; "
+                "return a new Tensor"
+            )
+        heard.append(result)
+        return result
+
+    return type(layer.__name__, (layer,), {"backward": staticmethod(listening), "__module__": layer.__module__})

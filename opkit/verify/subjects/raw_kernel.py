@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Kernel
+from opkit.checker import Arrays, Attrs, Kernel
 from opkit.checker.model.checkable import describe as desc_of
 from opkit.errors import KernelError
 from opkit.ir import TensorDesc
@@ -50,9 +50,7 @@ class RawKernel:
         wanted = outputs or {}
         return tuple(arg.name for arg in self.compiled.outputs if not arg.is_optional or arg.name in wanted)
 
-    def call(
-        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], outputs: Mapping[str, Any] | None = None
-    ) -> list[np.ndarray]:
+    def call(self, arrays: Arrays, attrs: Attrs, outputs: Mapping[str, Any] | None = None) -> list[np.ndarray]:
         """Run the kernel; the result has one array per output value that is asked for.
 
         Args:
@@ -110,7 +108,7 @@ class RawKernel:
     def infer(
         self,
         descs: Mapping[str, Sequence[TensorDesc]],
-        attrs: Mapping[str, Any],
+        attrs: Attrs,
         outputs: Mapping[str, Sequence[str]] | None = None,
     ) -> list[TensorDesc]:
         """Return the descriptions of the outputs, in order.
@@ -132,14 +130,14 @@ class RawKernel:
         """Return the kernel in the checker's form, for the outputs that are asked for."""
         where = self.op.kernel.where if self.op.kernel is not None else None
 
-        def call(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+        def call(arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
             return self.call(arrays, attrs, outputs)
 
         claims = claims_of(self.compiled, outputs)
         return Kernel(self.op.name, self.inputs, self.requested(outputs), call, where, claims)
 
 
-def _called(kernel: UserKernel, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
+def _called(kernel: UserKernel, args: tuple[Any, ...], attrs: Attrs) -> Any:
     """Call a kernel with attributes; a list among them is a copy, and is looked at again."""
     shown = {name: value for name, value in attrs.items() if name != TAG}
     lists = {name: list(value) for name, value in shown.items() if type(value) is list}

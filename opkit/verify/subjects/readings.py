@@ -7,12 +7,13 @@ fits.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import islice, product
 from typing import Any
 
 from opkit.checker import compared_in
+from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
 
@@ -85,7 +86,7 @@ class _Signature:
 def readings(
     parameters: Parameters,
     annotations: Mapping[str, Any],
-    functions: Sequence[Callable[..., Any]] = (),
+    functions: Sequence[Function] = (),
     static: frozenset[str] = frozenset(),
 ) -> Iterator[Reading]:
     """Yield readings of a signature, those with the most arrays first.
@@ -132,7 +133,7 @@ def _with_options(
 def declared_readings(
     parameters: Parameters,
     annotations: Mapping[str, Any],
-    functions: Sequence[Callable[..., Any]],
+    functions: Sequence[Function],
     inputs: Sequence[str],
     optional: frozenset[str],
     lists: frozenset[str],

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.checker import Attrs
 from opkit.eager import Tensor
 from opkit.eager.pylayer_def import PyLayerDef, PyLayerGradDef
 from opkit.ops import OpDef, local
@@ -80,7 +81,7 @@ class InputRecorder:
         self.heard: dict[Any, Heard] = {}
 
     def __call__(
-        self, opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
+        self, opdef: OpDef, inputs: Sequence[Any], attrs: Attrs, outputs: Sequence[Any], seconds: float
     ) -> None:
         """Take note of an op that ran."""
         if isinstance(opdef, PyLayerGradDef):

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Options
+from opkit.checker import Arrays, Attrs, Options, Results
 from opkit.checker.checks.reference import cast_to
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.errors import UsageError
+from opkit.ops.core.types import Function
 from opkit.project.module import load_module
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.parameters import Parameters, parameters_in
@@ -28,7 +29,7 @@ def referred(declared: Declared, run: InFormat) -> Reference:
     return Reference(name, run, getattr(run, "has_gradient", True), declared.surrogate is None)
 
 
-def reference_in(options: Options) -> Callable[..., Any] | None:
+def reference_in(options: Options) -> Function | None:
     """Return the function that options name as the reference, None where they name none.
 
     Raises:
@@ -36,7 +37,7 @@ def reference_in(options: Options) -> Callable[..., Any] | None:
     """
     given = options.reference
     if given is None or callable(given):
-        found: Callable[..., Any] | None = given
+        found: Function | None = given
         return found
     module, _, name = str(given).rpartition(":")
     if not module or not name:
@@ -56,7 +57,7 @@ def reference_in(options: Options) -> Callable[..., Any] | None:
     return found
 
 
-def taken_by(function: Callable[..., Any], known: Parameters) -> Parameters | None:
+def taken_by(function: Function, known: Parameters) -> Parameters | None:
     """Return the parameters of a function that takes some of the known arguments by name; None of one that does not."""
     try:
         own = parameters_in(function)
@@ -78,7 +79,7 @@ class NumpyReference:
         self._call = call
 
     def __call__(
-        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray] | None, format: str
+        self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
     ) -> tuple[list[np.ndarray], dict[str, Any]]:
         """Run the function; see ``opkit.checker.model.reference.InFormat``."""
         dtype = _bfloat16() if format == "bfloat16" else format

@@ -1,29 +1,27 @@
-"""Runner: a PyLayer applied to arrays, its forward and its gradient, each gradient as backward itself returned it.
+"""Runner: a function of Tensors applied to arrays, and its gradient, as a PyLayer's backward itself returned it.
 
 Makes no checkable: what the arguments mean is decided elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Checkable
-from opkit.checker.model.own import OwnCheck
+from opkit.checker import Arrays, Attrs, Pullback, Results
 from opkit.eager import Tensor, grad, wrap
 from opkit.eager.pylayer_faults import NoTensorError
 from opkit.errors import KernelError
-from opkit.ops import identity, local
+from opkit.ops import local
+from opkit.ops.core.types import Function
 from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.references import NumpyReference, taken_by
-from opkit.verify.subjects.second import second_of
+from opkit.verify.subjects.subject import SubjectRunner
 from opkit.verify.subjects.upstream import as_result
-
-_INCOMING = "the incoming gradient"
 
 
 def plain_arrays(value: Any) -> Any:
@@ -48,44 +46,46 @@ def tensors_in(result: Any) -> list[Tensor]:
     return found
 
 
-class Runner:
-    """Runs a PyLayer on arrays.
+class Runner(SubjectRunner):
+    """Runs a function of Tensors.
 
     Args:
-        layer: the class.
-        parameters: of its forward.
+        call: the function.
+        parameters: what it takes.
         inputs: the parameters that take arrays.
         constants: those of them that take no gradient.
         leaves: those that a run gave as leaves; others come out of an op, as they do within a model, so that forward
             may return one of them.
+        raw: what backward itself returned last, where that is heard.
     """
+
+    shares = True
 
     def __init__(
         self,
-        layer: type,
+        call: Function,
         parameters: Parameters,
         inputs: frozenset[str],
         constants: frozenset[str],
         leaves: frozenset[str] = frozenset(),
+        raw: list[Any] | None = None,
     ) -> None:
-        self._parameters, self._names = parameters, parameters.names
-        self._inputs = inputs
-        self._constants = constants
-        self._leaves = leaves
-        self.overwrites: frozenset[str] = frozenset()
-        self.format: str | None = None
-        self._raw: list[Any] = []
-        self._layer = _listening(layer, self._raw)
+        super().__init__(call, parameters, inputs, constants)
+        self._names, self._leaves, self._raw = parameters.names, leaves, [] if raw is None else raw
         self._order: tuple[tuple[str, ...], list[tuple[str, bool]]] = ((), [])
 
-    def arguments(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], shares: bool = True) -> dict[str, Any]:
+    def like(self, function: Function, parameters: Parameters, inputs: frozenset[str]) -> Runner:
+        """Return a runner of a declared function, which takes no ctx."""
+        return Runner(function, parameters, inputs, self.constants)
+
+    def arguments(self, arrays: Arrays, attrs: Attrs) -> dict[str, Any]:
         """Return forward's arguments by name, arrays as Tensors that take a gradient as in a run.
 
-        With ``shares`` two arguments that are one array are one Tensor, as a run gave them.
+        Where it shares, two arguments that are one array are one Tensor, as a run gave them.
         """
         values: dict[str, Any] = {}
         is_one = len(arrays) == 1 and not isinstance(next(iter(arrays.values())), (list, tuple))
-        known: dict[Any, Tensor] | None = {} if shares and not is_one else None
+        known: dict[Any, Tensor] | None = {} if self.shares and not is_one else None
         for name, is_input in self._ordered((*arrays, *attrs)):
             if not is_input:
                 if name in attrs:
@@ -95,8 +95,8 @@ class Runner:
             if name in self.overwrites:
                 value = deepcopy(value)
             if value is not None:
-                values[name] = _tensors(value, name not in self._constants, known)
-            elif name in arrays and name not in self._parameters.defaults:
+                values[name] = _tensors(value, name not in self.constants, known)
+            elif name in arrays and name not in self.parameters.defaults:
                 values[name] = None
         return values
 
@@ -104,52 +104,31 @@ class Runner:
         """Return the names of a call's arguments, and whether each is an input; most calls give the same."""
         if self._order[0] != given:
             names = dict.fromkeys((*self._names, *given))
-            self._order = given, [(name, name in self._inputs) for name in names]
+            self._order = given, [(name, name in self.inputs) for name in names]
         return self._order[1]
 
-    def called(self, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-        """Call a function that takes forward's arguments; lists and dicts reach it as copies that are its own."""
-        args, kwargs = self._parameters.call(values)
-        return function(*args, **kwargs)
-
-    def surrogate(self, function: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
-        """Return a declared function as a forward: it takes forward's arguments as Tensors, without ctx."""
-
-        def forward(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
-            return [tensor._data for tensor in tensors_in(self.called(function, self.arguments(arrays, attrs)))]
-
-        return forward
-
-    def reference(self, function: Callable[..., Any]) -> NumpyReference:
+    def reference(self, function: Function) -> NumpyReference:
         """Return a declared function of arrays, without ctx, in any format."""
-        own = taken_by(function, self._parameters)
+        own = taken_by(function, self.parameters)
 
-        def call(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
+        def call(arrays: Arrays, attrs: Attrs) -> Any:
             values = {**attrs, **{name: value for name, value in arrays.items() if value is not None}}
             if own is None:
-                return self.called(function, {name: values[name] for name in self._names if name in values})
+                args, rest = self.parameters.call({name: values[name] for name in self._names if name in values})
+                return function(*args, **rest)
             return function(**{name: value for name, value in values.items() if name in own.names})
 
         return NumpyReference(call)
 
-    @property
-    def in_format(self) -> None:
-        """Nothing: a PyLayer computes in its arrays' dtype."""
-
-    def _apply(
-        self, values: Mapping[str, Any], pass_on: Callable[[Tensor], Tensor] = as_result
-    ) -> tuple[list[Tensor], Owned]:
-        """Return the outputs of one application to arguments by name, and the watch over these arguments.
-
-        ``pass_on`` makes of a leaf what an op would have made of it, where the run did not give a leaf.
-        """
+    def _apply(self, values: Mapping[str, Any]) -> tuple[list[Tensor], Owned]:
+        """Return the outputs of one application to arguments by name, and the watch over these arguments."""
         known: dict[int, Tensor] = {}
         given = dict(values)
         for name, value in values.items():
             if (isinstance(value, Tensor) or type(value) is list) and name not in self._leaves:
-                given[name] = _passed_on(value, known, pass_on)
+                given[name] = _passed_on(value, known)
         owned = Owned(given)
-        outputs = tensors_in(self.called(self._layer.apply, owned.values))  # type: ignore[attr-defined]
+        outputs = tensors_in(self.called(owned.values))
         owned.verify("forward", outputs)
         return outputs, owned
 
@@ -169,16 +148,7 @@ class Runner:
             mode.is_grad_enabled = was_enabled
         return self._apply(values)[0] if owned.gave(outputs) else outputs
 
-    def count_outputs(self, values: Mapping[str, Any]) -> int:
-        """Return how many Tensors forward returns for arguments by name; 1 where it raises (the checks report that)."""
-        arrays = {name: plain_arrays(values.get(name)) for name in self._inputs}
-        attrs = {name: value for name, value in values.items() if name not in self._inputs}
-        try:
-            return len(self.forward(arrays, attrs))
-        except Exception:
-            return 1
-
-    def forward(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
         """Run forward; see ``opkit.checker.Forward``.
 
         Raises:
@@ -190,52 +160,32 @@ class Runner:
         except NoTensorError as error:  # it took its arguments, whatever it then did
             raise KernelError(error.message, where=error.where, help=error.help) from error
 
-    def silent_inputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
+    def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
         """Return the inputs for which backward gives None while it gives others a gradient; none where it raises."""
         try:
             outputs, pullback = self.vjp(arrays, attrs)
-            pullback([np.ones_like(item) for item in outputs], frozenset(self._inputs))
+            pullback([np.ones_like(item) for item in outputs], frozenset(self.inputs))
         except Exception:  # a None that is refused is what is looked for; the checks report all else
             pass
-        names = [name for name in self._parameters.names if name in self._inputs and arrays.get(name) is not None]
+        names = [name for name in self.parameters.names if name in self.inputs and arrays.get(name) is not None]
         result = self._raw[-1] if self._raw else None
         if not isinstance(result, (list, tuple)) or len(result) != len(names):
             return frozenset()
         found = frozenset(name for name, item in zip(names, result) if item is None)
         return found if len(found) < len(names) else frozenset()
 
-    def fixed_outputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[bool]:
+    def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
         """Say of each output that it takes part in differentiation, whatever its dtype."""
         return [False] * len(self.forward(arrays, attrs))
 
-    def steady(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> bool:
-        """Say that what forward draws does not depend on its arguments' layout."""
-        return True
-
-    def own_checks(self) -> Sequence[OwnCheck]:
-        """Return no check."""
-        return ()
-
-    def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
-        """Return the gradient as an op of its own, None where it is not offered."""
-        return second_of(first, self, example)
-
-    def applied(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[list[Tensor], Mapping[str, Tensor]]:
-        """Return the outputs of one application, and the leaf of each input that is a single array."""
-        values = self.arguments(arrays, attrs, shares=False)
-        outputs, _ = self._apply(values, identity)
-        return outputs, {name: value for name, value in values.items() if isinstance(value, Tensor)}
-
-    def vjp(
-        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]
-    ) -> tuple[list[np.ndarray], Callable[[Sequence[np.ndarray], frozenset[str]], dict[str, Any]]]:
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
         """Run forward and keep its context for any number of backward calls."""
         values = self.arguments(arrays, attrs)
         outputs, owned = self._apply(values)
         slots = _slots(values)  # which stand in the order of the call
         owned.keep("its output", outputs)
 
-        def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> dict[str, Any]:
+        def pullback(douts: Results, needs: frozenset[str]) -> dict[str, Any]:
             leaves = [leaf for _, items in slots for leaf in items if not leaf._sg]
             self._raw.clear()
             seeds = [wrap(dout) for dout in douts]
@@ -250,7 +200,7 @@ class Runner:
         self,
         slots: Sequence[tuple[str, list[Tensor]]],
         found: Mapping[int, Any],
-        arrays: Mapping[str, Any],
+        arrays: Arrays,
         needs: frozenset[str],
     ) -> dict[str, Any]:
         """Return gradients by input, as backward itself returned them, where this is known."""
@@ -281,16 +231,14 @@ def _tensors(value: Any, takes_gradient: bool, known: dict[Any, Tensor] | None) 
     return known[place]
 
 
-def _passed_on(value: Any, known: dict[int, Tensor], pass_on: Callable[[Tensor], Tensor]) -> Any:
+def _passed_on(value: Any, known: dict[int, Tensor]) -> Any:
     """Return what an op made of a leaf that takes a gradient, on the same array; of one leaf the same."""
     if isinstance(value, list) and any(isinstance(item, Tensor) for item in value):
-        return [_passed_on(item, known, pass_on) for item in value]
+        return [_passed_on(item, known) for item in value]
     if not isinstance(value, Tensor) or value._sg:
         return value
     if id(value) not in known:
-        made = pass_on(value)
-        made._data = value._data
-        known[id(value)] = made
+        known[id(value)] = as_result(value)
     return known[id(value)]
 
 
@@ -318,26 +266,3 @@ def _raw_slots(result: Any, count: int) -> list[list[Any] | None] | None:
         else ([part._data for part in tensors_in(item)] if isinstance(item, (list, tuple)) else None)
         for item in items
     ]
-
-
-def _listening(layer: type, heard: list[Any]) -> type:
-    """Return a subclass whose backward is the user's, and that keeps what it returns."""
-    backward = layer.backward  # type: ignore[attr-defined]
-    given: list[tuple[Tensor, np.ndarray]] = []
-
-    def listening(ctx: Any, *douts: Any) -> Any:
-        is_one = len(douts) == 1 and type(douts[0]) is Tensor  # else lists may be among them, which it may change too
-        owned = Owned({_INCOMING: douts[0] if is_one else list(douts)})
-        result = backward(ctx, *douts)
-        owned.verify("backward")
-        has_changed = any(item._data is not array for item, array in given)
-        given[:] = [(item, item._data) for item in tensors_in(result)]
-        if has_changed:
-            raise KernelError(
-                "backward changed a gradient that it returned earlier, which is read-only: the caller still holds it; "
-                "return a new Tensor"
-            )
-        heard.append(result)
-        return result
-
-    return type(layer.__name__, (layer,), {"backward": staticmethod(listening), "__module__": layer.__module__})

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Case, Checkable, Options, answer_of, constants_of, first_cases
+from opkit.checker import Arg, Attr, Case, Checkable, Options, Results, answer_of, constants_of, first_cases
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.thresholds import FIRST_TRIALS
@@ -156,7 +156,7 @@ class _Search:
         return replace(reading, inputs=rest, options=options, optional=reading.optional - names)
 
     def _cases(self, made: Checkable) -> list[Case]:
-        def forward(arrays: Any, attrs: Any) -> Sequence[np.ndarray]:
+        def forward(arrays: Any, attrs: Any) -> Results:
             try:
                 return made.forward(arrays, attrs)
             except SystemExit as error:

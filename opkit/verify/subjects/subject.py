@@ -1,67 +1,97 @@
 """Subject: a custom function of any framework, as far as making a checkable of it needs to know it.
 
-Data and borders only; nothing is run here.
+Data and borders only; how a framework is run is its own runner's business.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Checkable, Forward, Gradients, Infer
+from opkit.checker import Arrays, Attrs, Checkable, Forward, Infer, Pullback
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
 from opkit.errors import Location
+from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
 
 
-class SubjectRunner(Protocol):
-    """Runs a custom function of another framework on numpy arrays.
+class SubjectRunner(ABC):
+    """Runs a custom function on numpy arrays.
+
+    Args:
+        call: takes the arguments by position; keyword-only ones by name.
+        parameters: of the function.
+        inputs: the parameters that take arrays.
+        constants: those of them that take no gradient.
 
     Attributes:
         overwrites: the inputs that it overwrites on purpose, which it gets as copies.
         format: the one format in which the function gets float32 arrays, "" for none; None where it cannot be said.
     """
 
-    overwrites: frozenset[str]
-    format: str | None
+    format: str | None = None
 
-    def forward(self, arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
+    def __init__(
+        self, call: Function, parameters: Parameters, inputs: frozenset[str], constants: frozenset[str]
+    ) -> None:
+        self.call, self.parameters, self.inputs, self.constants = call, parameters, inputs, constants
+        self.overwrites: frozenset[str] = frozenset()
+
+    @abstractmethod
+    def like(self, function: Function, parameters: Parameters, inputs: frozenset[str]) -> SubjectRunner:
+        """Return a runner of another function, which takes these inputs as this one does."""
+
+    @abstractmethod
+    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
         """Run it; see ``opkit.checker.Forward``."""
 
-    def vjp(
-        self, arrays: Arrays, attrs: Attrs
-    ) -> tuple[Sequence[np.ndarray], Callable[[Sequence[np.ndarray], frozenset[str]], Gradients]]:
-        """Run it and return the way back; an input that backward gives nothing for gets zeros."""
+    @abstractmethod
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
+        """Run it and return the way back; what it keeps serves any number of calls."""
 
-    def surrogate(self, function: Callable[..., Any]) -> Forward:
-        """Return a declared function, which takes the same arguments, as a forward."""
-
-    def reference(self, function: Callable[..., Any]) -> InFormat:
+    @abstractmethod
+    def reference(self, function: Function) -> InFormat:
         """Return a declared function, which takes the same arguments or some of them by name, in any format."""
+
+    @abstractmethod
+    def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
+        """Return the float inputs for which backward gives nothing at all, where it runs."""
+
+    @abstractmethod
+    def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
+        """Say of each output whether it takes no part in differentiation."""
 
     @property
     def in_format(self) -> InFormat | None:
         """The function itself in another format; None where it computes in its arrays' dtype."""
+        return None
 
-    def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
-        """Return the float inputs for which backward gives nothing at all, where it runs."""
+    def called(self, values: Mapping[str, Any]) -> Any:
+        """Call the function with arguments by name."""
+        args, rest = self.parameters.call(values)
+        return self.call(*args, **rest)
 
-    def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
-        """Say of each output whether it takes no part in differentiation."""
+    def surrogate(self, function: Function) -> Forward:
+        """Return a declared function, which takes the same arguments, as a forward."""
+        return self.like(function, self.parameters, self.inputs).forward
 
     def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
         """Say whether forward draws none of the framework's random numbers; what it draws depends on the layout."""
+        return True
 
     def own_checks(self) -> Sequence[OwnCheck]:
-        """Return the checks that only this framework's functions need."""
+        """Return the checks that only this framework's custom functions need."""
+        return ()
 
     def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
         """Return the gradient as an op of its own, None where it is not offered."""
+        return None
 
 
 @record

@@ -13,8 +13,8 @@ from opkit.checker import CheckResult, OpReport, Status
 from opkit.errors import OpkitError, UsageError
 from opkit.record import record
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.foreign.framework import DeviceError, Framework, loaded_frameworks
-from opkit.verify.subjects.foreign.serving import name_of, unserved
+from opkit.verify.subjects.foreign.framework import loaded_frameworks
+from opkit.verify.subjects.foreign.serving import DeviceError, Framework, name_of, unserved
 from opkit.verify.subjects.layers import layers
 from opkit.verify.targets.imports import imported_names
 from opkit.verify.targets.loaded import Loaded

@@ -27,9 +27,9 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.directory import checkable_of
-from opkit.verify.subjects.foreign.framework import Framework, missing, recorded_frameworks
+from opkit.verify.subjects.foreign.framework import missing, recorded_frameworks
 from opkit.verify.subjects.foreign.recording import Recording
-from opkit.verify.subjects.foreign.serving import name_of
+from opkit.verify.subjects.foreign.serving import Framework, name_of
 from opkit.verify.subjects.hints import kernels_of
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.places import location_of

@@ -1,20 +1,68 @@
-"""Halves: in what a gradient in bfloat16 or float16 differs from the one in float32, as far as half precision can tell.
+"""Halves: half precision against float32 (GC207), where a function takes bfloat16 or float16.
 
-float16 has a small range; what leaves it is told apart from what a function does wrong. Nothing is run here.
+The same values run in both; only what is off in most entries is a fault, since rounding moves values across jumps.
+float16 has a small range; what leaves it is told apart from what a function does wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.agreement import mostly_agree
+from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.formats import FORMATS, HALVES, Format
+from opkit.checker.model.own import Fault
+from opkit.verify.subjects.foreign.running import ForeignRunner
 
 _HALF = np.finfo(np.float16)
+#: Values beyond this in float32 may overflow on the way in float16.
+_SMALL = 100.0
 #: The power of an input that float16 must hold before a gradient that is not finite in it is a fault: formulas with a
 #: square of a square norm (reflections, normalizations) leave its range on the way for values whose gradient it holds.
 _POWER = 4
+
+
+def half_precision(runner: ForeignRunner, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
+    """GC207: results and gradients in bfloat16 and float16 against float32; what is not served there is a line."""
+    lines: list[Fault] = []
+    for form in (FORMATS[name] for name in HALVES):
+        given = {name: _rounded(value, form) for name, value in arrays.items()}
+        seeds = [form.rounded(dout) for dout in douts]
+        try:
+            expected, _ = runner.run_in(given, attrs, None, "float32")
+            actual, _ = runner.run_in(given, attrs, None, form.name)
+        except Exception:  # user code: it does not take the dtype
+            continue
+        if form.name == "float16" and _largest(expected) > _SMALL:
+            continue
+        if not all(np.isfinite(item).all() for item in _floats(actual)):
+            lines.append(Fault(f"{form.name}, in which forward gives NaN or infinity", is_line=True))
+            continue
+        sources = [array for _, array in leaves_of(arrays)]
+        if not mostly_agree(expected, actual, form.eps, _largest(sources)):
+            return [Fault(f"forward gives other results in {form.name} than in float32")]
+        try:
+            _, wanted = runner.run_in(given, attrs, seeds, "float32")
+            _, found = runner.run_in(given, attrs, seeds, form.name)
+        except Exception as error:  # user code
+            said = f"{type(error).__name__}: {error}".partition("\n")[0]
+            lines.append(Fault(f"{form.name}, in which backward raises ({said})", is_line=True))
+            continue
+        there = dict(leaves_of(found))
+        for leaf, exact in leaves_of(wanted):
+            off = difference(exact, there[leaf], form.name, form.eps, douts, actual, sources)
+            if off:
+                return [Fault(f"the gradient of {leaf.name} {off}", input=leaf.name)]
+    return lines
+
+
+def _rounded(value: Any, form: Format) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_rounded(item, form) for item in value]
+    return form.rounded(value) if is_float(value) else value
 
 
 def difference(
@@ -22,9 +70,9 @@ def difference(
     given: np.ndarray,
     dtype: str,
     eps: float,
-    incoming: Sequence[np.ndarray],
-    results: Sequence[np.ndarray],
-    sources: Sequence[np.ndarray],
+    incoming: Results,
+    results: Results,
+    sources: Results,
 ) -> str:
     """Say what a gradient in half precision is that float32's is not, "" where they agree or the range explains it.
 
@@ -41,11 +89,12 @@ def difference(
         if not all(np.isfinite(item).all() for item in _floats(results)) or is_beyond_half(exact, given, sources):
             return ""
         return f"is not finite in {dtype}, which can hold what float32 gives"
-    largest = max((float(np.abs(item).max(initial=0.0)) for item in _floats(incoming)), default=0.0)
-    return "" if mostly_agree([exact], [given], eps, largest) else f"is another one in {dtype} than in float32"
+    return (
+        "" if mostly_agree([exact], [given], eps, _largest(incoming)) else f"is another one in {dtype} than in float32"
+    )
 
 
-def is_beyond_half(exact: np.ndarray, given: np.ndarray, sources: Sequence[np.ndarray]) -> bool:
+def is_beyond_half(exact: np.ndarray, given: np.ndarray, sources: Results) -> bool:
     """Say whether float16's range explains why a gradient is not finite in it.
 
     It does where the exact gradient lies beyond the range, or a power of an input that formulas go through on the way.
@@ -68,5 +117,10 @@ def is_beyond_half(exact: np.ndarray, given: np.ndarray, sources: Sequence[np.nd
     return False
 
 
-def _floats(items: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _floats(items: Results) -> list[np.ndarray]:
     return [item for item in items if item.dtype.kind == "f"]
+
+
+def _largest(items: Results) -> float:
+    """Return the largest magnitude among floats."""
+    return max((float(np.abs(item).max(initial=0.0)) for item in _floats(items)), default=0.0)

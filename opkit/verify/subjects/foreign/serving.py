@@ -17,10 +17,11 @@ from typing import Any
 from opkit.blind.call import Kind
 from opkit.checker import Checkable, CheckResult, OpReport, Options, Status
 from opkit.errors import OpkitError, UsageError
+from opkit.ops.core.types import Function
+from opkit.record import record
 from opkit.verify.codes import LOAD
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
-from opkit.verify.subjects.foreign.framework import DeviceError, Served
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.making import constants_in, named, of_examples
 from opkit.verify.subjects.references import reference_in
@@ -28,8 +29,25 @@ from opkit.verify.subjects.searched import UntakenError, searched
 from opkit.verify.subjects.subject import Subject
 
 
-class Serving(ABC):
-    """See ``opkit.verify.subjects.foreign.framework.Framework``.
+class DeviceError(UsageError):
+    """A framework has no device of that name here."""
+
+
+@record
+class Served:
+    """What became of functions of a framework.
+
+    Args:
+        checkables: to be checked.
+        reports: what can be said without a check.
+    """
+
+    checkables: tuple[Checkable, ...] = ()
+    reports: tuple[OpReport, ...] = ()
+
+
+class Framework(ABC):
+    """What is known of one framework.
 
     Args:
         device: where functions run, "" for where the framework runs them by itself.
@@ -38,8 +56,8 @@ class Serving(ABC):
     def __init__(self, device: str = "") -> None:
         self.device = device
 
-    def on(self, device: str) -> Serving:
-        """Return the same for functions that run on a device."""
+    def on(self, device: str) -> Framework:
+        """Return the same for functions that run on a device; whether it is there is said where one is served."""
         return type(self)(device)
 
     # --- what each framework says
@@ -100,7 +118,11 @@ class Serving(ABC):
         """Note what an example call shows of a function's arguments beyond arrays."""
 
     def trees_of(self, name: str) -> Mapping[str, str]:
-        """Return {input: Python text} of the trees of arrays that a function was seen to take: none but lists."""
+        """Return {input: Python text} of the trees of arrays that a function was seen to take: none but lists.
+
+        The arrays of an input are ``leaf[0]``, ``leaf[1]`` ..., the file's names ``names``. The text is "" where it
+        cannot be written.
+        """
         return {}
 
     def whole_case(self, target: Any, subject: Subject, case: Any) -> dict[str, Any]:
@@ -119,7 +141,11 @@ class Serving(ABC):
 
     # --- FILE.py::Name
     def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
-        """Serve one custom function of a file."""
+        """Serve one custom function of a file, whose names may hold cases and exceptions for it.
+
+        Raises:
+            OpkitError: it cannot be checked as it is, the device is not there, or a declaration has a wrong form.
+        """
         subject = self._placed(self.subject_of(value))
         declared = self._declared(subject, names, label, options)
         return self._served(value, subject, declared, declared.cases, label, options)
@@ -137,7 +163,7 @@ class Serving(ABC):
         function: Any,
         subject: Subject,
         declared: Declared,
-        cases: Callable[..., Any] | None,
+        cases: Function | None,
         label: str,
         options: Options,
     ) -> Served:
@@ -178,7 +204,7 @@ class Serving(ABC):
                 yield Served((made,))
 
     # --- gradcheck(f, inputs)
-    def called(self, target: Any, inputs: Any, cases: Callable[..., Any] | None, options: Options) -> Served:
+    def called(self, target: Any, inputs: Any, cases: Function | None, options: Options) -> Served:
         """Serve a function, a custom function or a model of this process.
 
         Args:

@@ -11,8 +11,9 @@ from typing import Any
 
 import jax
 
+from opkit.ops.core.types import Function
 from opkit.record import record
-from opkit.verify.subjects.foreign.framework import DeviceError
+from opkit.verify.subjects.foreign.serving import DeviceError
 from opkit.verify.subjects.jax.interpret import evaluate
 
 
@@ -34,7 +35,7 @@ class Device:
         """Return arrays, or trees of them, on the device; as they are where programs are evaluated in numpy."""
         return args if self.place is None else jax.device_put(args, self.place)
 
-    def prepared(self, function: Callable[..., Any], traced: Any) -> Callable[..., Sequence[Any]]:
+    def prepared(self, function: Function, traced: Any) -> Callable[..., Sequence[Any]]:
         """Return what runs a function that was traced, with the arguments it was traced with."""
         if self.place is None:
             return lambda *args: evaluate(traced, jax.tree.leaves(args))
@@ -46,7 +47,7 @@ class Device:
 
         return run
 
-    def run(self, function: Callable[..., Any], *args: Any) -> Sequence[Any]:
+    def run(self, function: Function, *args: Any) -> Sequence[Any]:
         """Run a function of arrays operation by operation."""
         with self.held():
             return list(function(*self.put(args)))

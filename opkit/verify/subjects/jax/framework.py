@@ -11,9 +11,8 @@ import numpy as np
 
 from opkit.blind.call import Kind
 from opkit.checker import Options
-from opkit.verify.subjects.foreign.framework import Served
 from opkit.verify.subjects.foreign.recording import Recording
-from opkit.verify.subjects.foreign.serving import Serving
+from opkit.verify.subjects.foreign.serving import Framework, Served
 from opkit.verify.subjects.jax.arrays import is_array, leaves_of
 from opkit.verify.subjects.jax.device import device_named
 from opkit.verify.subjects.jax.function import function_subject, is_custom, learn_trees, trees_known_of, whole_subject
@@ -22,8 +21,8 @@ from opkit.verify.subjects.jax.trees import text_of
 from opkit.verify.subjects.subject import Subject
 
 
-class Jax(Serving):
-    """See ``opkit.verify.subjects.foreign.framework.Framework``."""
+class Jax(Framework):
+    """See ``Framework``."""
 
     kinds = "jax.custom_vjp or jax.custom_jvp"
     kind = Kind.JAX

@@ -16,7 +16,9 @@ import jax
 import numpy as np
 from jax.extend import core
 
-Rule = Callable[..., Any]
+from opkit.ops.core.types import Function
+
+Rule = Function
 
 
 def evaluate(closed: Any, args: Sequence[Any]) -> list[np.ndarray]:
@@ -141,7 +143,7 @@ _INNER: dict[str, Rule] = {
 
 
 # --- elements
-def _plain(function: Callable[..., Any]) -> Rule:
+def _plain(function: Function) -> Rule:
     return lambda params, *operands: function(*operands)
 
 
@@ -230,11 +232,11 @@ def _split(params: Any, x: Any) -> Any:
 
 
 # --- over axes
-def _reduce(function: Callable[..., Any]) -> Rule:
+def _reduce(function: Function) -> Rule:
     return lambda params, x: function(x, axis=tuple(params["axes"]))
 
 
-def _extreme(function: Callable[..., Any], lowest: bool) -> Rule:
+def _extreme(function: Function, lowest: bool) -> Rule:
     def run(params: Any, x: Any) -> Any:
         if x.dtype.kind != "f":
             return NotImplemented if not x.size else function(x, axis=tuple(params["axes"]))
@@ -243,11 +245,11 @@ def _extreme(function: Callable[..., Any], lowest: bool) -> Rule:
     return run
 
 
-def _arg(function: Callable[..., Any]) -> Rule:
+def _arg(function: Function) -> Rule:
     return lambda params, x: function(x, axis=params["axes"][0]).astype(params["index_dtype"])
 
 
-def _along(function: Callable[..., Any]) -> Rule:
+def _along(function: Function) -> Rule:
     def run(params: Any, x: Any) -> Any:
         axis = params["axis"]
         if params["reverse"]:
@@ -283,7 +285,7 @@ def _sort(params: Any, *operands: Any) -> Any:
     return NotImplemented
 
 
-_ELEMENTS: dict[str, Callable[..., Any]] = {
+_ELEMENTS: dict[str, Function] = {
     "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "pow": np.power,
     "max": np.maximum, "min": np.minimum, "exp": np.exp, "exp2": np.exp2, "log": np.log, "log1p": np.log1p,
     "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,

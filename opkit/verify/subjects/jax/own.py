@@ -7,215 +7,130 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import numpy as np
 
-from opkit.checker import CheckCode
+from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.agreement import agree
+from opkit.checker.model.evaluate import InputLeaf, leaves_of
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.verify.codes import BATCHED, COMPILED, HALF, REMEMBERED, RULE_VALUE
+from opkit.verify.subjects.foreign.halves import half_precision
+from opkit.verify.subjects.foreign.running import differing, raised
 from opkit.verify.subjects.jax.arrays import is_open, width_of
-from opkit.verify.subjects.jax.device import Device
-from opkit.verify.subjects.jax.half import half_precision
-
-_Places = Sequence[tuple[str, "int | None"]]
+from opkit.verify.subjects.jax.runner import Call, Runner
 
 
-class OwnRunner(Protocol):
-    """A runner of something with a rule of its own."""
-
-    device: Device
-
-    def forward(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
-        """Run the function."""
-
-    def vjp(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[list[np.ndarray], Any]:
-        """Run its rule, and return the way back too."""
-
-    def flat(self, arrays: Mapping[str, Any]) -> tuple[list[np.ndarray], list[tuple[str, int | None]]]:
-        """Return the arrays of every input in order, and which input each belongs to."""
-
-    def open_places(self, leaves: Sequence[Any], places: _Places) -> list[int]:
-        """Return the leaves that take a gradient."""
-
-    def evaluated(self, function: Callable[..., Any], *args: Any) -> Sequence[Any]:
-        """Return what a function of arrays gives."""
-
-    def function_of(self, places: _Places, attrs: Mapping[str, Any]) -> Callable[..., Any]:
-        """Return leaves -> the leaves of the result."""
-
-    def gradient_of(self, places: _Places, attrs: Mapping[str, Any], opened: Sequence[int]) -> Callable[..., Any]:
-        """Return (leaves, incoming gradients of the float results) -> gradients of the open leaves."""
-
-
-def own_checks(runner: OwnRunner) -> tuple[OwnCheck, ...]:
+def own_checks(runner: Runner) -> tuple[OwnCheck, ...]:
     """Return the checks of a function with a rule of its own."""
     checks = ((COMPILED, _compiled), (BATCHED, _batched), (REMEMBERED, _remembered))
-    once = (OwnCheck(row, _Once(partial(_held, runner, check), row)) for row, check in checks)
+    once = (OwnCheck(row, _Once(runner, check)) for row, check in checks)
     return (*once, OwnCheck(RULE_VALUE, partial(_results, runner)), OwnCheck(HALF, partial(half_precision, runner)))
 
 
-def _held(
-    runner: OwnRunner,
-    check: Callable[..., list[Fault]],
-    arrays: Mapping[str, Any],
-    attrs: Mapping[str, Any],
-    douts: Sequence[np.ndarray],
-) -> list[Fault]:
-    """Run a check that calls JAX itself where the runner's programs run."""
-    with runner.device.held():
-        return check(runner, arrays, attrs, douts)
-
-
 class _Once:
-    """Runs a check on the first case that has something to differentiate, and on no other."""
+    """Runs a check on the first case that has something to differentiate, and on no other.
 
-    def __init__(self, run: Callable[..., list[Fault]], row: CheckCode) -> None:
-        self._run, self._row, self._found = run, row, False
+    Args:
+        runner: of the function; what calls JAX itself runs on its device.
+        check: (runner, call, incoming gradients of the float results) -> what is wrong.
+    """
 
-    def __call__(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]) -> list[Fault]:
-        sizes = [np.size(item) for value in arrays.values() for item in (value if isinstance(value, list) else [value])]
+    def __init__(self, runner: Runner, check: Callable[[Runner, Call, list[np.ndarray]], list[Fault]]) -> None:
+        self._runner, self._check, self._found = runner, check, False
+
+    def __call__(self, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
+        every = [array for _, array in leaves_of(arrays)]
+        sizes = [array.size for array in every]
         if self._found or not all(sizes) or max(sizes, default=0) > 4096:
             return []
         self._found = True
-        with width_of([item for value in arrays.values() for item in (value if isinstance(value, list) else [value])]):
-            return self._run(arrays, attrs, douts)
+        with width_of(every), self._runner.device.held():
+            seeds = [np.asarray(item) for item in douts if is_open(item)]
+            return self._check(self._runner, self._runner.call_of(arrays, attrs), seeds)
 
 
-def _results(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-) -> list[Fault]:
+def _results(runner: Runner, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
     """GC214: the rule's own results are the function's."""
-    for number, (one, other) in enumerate(zip(runner.forward(arrays, attrs), runner.vjp(arrays, attrs)[0])):
-        if not agree(one, other):
-            return [Fault(f"result {number} is another one under differentiation")]
-    return []
-
-
-def _parts(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-) -> tuple[Callable[..., Any], list[np.ndarray], list[np.ndarray], list[str]]:
-    """Return the gradient as a function, its two arguments, and the names of what it gives."""
-    leaves, places = runner.flat(arrays)
-    opened = runner.open_places(leaves, places)
-    names = [_label(places[place]) for place in opened]
-    return (
-        runner.gradient_of(places, attrs, opened),
-        leaves,
-        [np.asarray(item) for item in douts if is_open(item)],
-        names,
+    return _differing(
+        runner.forward(arrays, attrs), runner.vjp(arrays, attrs)[0], "is another one under differentiation"
     )
 
 
-def _label(place: tuple[str, int | None]) -> str:
-    return place[0] if place[1] is None else f"{place[0]}[{place[1]}]"
-
-
-def _compiled(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-) -> list[Fault]:
-    """GC211: under jit the results and gradients are those without it."""
-    leaves, places = runner.flat(arrays)
-    function = runner.function_of(places, attrs)
-    try:
-        plain = [np.asarray(item) for item in function(*leaves)]
-    except Exception:  # what forward raises is another check's
-        return []
-    try:
-        jitted = [np.asarray(item) for item in jax.jit(function)(*leaves)]
-    except Exception as error:  # user code
-        return [Fault(f"the function cannot run under jit: {_first_line(error)}", is_certain=False)]
-    for number, (one, other) in enumerate(zip(plain, jitted, strict=True)):
-        if not agree(one, other):
-            return [Fault(f"result {number} is another one under jit")]
-    gradient, leaves, seeds, names = _parts(runner, arrays, attrs, douts)
-    if not names or not seeds:
-        return []
-    plain = gradient(leaves, seeds)
-    try:
-        jitted = jax.jit(gradient)(leaves, seeds)
-    except Exception as error:  # user code
-        return [Fault(f"the gradient cannot run under jit: {_first_line(error)}", is_certain=False)]
-    return _differing(names, plain, jitted, "is another one under jit")
-
-
-def _differing(names: Sequence[str], plain: Sequence[Any], others: Sequence[Any], what: str) -> list[Fault]:
-    for name, one, other in zip(names, plain, others, strict=True):
+def _differing(results: Sequence[Any], others: Sequence[Any], what: str) -> list[Fault]:
+    for number, (one, other) in enumerate(zip(results, others)):
         if not agree(np.asarray(one), np.asarray(other)):
-            return [Fault(f"the gradient of {name} {what}", input=name.partition("[")[0])]
+            return [Fault(f"result {number} {what}")]
     return []
 
 
-def _batched(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-) -> list[Fault]:
-    """GC212: under vmap each example's gradient is that of the example alone."""
-    gradient, leaves, seeds, names = _parts(runner, arrays, attrs, douts)
-    if not names or not seeds:
-        return []
-    examples = [leaves, [_moved(leaf) for leaf in leaves]]
+def _named(call: Call, gradients: Sequence[Any]) -> Mapping[InputLeaf, np.ndarray]:
+    return dict(zip(call.sources, map(np.asarray, gradients), strict=True))
+
+
+def _compiled(runner: Runner, call: Call, seeds: list[np.ndarray]) -> list[Fault]:
+    """GC211: under jit the results and gradients are those without it."""
     try:
-        alone = [runner.evaluated(gradient, example, seeds) for example in examples]
+        plain = call.function(*call.arrays)
+    except Exception:  # what forward raises is another check's
+        return []
+    try:
+        jitted = jax.jit(call.function)(*call.arrays)
+    except Exception as error:  # user code
+        return raised("the function cannot run under jit", error, is_certain=False)
+    found = _differing(plain, jitted, "is another one under jit")
+    if found or not call.opened or not seeds:
+        return found
+    plain = call.gradient(call.arrays, seeds)
+    try:
+        jitted = jax.jit(call.gradient)(call.arrays, seeds)
+    except Exception as error:  # user code
+        return raised("the gradient cannot run under jit", error, is_certain=False)
+    return differing(_named(call, plain), _named(call, jitted), "is another one under jit")
+
+
+def _batched(runner: Runner, call: Call, seeds: list[np.ndarray]) -> list[Fault]:
+    """GC212: under vmap each example's gradient is that of the example alone."""
+    if not call.opened or not seeds:
+        return []
+    examples = [call.arrays, [_moved(array) for array in call.arrays]]
+    try:
+        alone = [runner.evaluated(call.gradient, example, seeds) for example in examples]
     except Exception:  # not traceable: that it cannot run under jit is another check's
         return []
     stacked = [np.stack(pair) for pair in zip(*examples)]
     doubled = [np.stack([seed, seed]) for seed in seeds]
     try:
-        found = runner.evaluated(jax.vmap(gradient), stacked, doubled)
+        found = runner.evaluated(jax.vmap(call.gradient), stacked, doubled)
     except Exception as error:  # user code
-        return [Fault(f"the gradient cannot run under vmap: {_first_line(error)}", is_certain=False)]
+        return raised("the gradient cannot run under vmap", error, is_certain=False)
     for number, example in enumerate(alone):
-        faults = _differing(names, example, [item[number] for item in found], "is another one under vmap")
+        batched = _named(call, [item[number] for item in found])
+        faults = differing(_named(call, example), batched, "is another one under vmap")
         if faults:
             return faults
     return []
 
 
-def _moved(leaf: np.ndarray) -> np.ndarray:
+def _moved(array: np.ndarray) -> np.ndarray:
     """Return another example: the elements in the opposite order, so that it lies in the domain if the first does."""
-    return np.array(leaf.reshape(-1)[::-1].reshape(leaf.shape))
+    return np.array(array.reshape(-1)[::-1].reshape(array.shape))
 
 
-def _remembered(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-) -> list[Fault]:
+def _remembered(runner: Runner, call: Call, seeds: list[np.ndarray]) -> list[Fault]:
     """GC213: backward belongs to its own forward: calls in between, and traces before, change nothing."""
-    leaves, places = runner.flat(arrays)
-    opened = runner.open_places(leaves, places)
-    seeds = [np.asarray(item) for item in douts if is_open(item)]
-    if not opened or not seeds:
+    if not call.opened or not seeds:
         return []
-    gradient = runner.gradient_of(places, attrs, opened)
-    function = runner.function_of(places, attrs)
     try:
-        plain = gradient(leaves, seeds)
-        outputs, pullback = jax.vjp(lambda *chosen: function(*_put(leaves, opened, chosen)), *_taken(leaves, opened))
-        other = [_moved(leaf) * 2 if is_open(leaf) else leaf for leaf in leaves]
-        jax.vjp(lambda *chosen: function(*_put(other, opened, chosen)), *_taken(other, opened))
-        cotangents = iter(seeds)
-        found = pullback(
-            [next(cotangents) if is_open(item) else np.zeros(item.shape, jax.dtypes.float0) for item in outputs]
-        )
+        plain = call.gradient(call.arrays, seeds)
+        _, pullback = call.pulled(call.arrays)
+        call.pulled([_moved(array) * 2 if is_open(array) else array for array in call.arrays])
+        found = pullback(seeds)
     except jax.errors.UnexpectedTracerError as error:
-        return [Fault(f"a value of one trace is used outside of it: {_first_line(error)}")]
+        return raised("a value of one trace is used outside of it", error)
     except Exception:  # what the rules raise is another check's
         return []
-    names = [_label(places[place]) for place in opened]
-    return _differing(names, plain, found, "is another one when forward runs again before backward")
-
-
-def _put(leaves: Sequence[Any], opened: Sequence[int], chosen: Sequence[Any]) -> list[Any]:
-    whole = list(leaves)
-    for place, leaf in zip(opened, chosen, strict=True):
-        whole[place] = leaf
-    return whole
-
-
-def _taken(leaves: Sequence[Any], opened: Sequence[int]) -> list[Any]:
-    return [leaves[place] for place in opened]
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+    what = "is another one when forward runs again before backward"
+    return differing(_named(call, plain), _named(call, found), what)

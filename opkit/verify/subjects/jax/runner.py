@@ -5,21 +5,21 @@ What cannot be traced (a branch on a value) runs as it is, operation by operatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
-from opkit.checker import Checkable
-from opkit.checker.model.own import OwnCheck
-from opkit.checker.model.reference import InFormat
+from opkit.checker import Arrays, Attrs, Pullback, Results
+from opkit.checker.model.evaluate import InputLeaf
+from opkit.ops.core.types import Function
+from opkit.record import record
+from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
 from opkit.verify.subjects.jax.arrays import is_open, plain, shapes_of, width_of
 from opkit.verify.subjects.jax.device import NUMPY, Device
-from opkit.verify.subjects.jax.formats import in_format
 from opkit.verify.subjects.parameters import Parameters
-from opkit.verify.subjects.references import taken_by
 
 _UNTRACEABLE = (
     jax.errors.ConcretizationTypeError,
@@ -34,11 +34,67 @@ _UNTRACEABLE = (
 _CONCRETE = object()
 
 
-class Runner:
+@record
+class Call:
+    """One call: the function and its gradient as functions of arrays alone.
+
+    Args:
+        run: arrays in the places of the inputs' -> what the function gives.
+        arrays: the arrays of every input in order.
+        places: which input each belongs to, and which place in a list.
+        opened: the numbers of those that take a gradient.
+        options: all other arguments as a key, None where they cannot be one.
+    """
+
+    run: Function
+    arrays: Sequence[Any]
+    places: Sequence[InputLeaf]
+    opened: Sequence[int]
+    options: Any
+
+    @property
+    def sources(self) -> list[InputLeaf]:
+        """The arrays that take a gradient."""
+        return [self.places[number] for number in self.opened]
+
+    def function(self, *arrays: Any) -> list[Any]:
+        """Return the leaves of the result."""
+        return list(jax.tree.leaves(self.run(arrays)))
+
+    def pulled(self, arrays: Sequence[Any]) -> tuple[list[Any], Function]:
+        """Return the results as the rule computes them, and JAX's way back to the arrays that take a gradient."""
+
+        def of_open(*chosen: Any) -> list[Any]:
+            whole = list(arrays)
+            for number, array in zip(self.opened, chosen):
+                whole[number] = array
+            return self.function(*whole)
+
+        outputs, pullback = jax.vjp(of_open, *(arrays[number] for number in self.opened))
+        return outputs, lambda seeds: pullback(_cotangents(outputs, seeds))
+
+    def values(self, *arrays: Any) -> list[Any]:
+        """Return the results that the rule itself computes on the way to the gradient."""
+        return self.pulled(arrays)[0]
+
+    def gradient(self, arrays: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+        """Return the gradients for incoming ones of the float results."""
+        return list(self.pulled(arrays)[1](seeds))
+
+
+def _cotangents(outputs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+    given = iter(seeds)
+    return [
+        jax.numpy.asarray(next(given)).astype(item.dtype) if is_open(item) else np.zeros(item.shape, jax.dtypes.float0)
+        for item in outputs
+    ]
+
+
+class Runner(ForeignRunner):
     """Runs a function.
 
     Args:
-        function: takes the arguments by position; keyword-only ones by name.
+        call: takes the arguments by position; keyword-only ones by name.
         parameters: of the function.
         inputs: the parameters that take arrays or trees of them.
         constants: those of them that take no gradient.
@@ -46,162 +102,81 @@ class Runner:
         device: where it runs.
     """
 
+    format: str | None = None
+
     def __init__(
         self,
-        function: Callable[..., Any],
+        call: Function,
         parameters: Parameters,
         inputs: frozenset[str],
         constants: frozenset[str],
         trees: Mapping[str, Any],
         device: Device = NUMPY,
     ) -> None:
-        self.function, self.parameters = function, parameters
-        self.inputs, self.constants, self.trees = inputs, constants, trees
-        self.device = device
-        self.overwrites: frozenset[str] = frozenset()
-        self.format: str | None = None
+        super().__init__(call, parameters, inputs, constants)
+        self.trees, self.device = trees, device
         self._traces: dict[Any, Any] = {}
 
-    # --- arguments
-    def flat(self, arrays: Mapping[str, Any]) -> tuple[list[np.ndarray], list[tuple[str, int | None]]]:
-        """Return the arrays of every input in order, and which input (and place in a list) each belongs to."""
-        leaves: list[np.ndarray] = []
-        places: list[tuple[str, int | None]] = []
+    def like(self, function: Function, parameters: Parameters, inputs: frozenset[str]) -> Runner:
+        """Return a runner of another function on the same device."""
+        return Runner(function, parameters, inputs, self.constants, self.trees, self.device)
+
+    def call_of(self, arrays: Arrays, attrs: Attrs) -> Call:
+        """Return a call with arrays, or with what JAX traces."""
+        found: dict[InputLeaf, Any] = {}
         for name in sorted(self.inputs):
             value = arrays.get(name)
             if isinstance(value, (list, tuple)):
-                leaves += [np.asarray(item) for item in value]
-                places += [(name, index) for index in range(len(value))]
+                found.update((InputLeaf(name, index), item) for index, item in enumerate(value))
             elif value is not None:
-                leaves.append(np.asarray(value))
-                places.append((name, None))
-        return leaves, places
+                found[InputLeaf(name)] = value
+        places = list(found)
+        opened = [
+            number
+            for number, (place, array) in enumerate(found.items())
+            if is_open(array) and place.name not in self.constants
+        ]
+        return Call(partial(self._run, places, attrs), list(found.values()), places, opened, _key(attrs))
 
-    def called(self, leaves: Sequence[Any], places: Sequence[tuple[str, int | None]], attrs: Mapping[str, Any]) -> Any:
-        """Call the function with arrays (or tracers) in the places of its inputs."""
+    def _run(self, places: Sequence[InputLeaf], attrs: Attrs, arrays: Sequence[Any]) -> Any:
+        """Call the function with arrays in the places of its inputs."""
         values: dict[str, Any] = dict(attrs)
-        for leaf, (name, index) in zip(leaves, places):
-            if index is None:
-                values[name] = leaf
-            else:
-                values.setdefault(name, [])
-                values[name] = [*values[name], leaf]
+        for place, array in zip(places, arrays):
+            values[place.name] = array if place.index is None else [*values.get(place.name, ()), array]
         for name, tree in self.trees.items():
             if isinstance(values.get(name), list):
                 values[name] = jax.tree.unflatten(tree, values[name])
-        positional, defaults = self.parameters.positional, self.parameters.defaults
-        rest = {key: item for key, item in values.items() if not self._is_left_out(key, item)}
-        last = max((place for place, name in enumerate(positional) if name in rest), default=-1)
-        args = [rest.pop(name) if name in rest else defaults.get(name) for name in positional[: last + 1]]
-        if self.parameters.starred and self.parameters.starred in rest:
-            args.extend(rest.pop(self.parameters.starred) or ())
-        return self.function(*args, **rest)
-
-    def _is_left_out(self, name: str, value: Any) -> bool:
-        return value is None and name in self.inputs and name in self.parameters.defaults
-
-    def open_places(self, leaves: Sequence[Any], places: Sequence[tuple[str, int | None]]) -> list[int]:
-        """Return the leaves that take a gradient."""
-        return [
-            number
-            for number, (leaf, (name, _)) in enumerate(zip(leaves, places))
-            if is_open(leaf) and name not in self.constants
-        ]
-
-    # --- the function and its gradient, as functions of leaves alone
-    def function_of(self, places: Sequence[tuple[str, int | None]], attrs: Mapping[str, Any]) -> Callable[..., Any]:
-        """Return leaves -> the leaves of the result."""
-        return lambda *leaves: jax.tree.leaves(self.called(leaves, places, attrs))
-
-    def gradient_of(
-        self, places: Sequence[tuple[str, int | None]], attrs: Mapping[str, Any], opened: Sequence[int]
-    ) -> Callable[..., Any]:
-        """Return (leaves, incoming gradients of the float results) -> gradients of the open leaves."""
-
-        def gradient(leaves: Sequence[Any], seeds: Sequence[Any]) -> Any:
-            def of_open(*chosen: Any) -> Any:
-                whole = list(leaves)
-                for place, leaf in zip(opened, chosen):
-                    whole[place] = leaf
-                return jax.tree.leaves(self.called(whole, places, attrs))
-
-            outputs, pullback = jax.vjp(of_open, *(leaves[place] for place in opened))
-            given = iter(seeds)
-            cotangents = [
-                jax.numpy.asarray(next(given)).astype(item.dtype)
-                if is_open(item)
-                else np.zeros(item.shape, jax.dtypes.float0)
-                for item in outputs
-            ]
-            return pullback(cotangents)
-
-        return gradient
+        return self.called(values)
 
     # --- what the checker calls
-    def forward(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
         """Run the function; see ``opkit.checker.Forward``."""
-        leaves, places = self.flat(arrays)
-        with width_of(leaves):
-            function = self.function_of(places, attrs)
-            key = ("forward", _key(attrs), tuple(places), shapes_of(leaves))
-            return [_result(item) for item in self._run(key, function, *leaves)]
+        call = self.call_of(arrays, attrs)
+        return self._evaluated(call, call.function, *call.arrays)
 
-    def vjp(
-        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]
-    ) -> tuple[list[np.ndarray], Callable[[Sequence[np.ndarray], frozenset[str]], dict[str, Any]]]:
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
         """Run the function and return the way back."""
-        leaves, places = self.flat(arrays)
-        opened = self.open_places(leaves, places)
-        outputs = self._values(leaves, places, attrs, opened) if opened else self.forward(arrays, attrs)
-        is_float = [item.dtype.kind == "f" for item in outputs]
-        held = [np.array(leaf) for leaf in leaves]
+        call = self.call_of(arrays, attrs)
+        outputs = self._evaluated(call, call.values if call.opened else call.function, *call.arrays)
+        held = [np.array(array) for array in call.arrays]
 
-        def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> dict[str, Any]:
-            seeds = [np.asarray(dout, output.dtype) for dout, output, wanted in zip(douts, outputs, is_float) if wanted]
-            found = self._gradients(held, places, attrs, opened, seeds)
-            return _by_name(arrays, places, opened, found, needs & (self.inputs - self.constants))
+        def pullback(douts: Results, needs: frozenset[str]) -> dict[str, Any]:
+            seeds = [np.asarray(dout, item.dtype) for dout, item in zip(douts, outputs) if item.dtype.kind == "f"]
+            found = self._evaluated(call, call.gradient, held, seeds) if call.opened and seeds else []
+            gradients = dict.fromkeys(call.sources) | dict(zip(call.sources, found))
+            return by_name(arrays, gradients, needs & (self.inputs - self.constants))
 
         return outputs, pullback
 
-    def _values(
-        self,
-        leaves: list[np.ndarray],
-        places: Sequence[tuple[str, int | None]],
-        attrs: Mapping[str, Any],
-        opened: Sequence[int],
-    ) -> list[np.ndarray]:
-        """Return the results that the rule itself computes on the way to the gradient."""
-        with width_of(leaves):
-            function = self.function_of(places, attrs)
+    def _evaluated(self, call: Call, function: Function, *args: Any) -> list[np.ndarray]:
+        """Return what a function of a call gives; what cannot be traced runs as it is."""
+        key = (function.__name__, call.options, tuple(call.places), shapes_of(jax.tree.leaves(args)))
+        with width_of(call.arrays):
+            found = self._traced(key, function, *args)
+            results = self.device.run(function, *args) if found is None else found(*args)
+            return [_result(item) for item in results]
 
-            def values(*given: Any) -> Any:
-                def of_open(*chosen: Any) -> Any:
-                    whole = list(given)
-                    for place, leaf in zip(opened, chosen):
-                        whole[place] = leaf
-                    return function(*whole)
-
-                return jax.vjp(of_open, *(given[place] for place in opened))[0]
-
-            key = ("values", _key(attrs), tuple(places), tuple(opened), shapes_of(leaves))
-            return [_result(item) for item in self._run(key, values, *leaves)]
-
-    def _gradients(
-        self,
-        leaves: list[np.ndarray],
-        places: Sequence[tuple[str, int | None]],
-        attrs: Mapping[str, Any],
-        opened: Sequence[int],
-        seeds: list[np.ndarray],
-    ) -> list[np.ndarray]:
-        if not opened or not seeds:
-            return [np.zeros_like(leaves[place]) for place in opened]
-        with width_of(leaves):
-            gradient = self.gradient_of(places, attrs, opened)
-            key = ("gradient", _key(attrs), tuple(places), tuple(opened), shapes_of(leaves), shapes_of(seeds))
-            return [np.asarray(item) for item in self._run(key, gradient, leaves, seeds)]
-
-    def evaluated(self, function: Callable[..., Any], *args: Any) -> Sequence[Any]:
+    def evaluated(self, function: Function, *args: Any) -> Sequence[Any]:
         """Return what a function of arrays gives.
 
         Raises:
@@ -209,12 +184,7 @@ class Runner:
         """
         return self.device.prepared(function, jax.make_jaxpr(function)(*args))(*args)
 
-    def _run(self, key: Any, function: Callable[..., Any], *args: Any) -> Sequence[Any]:
-        """Return what a function gives; what cannot be traced runs as it is."""
-        found = self._traced(key, function, *args)
-        return self.device.run(function, *args) if found is None else found(*args)
-
-    def _traced(self, key: Any, function: Callable[..., Any], *args: Any) -> Any:
+    def _traced(self, key: Any, function: Function, *args: Any) -> Any:
         """Return what runs the function's program for these shapes; None where it cannot be traced."""
         found = self._traces.get(key) if key[1] is not None else None
         if found is None:
@@ -230,29 +200,33 @@ class Runner:
             raise found
         return None if found is _CONCRETE else found
 
-    def surrogate(self, function: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
-        """Return a declared function, which takes the same arguments, as a forward."""
-        return Runner(function, self.parameters, self.inputs, self.constants, self.trees, self.device).forward
+    def run_in(
+        self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
+    ) -> tuple[list[np.ndarray], dict[str, Any]]:
+        """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
+        dtype = np.dtype(getattr(jax.numpy, format))
+        with jax.enable_x64(format == "float64"):
+            call = self.call_of(arrays, attrs)
+            given = [array.astype(dtype) if array.dtype.kind == "f" else array for array in call.arrays]
+            outputs = self._in_any(call.function, *given)
+            wide = [item.astype(np.float64) if is_open(item) else item for item in outputs]
+            if douts is None or not call.opened:
+                return wide, {}
+            whole = [*douts, *(np.zeros(item.shape) for item in outputs[len(douts) :])]
+            seeds = [seed.astype(item.dtype) for seed, item in zip(whole, outputs) if is_open(item)]
+            found = [item.astype(np.float64) for item in self._in_any(call.gradient, given, seeds)]
+        return wide, by_name(arrays, dict(zip(call.sources, found)), self.inputs)
 
-    def reference(self, function: Callable[..., Any]) -> InFormat:
-        """Return a declared function, which takes the same arguments or some of them by name, in any format."""
-        own = taken_by(function, self.parameters)
-        inputs = self.inputs if own is None else self.inputs.intersection(own.names)
-        trees = {name: tree for name, tree in self.trees.items() if name in inputs}
-        other = Runner(function, own or self.parameters, inputs, self.constants, trees, self.device)
+    def _in_any(self, function: Function, *args: Any) -> list[np.ndarray]:
+        """Return what a function gives, from its traced program; JAX runs what numpy cannot at this precision."""
+        traced = jax.make_jaxpr(function)(*args)
+        try:
+            return [np.asarray(item) for item in self.device.prepared(function, traced)(*args)]
+        except Exception:
+            found = jax.core.eval_jaxpr(traced.jaxpr, traced.consts, *jax.tree.leaves(args))
+            return [np.asarray(item) for item in found]
 
-        def run(arrays: Any, attrs: Any, douts: Any, format: str) -> Any:
-            chosen = attrs if own is None else {name: value for name, value in attrs.items() if name in own.names}
-            return other.in_format(arrays, chosen, douts, format)
-
-        return run
-
-    @property
-    def in_format(self) -> InFormat:
-        """The function itself in any format."""
-        return partial(in_format, self)
-
-    def silent_inputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
+    def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
         """Return the float inputs for which backward gives None or nothing but zeros."""
         outputs, pullback = self.vjp(arrays, attrs)
         rng = np.random.default_rng(0)
@@ -264,25 +238,9 @@ class Runner:
             if not any(np.any(item) for item in (value if isinstance(value, list) else [value]))
         )
 
-    def fixed_outputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[bool]:
+    def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
         """Say of each output whether it takes no part in differentiation."""
         return [item.dtype.kind != "f" for item in self.forward(arrays, attrs)]
-
-    def is_misfit(self, error: Exception) -> bool:
-        """Say whether what backward raised is that a gradient does not have its input's shape."""
-        return "shapes do not match" in str(error)
-
-    def steady(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> bool:
-        """Say whether forward draws no hidden random numbers: JAX has none."""
-        return True
-
-    def own_checks(self) -> Sequence[OwnCheck]:
-        """Return no check: only custom functions have some."""
-        return ()
-
-    def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
-        """Return None: only custom functions have rules of their own."""
-        return None
 
 
 def _result(item: Any) -> np.ndarray:
@@ -290,7 +248,7 @@ def _result(item: Any) -> np.ndarray:
     return found.astype(np.float32) if found.dtype.kind == "V" else np.asarray(found)
 
 
-def _key(attrs: Mapping[str, Any]) -> Any:
+def _key(attrs: Attrs) -> Any:
     """Return options as a key, None where they cannot be one."""
     key = tuple((name, type(value), value) for name, value in sorted(attrs.items()))
     try:
@@ -298,22 +256,3 @@ def _key(attrs: Mapping[str, Any]) -> Any:
     except TypeError:
         return None
     return key
-
-
-def _by_name(
-    arrays: Mapping[str, Any],
-    places: Sequence[tuple[str, int | None]],
-    opened: Sequence[int],
-    found: Sequence[np.ndarray],
-    needs: frozenset[str],
-) -> dict[str, Any]:
-    gradients = dict(zip((places[place] for place in opened), found))
-    result: dict[str, Any] = {}
-    for name, value in arrays.items():
-        if name not in needs:
-            continue
-        if isinstance(value, (list, tuple)):
-            result[name] = [gradients.get((name, index), np.zeros_like(item)) for index, item in enumerate(value)]
-        elif (name, None) in gradients:
-            result[name] = gradients[name, None]
-    return result

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Checkable, Pullback
-from opkit.verify.subjects.jax.device import Device
+from opkit.checker import Arrays, Attrs, Checkable
+from opkit.ops.core.types import Function
 from opkit.verify.subjects.jax.runner import Runner
 from opkit.verify.subjects.order import GradientOp, has_gradient_op
 from opkit.verify.subjects.parameters import Parameters
 
 
-class FirstRunner(Protocol):
-    """What is needed of the runner of a function."""
-
-    device: Device
-
-    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
-        """Run the function."""
-
-    def gradient_of(
-        self, places: Sequence[tuple[str, int | None]], attrs: Mapping[str, Any], opened: Sequence[int]
-    ) -> Callable[..., Any]:
-        """Return (leaves, incoming gradients of the float results) -> gradients of the open leaves."""
-
-
-def twice_of(first: Checkable, runner: FirstRunner, example: Mapping[str, Any]) -> Checkable | None:
+def twice_of(first: Checkable, runner: Runner, example: Mapping[str, Any]) -> Checkable | None:
     """Return the gradient as an op, None where it is not offered.
 
     Args:
@@ -40,48 +26,24 @@ def twice_of(first: Checkable, runner: FirstRunner, example: Mapping[str, Any]) 
 
 
 class _Twice(GradientOp):
-    """Runs the gradient of a function as a function of its own, which JAX differentiates.
+    """See ``GradientOp``."""
 
-    Args:
-        first: the function.
-        runner: runs it.
-    """
+    def made(
+        self, gradient: Function, parameters: Parameters, inputs: frozenset[str], closed: frozenset[str]
+    ) -> Runner:
+        """Return a runner of the gradient."""
+        return Runner(gradient, parameters, inputs, closed, {}, self.of_first.device)
 
-    def __init__(self, first: Checkable, runner: FirstRunner) -> None:
-        super().__init__(first)
-        self._of_first = runner
-        inputs = (*self.names, *self.douts)
-        parameters = Parameters(inputs, "", tuple(attr.name for attr in first.attrs), False, {})
-        closed = frozenset(self.names) - frozenset(self.targets)
-        self._runner = Runner(self._gradient, parameters, frozenset(inputs), closed, {}, runner.device)
-
-    def _gradient(self, *arrays: Any, **options: Any) -> list[Any]:
-        places = [(name, None) for name in self.names]
-        opened = [self.names.index(name) for name in self.targets]
-        gradient = self._of_first.gradient_of(places, options, opened)
-        return list(gradient(arrays[: len(self.names)], arrays[len(self.names) :]))
+    def gradient(self, *values: Any, **options: Any) -> list[Any]:
+        """Return a gradient for each target."""
+        call = self.of_first.call_of(dict(zip(self.names, values)), options)
+        found = dict(zip((place.name for place in call.sources), call.gradient(call.arrays, values[len(self.names) :])))
+        return [found[name] for name in self.targets]
 
     def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
         """Say whether JAX can differentiate the gradients; what takes integers, or gives some, is not asked."""
         if not all(isinstance(value, np.ndarray) and value.dtype.kind == "f" for value in arrays.values()):
             return False
-        try:
-            results = self.outputs(arrays, attrs)
-            seeds = {name: np.ones_like(item) for name, item in zip(self.douts, results)}
-            found, pullback = self.vjp({**arrays, **seeds}, attrs)
-            pullback([np.ones_like(item) for item in found], frozenset(self.targets))
-        except Exception:  # whatever is wrong at first order is reported there
-            return False
-        return all(item.dtype.kind == "f" for item in results)
-
-    def outputs(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
-        """Return what the function computes."""
-        return self._of_first.forward({name: arrays[name] for name in self.names}, attrs)
-
-    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
-        """Return the first gradients; see ``opkit.checker.Forward``."""
-        return self._runner.forward(arrays, attrs)
-
-    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
-        """Return the first gradients, and the way back from them."""
-        return self._runner.vjp(arrays, attrs)
+        found, pullback = self.runner.vjp(arrays, attrs)
+        pullback([np.ones_like(item) for item in found], frozenset(self.targets))
+        return True

@@ -12,7 +12,7 @@ import torch
 
 from opkit.errors import unknown
 from opkit.record import record
-from opkit.verify.subjects.foreign.framework import DeviceError
+from opkit.verify.subjects.foreign.serving import DeviceError
 from opkit.verify.subjects.torch.tensors import array_of, share
 
 #: What torch's own random numbers start from at every call: a function may draw, but from the same numbers.

@@ -14,10 +14,9 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
+from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.own import Fault, OwnCheck
-from opkit.errors import Location
 from opkit.verify.codes import FAKE
-from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.torch.tensors import tensors_in
 
@@ -38,15 +37,15 @@ def fake_check(runner: LibraryRunner) -> OwnCheck:
 def _check(
     runner: LibraryRunner,
     known: set[str],
-    arrays: Mapping[str, Any],
-    attrs: Mapping[str, Any],
-    _douts: Sequence[np.ndarray],
+    arrays: Arrays,
+    attrs: Attrs,
+    _douts: Results,
 ) -> list[Fault]:
     signature = str([(name, _each(value, _signature)) for name, value in (*arrays.items(), *attrs.items())])
     if signature in known:
         return []
     known.add(signature)
-    where = _place(runner)
+    where = location_of(runner.op._abstract_fn)
     fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC)
     if not fault:  # nothing declares inputs that lie otherwise, and strides follow from how inputs lie
         fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC, partial(_transposed, runner.device.private))
@@ -59,7 +58,7 @@ def _check(
     return [Fault(fault, where=where)]
 
 
-def _agreeing(runner: LibraryRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> dict[str, Any]:
+def _agreeing(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> dict[str, Any]:
     """Return inputs with fewer axes, where the fake kernel agrees with the real one and is written for these alone.
 
     It is where its results have as many axes for more axes of the inputs, or where it raises for them. Nothing is
@@ -76,8 +75,8 @@ def _agreeing(runner: LibraryRunner, arrays: Mapping[str, Any], attrs: Mapping[s
 
 def _fault(
     runner: LibraryRunner,
-    arrays: Mapping[str, Any],
-    attrs: Mapping[str, Any],
+    arrays: Arrays,
+    attrs: Attrs,
     is_symbolic: bool,
     layout: Callable[[np.ndarray], Any] | None = None,
 ) -> str | None:
@@ -96,7 +95,7 @@ def _fault(
     return found
 
 
-def _cut(arrays: Mapping[str, Any]) -> dict[str, Any]:
+def _cut(arrays: Arrays) -> dict[str, Any]:
     """Return the first entry of every input along its first axis; nothing where one is no array, or is a vector."""
     whole = [value for value in arrays.values() if value is not None]
     if not all(isinstance(value, np.ndarray) and value.ndim > 1 and value.size for value in whole):
@@ -105,7 +104,7 @@ def _cut(arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _compared(
-    runner: LibraryRunner, values: Mapping[str, Any], attrs: Mapping[str, Any], real: Sequence[Any], is_symbolic: bool
+    runner: LibraryRunner, values: Mapping[str, Any], attrs: Attrs, real: Sequence[Any], is_symbolic: bool
 ) -> str:
     """Say in what the fake kernel's results differ from the real ones, "" where they do not."""
     how = " with symbolic sizes" if is_symbolic else ""
@@ -113,7 +112,7 @@ def _compared(
     try:
         with mode, torch.no_grad():
             fakes = {name: _each(value, mode.from_tensor) for name, value in values.items()}
-            found = tensors_in(runner.called(runner.call, {**attrs, **fakes}))
+            found = tensors_in(runner.called({**attrs, **fakes}))
     except Exception as error:  # user code, or what torch says of it
         return f"the fake kernel raises{how}: {type(error).__name__}: {str(error).strip().splitlines()[0]}"
     if len(found) != len(real):
@@ -131,14 +130,14 @@ def _compared(
     return ""
 
 
-def _ranks(runner: LibraryRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[int] | None:
+def _ranks(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> list[int] | None:
     """Return the number of axes of each of the fake kernel's results, None where it raises."""
     mode = FakeTensorMode()
     try:
         values = {name: _tensors(value, runner.device.private) for name, value in arrays.items()}
         with mode, torch.no_grad():
             fakes = {name: _each(value, mode.from_tensor) for name, value in values.items()}
-            return [item.dim() for item in tensors_in(runner.called(runner.call, {**attrs, **fakes}))]
+            return [item.dim() for item in tensors_in(runner.called({**attrs, **fakes}))]
     except Exception:  # user code
         return None
 
@@ -180,8 +179,3 @@ def _transposed(private: Callable[[np.ndarray], Any], array: np.ndarray) -> Any:
 
 def _signature(value: Any) -> str:
     return f"{value.dtype}{list(value.shape)}"
-
-
-def _place(runner: LibraryRunner) -> Location | None:
-    found = location_of(runner.op._abstract_fn)
-    return found if found is None else Location(shown_path(found.file), found.line, 0, found.function)

@@ -13,7 +13,7 @@ import torch
 from opkit.blind.call import Kind
 from opkit.verify.isolation.limits import INTERPRETED
 from opkit.verify.subjects.foreign.recording import Recording
-from opkit.verify.subjects.foreign.serving import Serving
+from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.making import constants_in
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import Device, device_named
@@ -35,8 +35,8 @@ def untested(version: str) -> str:
     return f"torch {version} is newer than {NEWEST[0]}.{NEWEST[1]}, the newest that opkit is tested with"
 
 
-class Torch(Serving):
-    """See ``opkit.verify.subjects.foreign.framework.Framework``."""
+class Torch(Framework):
+    """See ``Framework``."""
 
     kinds = "torch.autograd.Function or torch.library.custom_op"
     kind = Kind.TORCH

@@ -12,12 +12,11 @@ from typing import Any
 
 import torch
 
-from opkit.checker import Checkable
+from opkit.checker import Attrs, Checkable
 from opkit.checker.model.own import OwnCheck
-from opkit.errors import Location, UsageError
-from opkit.verify.isolation.blame import shown_path
+from opkit.errors import UsageError
 from opkit.verify.subjects.parameters import Parameters, sorted_parameters
-from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.places import location_of, method_at
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.identity import Place, identities
@@ -51,7 +50,7 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
     if backward is None:
         raise UsageError(
             f"{function.__name__} has no backward: there is no gradient to check",
-            where=_where(function, "forward"),
+            where=method_at(function, "forward"),
             help="define backward(ctx, *incoming gradients) as a static method",
         )
     every = list(inspect.signature(forward).parameters.values())
@@ -74,8 +73,8 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
         held=partial(identities.of, function),
         functions=tuple(users),
         sources=(forward, backward, function, *users[2:]),
-        forward_where=_where(function, "forward"),
-        backward_where=_where(function, "backward"),
+        forward_where=method_at(function, "forward"),
+        backward_where=method_at(function, "backward"),
     )
 
 
@@ -85,12 +84,6 @@ def _own_backward(function: type) -> Any:
         if found is not None and found is not getattr(_BASE, name):
             return found
     return None
-
-
-def _where(function: type, name: str) -> Location | None:
-    method = getattr(function, name, None)
-    found = location_of(inspect.unwrap(method)) if method is not None else None
-    return found if found is None else Location(shown_path(found.file), found.line, 0, f"{function.__name__}.{name}")
 
 
 class FunctionRunner(Runner):
@@ -115,8 +108,10 @@ class FunctionRunner(Runner):
         self.function = function
         self._dirty: list[Any] = []
         marks = any(_names(getattr(function, name, None), "mark_dirty") for name in ("forward", "setup_context"))
-        self._listener = _listening(function, self._dirty) if marks else function
-        super().__init__(self._listener.apply, parameters, inputs, constants, device, marks)  # type: ignore[attr-defined]
+        listener: Any = _listening(function, self._dirty) if marks else function
+        super().__init__(listener.apply, parameters, inputs, constants, device)
+        self.changes_inputs = marks
+        self.has_forward_mode = function.jvp is not _BASE.jvp  # type: ignore[attr-defined]
 
     def marked_dirty(self) -> Sequence[Any]:
         """Return the inputs that the last call changed in place and said so."""
@@ -129,14 +124,9 @@ class FunctionRunner(Runner):
         """
         return () if identities.has(self.function) else own_checks(self)
 
-    def originals(self, attrs: Mapping[str, Any]) -> Mapping[Place, Any]:
+    def originals(self, attrs: Attrs) -> Mapping[Place, Any]:
         """Return the tensors that stand for inputs, with these options."""
         return identities.of(self.function, attrs)
-
-    @property
-    def has_forward_mode(self) -> bool:
-        """Whether the Function defines jvp."""
-        return self.function.jvp is not _BASE.jvp  # type: ignore[attr-defined]
 
     def second(self, first: Checkable, example: Any) -> Checkable | None:
         """Return the gradient as an op of its own, None where it is not offered."""

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 import torch
 
+from opkit.checker import Attrs
+
 #: An input, and its index in a list.
 Place: TypeAlias = "tuple[str, int | None]"
 
@@ -29,7 +31,7 @@ class Identities:
         if kept and objects:
             self._known.setdefault(function, {})[tuple(map(id, objects))] = objects, kept
 
-    def of(self, function: Any, attrs: Mapping[str, Any]) -> Mapping[Place, Any]:
+    def of(self, function: Any, attrs: Attrs) -> Mapping[Place, Any]:
         """Return the parameters of a call by their places; none where no object leads to any."""
         known = self._known.get(function)
         return known.get(tuple(map(id, _objects(attrs))), ([], {}))[1] if known else {}

@@ -5,7 +5,6 @@ Whether the fake kernel tells the truth is checked elsewhere.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +12,7 @@ import torch
 
 from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
-from opkit.errors import Location, UsageError
-from opkit.verify.isolation.blame import shown_path
+from opkit.errors import UsageError
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.subject import Subject
@@ -48,7 +46,7 @@ def library_subject(op: Any, device: Device = CPU) -> Subject:
     """
     schema = op._opoverload._schema
     changed = [item.name for item in schema.arguments if item.alias_info is not None and item.alias_info.is_write]
-    where = _where(op, "_init_fn")
+    where = location_of(op._init_fn)
     if changed:
         raise UsageError(
             f"{op._name} changes {changed[0]!r}: an op that changes an argument has no gradient", where=where
@@ -91,14 +89,8 @@ def library_subject(op: Any, device: Device = CPU) -> Subject:
         lists=frozenset(name for name in arrays if "List[" in kinds[name]),
         usual={name: value for name, value in usual.items() if name not in arrays},
         forward_where=where,
-        backward_where=_where(op, "_backward_fn"),
+        backward_where=location_of(op._backward_fn),
     )
-
-
-def _where(op: Any, name: str) -> Location | None:
-    function = getattr(op, name, None)
-    found = location_of(inspect.unwrap(function)) if function is not None else None
-    return found if found is None else Location(shown_path(found.file), found.line, 0, found.function)
 
 
 class LibraryRunner(Runner):
@@ -122,11 +114,6 @@ class LibraryRunner(Runner):
     ) -> None:
         self.op = op
         super().__init__(op._opoverload, parameters, inputs, constants, device)
-
-    @property
-    def has_forward_mode(self) -> bool:
-        """Whether a jvp can be registered: no."""
-        return False
 
     def own_checks(self) -> Sequence[OwnCheck]:
         """Return the checks of a context, and of the fake kernel where there is one."""

@@ -5,7 +5,6 @@ numpy's views become tensors that begin where their memory does, so the checks o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,63 +12,51 @@ import numpy as np
 
 from opkit.checker.model.agreement import agree
 from opkit.checker.model.own import Fault
+from opkit.ops.core.types import Function
+from opkit.verify.subjects.foreign.running import differing, raised
 from opkit.verify.subjects.torch.device import Device
-from opkit.verify.subjects.torch.runner import OwnRunner, gradients_of
+from opkit.verify.subjects.torch.step import Step
 from opkit.verify.subjects.torch.tensors import array_of
 
 #: Elements before and after a tensor in its memory.
 _BEFORE, _AFTER = 5, 3
-_Make = Callable[[np.ndarray], Any]
 
 
-def forward_offset(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-) -> list[Fault]:
+def forward_offset(step: Step) -> list[Fault]:
     """GC130: results of inputs with a storage offset are those of inputs without."""
-    if runner.changes_inputs:  # what it gets is a tensor of its own
+    if step.runner.changes_inputs:  # what it gets is a tensor of its own
         return []
-    make = runner.device.private
-    plain = [array_of(item) for item in runner.apply(arrays, attrs, make=make).outputs]
+    plain = step.apply(step.apart).outputs
     try:
-        moved = [array_of(item) for item in runner.apply(arrays, attrs, make=partial(_within, runner.device)).outputs]
+        moved = step.apply(partial(_within, step.runner.device)).outputs
     except Exception as error:  # user code
-        return [Fault(f"forward raises for inputs with a storage offset: {type(error).__name__}: {error}")]
+        return raised("forward raises for inputs with a storage offset", error)
     for number, (one, other) in enumerate(zip(plain, moved)):
-        if not agree(one, other):
+        if not agree(array_of(one), array_of(other)):
             return [Fault(f"result {number} is another one for inputs with a storage offset")]
     return []
 
 
-def backward_offset(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-) -> list[Fault]:
+def backward_offset(step: Step) -> list[Fault]:
     """GC131: gradients of incoming gradients, and of inputs, with a storage offset are those of tensors without."""
-    seeds, dense, within = [np.asarray(dout) for dout in douts], runner.device.private, partial(_within, runner.device)
-    plain = gradients_of(runner.apply(arrays, attrs, make=dense), [dense(seed) for seed in seeds])
-    ways: list[tuple[str, _Make, _Make]] = [("an incoming gradient", dense, within)]
-    if not runner.changes_inputs:
+    dense, within = step.apart, partial(_within, step.runner.device)
+    plain = step.gradients(step.apply(dense))
+    ways: list[tuple[str, Function, Function]] = [("an incoming gradient", dense, within)]
+    if not step.runner.changes_inputs:
         ways.append(("inputs", within, dense))
     for what, make, make_seed in ways:
         try:
-            applied = runner.apply(arrays, attrs, make=make)
+            applied = step.apply(make)
         except Exception:  # user code: forward's own check reports it
             continue
         try:
-            moved = gradients_of(applied, [make_seed(seed) for seed in seeds])
+            moved = step.gradients(applied, [make_seed(np.asarray(dout)) for dout in step.douts])
         except Exception as error:  # user code
-            return [Fault(f"backward raises for {what} with a storage offset: {type(error).__name__}: {error}")]
-        fault = _difference(plain, moved, f"is another one for {what} with a storage offset")
-        if fault:
-            return [fault]
+            return raised(f"backward raises for {what} with a storage offset", error)
+        faults = differing(plain, moved, f"is another one for {what} with a storage offset")
+        if faults:
+            return faults
     return []
-
-
-def _difference(plain: Mapping[Any, Any], moved: Mapping[Any, Any], what: str) -> Fault | None:
-    for (name, index), one in plain.items():
-        other = moved.get((name, index))
-        if not agree(None if one is None else array_of(one), None if other is None else array_of(other)):
-            return Fault(f"the gradient of {name if index is None else f'{name}[{index}]'} {what}", input=name)
-    return None
 
 
 def _within(device: Device, array: np.ndarray) -> Any:

@@ -5,24 +5,25 @@ Each check runs the Function in a way in which a training step may, and compares
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
-from opkit.checker import CheckCode
-from opkit.checker.model.agreement import agree, sums_agree
+from opkit.checker import Arrays, Attrs, CheckCode, Results
+from opkit.checker.model.agreement import sums_agree
 from opkit.checker.model.codes import CODES
+from opkit.checker.model.evaluate import InputLeaf, leaves_of
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, HALF, KEPT, NEEDS, UNDEFINED
-from opkit.verify.subjects.torch.half import half_precision
+from opkit.verify.subjects.foreign.halves import half_precision
+from opkit.verify.subjects.foreign.running import differing, raised
 from opkit.verify.subjects.torch.offset import backward_offset, forward_offset
-from opkit.verify.subjects.torch.runner import Applied, OwnRunner, gradients_of
-from opkit.verify.subjects.torch.tensors import array_of, is_float
-
-_Key = tuple[str, "int | None"]
+from opkit.verify.subjects.torch.runner import Applied, Runner
+from opkit.verify.subjects.torch.step import Step
+from opkit.verify.subjects.torch.tensors import leaves_in
 
 
 class _Nothing(torch.autograd.Function):  # type: ignore[misc]  # without torch its base is unknown
@@ -37,186 +38,146 @@ class _Nothing(torch.autograd.Function):  # type: ignore[misc]  # without torch 
         return None
 
 
-def own_checks(runner: OwnRunner) -> Sequence[OwnCheck]:
+def own_checks(runner: Runner) -> Sequence[OwnCheck]:
     """Return the checks of a Function."""
-    checks: list[tuple[CheckCode, Callable[..., list[Fault]]]] = [
+    checks: list[tuple[CheckCode, Callable[[Step], list[Fault]]]] = [
         (CODES["GC130"], forward_offset),
         (CODES["GC131"], backward_offset),
         (UNDEFINED, _undefined),
         (NEEDS, _needs),
         (KEPT, _kept),
         (ACCUMULATED, _accumulated),
-        (HALF, half_precision),
     ]
     if runner.has_forward_mode:
         checks.append((FORWARD_MODE, _forward_mode))
-    return tuple(OwnCheck(row, partial(check, runner)) for row, check in checks)
+    steps = [OwnCheck(row, partial(_run, runner, check)) for row, check in checks]
+    return (*steps, OwnCheck(HALF, partial(half_precision, runner)))
 
 
-def _seeds(runner: OwnRunner, douts: Sequence[np.ndarray]) -> list[Any]:
-    return [runner.device.private(np.asarray(dout)) for dout in douts]
-
-
-def _agree(one: Any, other: Any) -> bool:
-    """Say whether two gradients agree to within rounding; None counts as zeros."""
-    return agree(None if one is None else array_of(one), None if other is None else array_of(other))
-
-
-def _label(key: _Key) -> str:
-    return key[0] if key[1] is None else f"{key[0]}[{key[1]}]"
-
-
-def _difference(
-    expected: Mapping[_Key, Any], actual: Mapping[_Key, Any], keys: Sequence[_Key] | None = None
-) -> _Key | None:
-    """Return the first leaf whose gradients differ, None where they agree."""
-    for key in expected if keys is None else keys:
-        if not _agree(expected.get(key), actual.get(key)):
-            return key
-    return None
-
-
-def _undefined(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+def _run(
+    runner: Runner, check: Callable[[Step], list[Fault]], arrays: Arrays, attrs: Attrs, douts: Results
 ) -> list[Fault]:
+    return check(Step(runner, arrays, attrs, douts))
+
+
+def _undefined(step: Step) -> list[Fault]:
     """GC201: outputs that nothing uses give what zeros give, and no incoming gradient at all gives nothing."""
-    applied = runner.apply(arrays, attrs)
+    applied = step.apply()
     open_ = [place for place, item in enumerate(applied.outputs) if item.requires_grad]
-    seeds = _seeds(runner, douts)
+    seeds = step.seeds()
     if not open_ or not applied.sources():
         return []
     for place in open_ if len(open_) > 1 else ():
         others = [seed if number == place else torch.zeros_like(seed) for number, seed in enumerate(seeds)]
-        expected = gradients_of(runner.apply(arrays, attrs), others)
+        expected = step.gradients(step.apply(), others)
         try:
-            actual = gradients_of(runner.apply(arrays, attrs), seeds, [place])
+            actual = step.gradients(step.apply(), seeds, [place])
         except Exception as error:  # user code
-            return [Fault(f"backward raises where only output {place} is used: {type(error).__name__}: {error}")]
-        key = _difference(expected, actual)
-        if key is not None:
-            what = f"the gradient of {_label(key)} is another one where only output {place} is used"
-            return [Fault(f"{what} than with zeros for the other outputs", input=key[0])]
-    return _nothing_comes_in(applied, seeds, open_)
-
-
-def _nothing_comes_in(applied: Applied, seeds: Sequence[Any], open_: Sequence[int]) -> list[Fault]:
+            return raised(f"backward raises where only output {place} is used", error)
+        what = f"is another one where only output {place} is used than with zeros for the other outputs"
+        faults = differing(expected, actual, what)
+        if faults:
+            return faults
     with torch.enable_grad():
-        past = Applied(
-            [_Nothing.apply(applied.outputs[place]) for place in open_], applied.leaves, device=applied.device
-        )
+        used = [_Nothing.apply(applied.outputs[place]) for place in open_]
     try:
-        found = gradients_of(past, [seeds[place] for place in open_])
+        past = Applied(used, applied.leaves, device=applied.device)
+        found = step.gradients(past, [seeds[place] for place in open_])
     except Exception as error:  # user code
-        return [Fault(f"backward raises where no incoming gradient is defined: {type(error).__name__}: {error}")]
-    for key, value in found.items():
-        if not _agree(value, None):
-            return [Fault(f"the gradient of {_label(key)} is not zero where no incoming gradient is", input=key[0])]
-    return []
+        return raised("backward raises where no incoming gradient is defined", error)
+    return differing(found, {}, "is not zero where no incoming gradient is")
 
 
-def _needs(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-) -> list[Fault]:
+def _needs(step: Step) -> list[Fault]:
     """GC202: each input's gradient where it alone needs one is that where all do."""
-    applied = runner.apply(arrays, attrs)
-    names = list(dict.fromkeys(name for name, _, _ in applied.sources()))
+    applied = step.apply()
+    names = list(dict.fromkeys(leaf.name for leaf in applied.sources()))
     if len(names) < 2:
         return []
-    expected = gradients_of(applied, _seeds(runner, douts))
+    expected = step.gradients(applied)
     for name in names:
         try:
-            alone = runner.apply(arrays, attrs, frozenset({name}))
-            actual = gradients_of(alone, _seeds(runner, douts))
+            actual = step.gradients(step.apply(needs=frozenset({name})))
         except Exception as error:  # user code
-            return [Fault(f"backward raises where {name} alone needs a gradient: {type(error).__name__}: {error}")]
-        key = _difference(expected, actual, [key for key in expected if key[0] == name])
-        if key is not None:
-            return [Fault(f"the gradient of {_label(key)} is another one where {name} alone needs one", input=name)]
+            return raised(f"backward raises where {name} alone needs a gradient", error)
+        own = {leaf: item for leaf, item in expected.items() if leaf.name == name}
+        faults = differing(own, actual, f"is another one where {name} alone needs one")
+        if faults:
+            return faults
     return []
 
 
-def _kept(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-) -> list[Fault]:
+def _kept(step: Step) -> list[Fault]:
     """GC203: a later change in place of an input or a result is refused by backward, or makes no difference."""
-    if runner.changes_inputs:
+    if step.runner.changes_inputs:
         return []
-    expected = gradients_of(runner.apply(arrays, attrs), _seeds(runner, douts))
-    probe = runner.apply(arrays, attrs, make=runner.device.private)
-    inputs = [(name, index) for name, value in probe.leaves.items() for index in _indices(value)]
-    for what in [*inputs, *range(len(probe.outputs))]:
-        applied = runner.apply(arrays, attrs, make=runner.device.private)
-        if isinstance(what, int):
-            tensor, label = applied.outputs[what], f"result {what}" if len(probe.outputs) > 1 else "its result"
-        else:
-            value = applied.leaves[what[0]]
-            tensor, label = (value if what[1] is None else value[what[1]]), f"input {_label(what)}"
-        if not is_float(tensor) or not tensor.numel():
+    expected = step.gradients(step.apply())
+    held = list(_held(step.apply(step.apart)))
+    for place, (label, tensor) in enumerate(held):
+        if not tensor.dtype.is_floating_point or not tensor.numel():
             continue
+        applied = step.apply(step.apart)
         with torch.no_grad():
-            tensor.detach().mul_(1.5).add_(0.25)  # the two share the counter of changes that saved tensors look at
+            changed = list(_held(applied))[place][1].detach()
+            changed.mul_(1.5).add_(0.25)  # the two share the counter of changes that saved tensors look at
         try:
-            actual = gradients_of(applied, _seeds(runner, douts))
+            actual = step.gradients(applied)
         except Exception:  # refused: what is saved as torch wants it notices the change
             continue
-        key = _difference(expected, actual)
-        if key is not None:
-            message = f"backward gives another gradient of {_label(key)} when {label} is changed in place after forward"
-            return [Fault(f"{message}; a tensor kept by ctx.save_for_backward would refuse", input=key[0])]
+        what = f"is another one when {label} is changed in place after forward"
+        faults = differing(expected, actual, f"{what}; a tensor kept by ctx.save_for_backward would refuse")
+        if faults:
+            return faults
     return []
 
 
-def _indices(value: Any) -> list[int | None]:
-    return [] if value is None else list(range(len(value))) if isinstance(value, list) else [None]
+def _held(applied: Applied) -> list[tuple[str, Any]]:
+    """Return the tensors of an application that its caller holds, with what messages call them."""
+    inputs = [(f"input {leaf}", tensor) for leaf, tensor in leaves_in(applied.leaves)]
+    several = len(applied.outputs) > 1
+    results = [(f"result {place}" if several else "its result", item) for place, item in enumerate(applied.outputs)]
+    return [*inputs, *results]
 
 
-def _accumulated(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-) -> list[Fault]:
+def _accumulated(step: Step) -> list[Fault]:
     """GC204: a training step's use of ``x.grad``: accumulated, then set to zero; the inputs stay as they are."""
-    applied = runner.apply(arrays, attrs, make=runner.device.private)
-    roots = [(item, torch.ones_like(item)) for item in applied.outputs if item.requires_grad]  # as of a sum
+    applied = step.apply(step.apart)
+    outputs = [item for item in applied.outputs if item.requires_grad]
     sources = applied.sources()
-    if not roots or not sources or runner.changes_inputs:
+    if not outputs or not sources or step.runner.changes_inputs:
         return []
-    before = [leaf.detach().clone() for _, _, leaf in sources]
-    outputs, seeds = [item for item, _ in roots], [seed for _, seed in roots]
+    before = [tensor.detach().clone() for tensor in sources.values()]
     try:
-        for _ in range(2):
-            torch.autograd.backward(outputs, [seed.clone() for seed in seeds], retain_graph=True)
+        for _ in range(2):  # as of a sum
+            torch.autograd.backward(outputs, list(map(torch.ones_like, outputs)), retain_graph=True)
     except Exception:  # a context that serves once; other checks run backward as often as it takes
         return []
-    for _, _, leaf in sources:
-        if leaf.grad is not None:
-            leaf.grad.zero_()
-    for (name, index, leaf), old in zip(sources, before):
-        if not torch.equal(leaf.detach().nan_to_num(), old.nan_to_num()):
-            what = f"input {_label((name, index))} changes when gradients are accumulated and reset"
-            return [Fault(f"{what}: the gradient that backward returned lies in its memory", input=name)]
+    for tensor in sources.values():
+        if tensor.grad is not None:
+            tensor.grad.zero_()
+    for (leaf, tensor), old in zip(sources.items(), before):
+        if not torch.equal(tensor.detach().nan_to_num(), old.nan_to_num()):
+            what = f"input {leaf} changes when gradients are accumulated and reset"
+            return [Fault(f"{what}: the gradient that backward returned lies in its memory", input=leaf.name)]
     return []
 
 
-def _forward_mode(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-) -> list[Fault]:
+def _forward_mode(step: Step) -> list[Fault]:
     """GC205: <dy, jvp(v)> is <vjp(dy), v>."""
     rng = np.random.default_rng(205)
-    applied = runner.apply(arrays, attrs)
-    seeds = _seeds(runner, douts)
-    gradients = gradients_of(applied, seeds)
-    tangents = {
-        (name, index): runner.device.private(rng.uniform(-1, 1, tuple(leaf.shape)).astype(array_of(leaf).dtype))
-        for name, index, leaf in applied.sources()
-    }
+    applied = step.apply()
+    gradients = step.gradients(applied)
+    arrays = dict(leaves_of(step.arrays))
+    tangents = {leaf: rng.uniform(-1, 1, arrays[leaf].shape).astype(arrays[leaf].dtype) for leaf in applied.sources()}
     try:
-        pushed = _pushed(runner, arrays, attrs, tangents)
+        pushed = _pushed(step, tangents)
     except Exception as error:  # user code
-        return [Fault(f"jvp raises: {type(error).__name__}: {error}")]
+        return raised("jvp raises", error)
     if all(item is None for item in pushed):  # a stub
         return []
-    left = [_dot(seed, item) for seed, item in zip(seeds, pushed) if item is not None]
-    right = [_dot(gradients[key], tangent) for key, tangent in tangents.items() if gradients[key] is not None]
-    eps = max((torch.finfo(leaf.dtype).eps for _, _, leaf in applied.sources()), default=0.0)
+    left = [_dot(dout, item.detach().cpu()) for dout, item in zip(step.douts, pushed) if item is not None]
+    right = [_dot(gradients[leaf], tangent) for leaf, tangent in tangents.items() if gradients[leaf] is not None]
+    eps = max((float(np.finfo(item.dtype).eps) for item in tangents.values()), default=0.0)
     if sums_agree(left, right, eps):
         return []
     message = "jvp disagrees with backward along a random direction"
@@ -224,29 +185,22 @@ def _forward_mode(
 
 
 def _dot(one: Any, other: Any) -> float:
-    return float((one.detach().cpu().double() * other.detach().cpu().double()).sum())
+    return float((np.asarray(one, np.float64) * np.asarray(other, np.float64)).sum())
 
 
-def _pushed(
-    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], tangents: Mapping[_Key, Any]
-) -> list[Any]:
+def _pushed(step: Step, tangents: dict[InputLeaf, np.ndarray]) -> list[Any]:
     """Return the outputs' tangents, None for those without one."""
     from torch.autograd import forward_ad
 
-    with forward_ad.dual_level():
+    with forward_ad.dual_level(), torch.enable_grad():
 
-        def make(name: str, index: int | None, array: np.ndarray) -> Any:
-            tensor = runner.device.private(array)
-            tangent = tangents.get((name, index))
-            return tensor if tangent is None else forward_ad.make_dual(tensor, tangent)
+        def made(leaf: InputLeaf, array: np.ndarray) -> Any:
+            tensor = step.apart(array)
+            return forward_ad.make_dual(tensor, step.apart(tangents[leaf])) if leaf in tangents else tensor
 
         values: dict[str, Any] = {}
-        for name in runner.order:
-            value = arrays.get(name)
-            if isinstance(value, (list, tuple)):
-                values[name] = [make(name, index, item) for index, item in enumerate(value)]
-            elif value is not None:
-                values[name] = make(name, None, value)
-        with torch.enable_grad():
-            found = runner.results({**attrs, **values})
+        for leaf, array in leaves_of(step.arrays):
+            tensor = made(leaf, array)
+            values[leaf.name] = tensor if leaf.index is None else [*values.get(leaf.name, ()), tensor]
+        found = step.runner.results({**step.attrs, **values})
         return [forward_ad.unpack_dual(item).tangent for item in found]

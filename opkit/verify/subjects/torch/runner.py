@@ -6,23 +6,33 @@ What the arguments mean, and what is checked beside the gradient, is decided els
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 
-from opkit.checker import Checkable
-from opkit.checker.model.own import OwnCheck
-from opkit.checker.model.reference import InFormat
+from opkit.checker import Arrays, Attrs, Pullback, Results
+from opkit.checker.model.evaluate import InputLeaf
 from opkit.errors import UsageError
+from opkit.ops.core.types import Function
+from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
 from opkit.verify.subjects.parameters import Parameters
-from opkit.verify.subjects.references import taken_by
 from opkit.verify.subjects.torch.device import CPU, Device
-from opkit.verify.subjects.torch.formats import by_name, in_format, referred
+from opkit.verify.subjects.torch.formats import widened
 from opkit.verify.subjects.torch.identity import Place, holding
-from opkit.verify.subjects.torch.tensors import array_of, each, is_float, listed, share, tensors_in
+from opkit.verify.subjects.torch.tensors import (
+    array_of,
+    arrays_of,
+    each,
+    is_float,
+    leaves_in,
+    listed,
+    share,
+    tensors_in,
+)
 
 
 class _Entrance(torch.autograd.Function):  # type: ignore[misc]  # without torch its base is unknown
@@ -57,71 +67,34 @@ class Applied:
     held: dict[Any, Any] = field(default_factory=dict)
     edges: dict[Any, Any] = field(default_factory=dict)
 
-    def sources(self) -> list[tuple[str, int | None, Any]]:
-        """Return the leaves that take a gradient: (input, its index in a list, tensor)."""
-        found: list[tuple[str, int | None, Any]] = []
-        for name, value in self.leaves.items():
-            if isinstance(value, list):
-                found += [(name, index, item) for index, item in enumerate(value) if item.requires_grad]
-            elif isinstance(value, torch.Tensor) and value.requires_grad:
-                found.append((name, None, value))
-        return found
+    def sources(self) -> dict[InputLeaf, Any]:
+        """Return the leaves that take a gradient."""
+        return {leaf: tensor for leaf, tensor in leaves_in(self.leaves) if tensor.requires_grad}
 
+    def gradients(self, seeds: Sequence[Any], only: Sequence[int] | None = None) -> dict[InputLeaf, Any]:
+        """Return a gradient per leaf that takes one, None where autograd gives none; the graph is kept.
 
-class OwnRunner(Protocol):
-    """A runner of something with a context of its own."""
-
-    inputs: frozenset[str]
-    order: tuple[str, ...]
-    changes_inputs: bool
-    device: Device
-
-    @property
-    def has_forward_mode(self) -> bool:
-        """Whether jvp is defined."""
-
-    def apply(
-        self,
-        arrays: Mapping[str, Any],
-        attrs: Mapping[str, Any],
-        needs: frozenset[str] | None = None,
-        make: Callable[[np.ndarray], Any] | None = None,
-    ) -> Applied:
-        """Apply it."""
-
-    def results(self, values: Mapping[str, Any]) -> list[Any]:
-        """Return its results for arguments by name."""
-
-
-def gradients_of(
-    applied: Applied,
-    seeds: Sequence[Any],
-    only: Sequence[int] | None = None,
-) -> dict[tuple[str, int | None], Any]:
-    """Return a gradient per leaf, None where autograd gives none.
-
-    Args:
-        applied: the application; its graph is kept.
-        seeds: an incoming gradient per output, as tensors.
-        only: the outputs that are used, all that can be by default.
-    """
-    places = [
-        place for place, item in enumerate(applied.outputs) if item.requires_grad and (only is None or place in only)
-    ]
-    sources = applied.sources()
-    if not places or not sources:
-        return {(name, index): None for name, index, _ in sources}
-    roots = [applied.outputs[place] for place in places]
-    given = [seeds[place].to(applied.outputs[place].dtype) for place in places]
-    applied.device.seed()
-    leaves = [leaf for _, _, leaf in sources]
-    with holding(applied.held):
-        try:
-            ends = [applied.edges.get(leaf, leaf) for leaf in leaves]
-            found = torch.autograd.grad(roots, ends, given, retain_graph=True, allow_unused=True)
-        except RuntimeError as error:
-            found = _accumulated(roots, leaves, given, error)
-    return {(name, index): item for (name, index, _), item in zip(sources, found)}
+        Args:
+            seeds: an incoming gradient per output, as tensors.
+            only: the outputs that are used, all that can be by default.
+        """
+        places = [
+            place for place, item in enumerate(self.outputs) if item.requires_grad and (only is None or place in only)
+        ]
+        sources = self.sources()
+        if not places or not sources:
+            return dict.fromkeys(sources)
+        roots = [self.outputs[place] for place in places]
+        given = [seeds[place].to(self.outputs[place].dtype) for place in places]
+        self.device.seed()
+        leaves = list(sources.values())
+        with holding(self.held):
+            try:
+                ends = [self.edges.get(leaf, leaf) for leaf in leaves]
+                found = torch.autograd.grad(roots, ends, given, retain_graph=True, allow_unused=True)
+            except RuntimeError as error:
+                found = _accumulated(roots, leaves, given, error)
+        return dict(zip(sources, found))
 
 
 def _accumulated(roots: list[Any], leaves: list[Any], given: list[Any], refusal: Exception) -> list[Any]:
@@ -134,7 +107,7 @@ def _accumulated(roots: list[Any], leaves: list[Any], given: list[Any], refusal:
         return [leaf.grad for leaf in leaves]
 
 
-class Runner:
+class Runner(ForeignRunner):
     """Runs a function of tensors on arrays.
 
     Args:
@@ -143,36 +116,41 @@ class Runner:
         inputs: the parameters that take arrays.
         constants: those of them that take no gradient.
         device: where it runs.
-        changes_inputs: whether it may change an input in place and say so, which a leaf forbids.
 
     Attributes:
         format: the one format that the function takes, "" where it takes its arrays' dtypes.
+        changes_inputs: whether it may change an input in place and say so, which a leaf forbids.
+        has_forward_mode: whether it defines jvp.
         is_short: options at their defaults are left out at the end of a call: backward runs only so.
     """
 
+    changes_inputs = False
+    has_forward_mode = False
+
     def __init__(
         self,
-        call: Callable[..., Any],
+        call: Function,
         parameters: Parameters,
         inputs: frozenset[str],
         constants: frozenset[str],
         device: Device = CPU,
-        changes_inputs: bool = False,
     ) -> None:
-        self.call, self.parameters, self.inputs, self.constants = call, parameters, inputs, constants
-        self.device, self.changes_inputs = device, changes_inputs
+        super().__init__(call, parameters, inputs, constants)
+        self.device = device
         names = parameters.names
         #: The inputs in the order of a call, so that what is found first does not depend on the process.
         self.order = tuple(sorted(inputs, key=lambda name: (names.index(name) if name in names else len(names), name)))
         self.is_short = False
-        self.overwrites: frozenset[str] = frozenset()
-        self.format: str | None = ""
+
+    def like(self, function: Function, parameters: Parameters, inputs: frozenset[str]) -> Runner:
+        """Return a runner of a declared function on the same device."""
+        return _Declared(function, parameters, inputs, self.constants, self.device)
 
     # --- one application
     def apply(
         self,
-        arrays: Mapping[str, Any],
-        attrs: Mapping[str, Any],
+        arrays: Arrays,
+        attrs: Attrs,
         needs: frozenset[str] | None = None,
         make: Callable[[np.ndarray], Any] | None = None,
     ) -> Applied:
@@ -197,16 +175,16 @@ class Runner:
         with holding(held), torch.enable_grad():
             for original, leaf in held.items():
                 original.requires_grad_(leaf.requires_grad)
-            result = self.called(self.call, {**attrs, **{key: item for key, item in given.items() if key in arrays}})
+            result = self.called({**attrs, **{key: item for key, item in given.items() if key in arrays}})
             edges = {item: torch.autograd.graph.get_gradient_edge(item) for item in held if item.requires_grad}
         outputs = tensors_in(result)
         return Applied(outputs, leaves, given, self.device, {key: leaf.data for key, leaf in held.items()}, edges)
 
-    def originals(self, attrs: Mapping[str, Any]) -> Mapping[Place, Any]:
+    def originals(self, attrs: Attrs) -> Mapping[Place, Any]:
         """Return the user's own parameters that stand for inputs, by their places: none."""
         return {}
 
-    def _stand_for(self, leaves: dict[str, Any], given: dict[str, Any], attrs: Mapping[str, Any]) -> dict[Any, Any]:
+    def _stand_for(self, leaves: dict[str, Any], given: dict[str, Any], attrs: Attrs) -> dict[Any, Any]:
         """Let the user's own parameters stand for leaves of their shape; return {parameter: leaf}."""
         held: dict[Any, Any] = {}
         for (name, index), original in self.originals(attrs).items():
@@ -233,51 +211,38 @@ class Runner:
             return leaf
         return _Entrance.apply(leaf) if leaf.requires_grad else leaf.clone(memory_format=torch.preserve_format)
 
-    def called(self, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-        """Call a function with arguments by name; of a short call options at their defaults are left out at the end."""
-        rest = {name: value for name, value in values.items() if not self._is_left_out(name, value)}
-        defaults = self.parameters.defaults
-        told = [
-            name in rest and not (self.is_short and _is_default(rest[name], defaults, name))
-            for name in self.parameters.positional
-        ]
-        last = max((place for place, is_told in enumerate(told) if is_told), default=-1)
-        rest = {name: value for name, value in rest.items() if name not in self.parameters.positional[last + 1 :]}
-        args = [
-            rest.pop(name) if name in rest else defaults.get(name) for name in self.parameters.positional[: last + 1]
-        ]
-        if self.parameters.starred and self.parameters.starred in rest:
-            args.extend(rest.pop(self.parameters.starred) or ())
-        return function(*args, **rest)
+    def called(self, values: Mapping[str, Any]) -> Any:
+        """Call the function with arguments by name; of a short one defaults at the end are left out."""
+        given = dict(values)
+        for name in reversed(self.parameters.positional) if self.is_short else ():
+            if name in given and not self.parameters.is_default(name, given.pop(name)):
+                given[name] = values[name]
+                break
+        return super().called(given)
 
     def results(self, values: Mapping[str, Any]) -> list[Any]:
         """Return the tensors that the function gives for arguments by name, tensors among them."""
         self.device.seed()
-        return tensors_in(self.called(self.call, values))
-
-    def _is_left_out(self, name: str, value: Any) -> bool:
-        return value is None and name in self.inputs and name in self.parameters.defaults
+        return tensors_in(self.called(values))
 
     # --- what the checker calls
-    def forward(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
         """Run the function; see ``opkit.checker.Forward``."""
         applied = self.apply(arrays, attrs)
         self._tell(applied, arrays)
         return [self._array(item) for item in applied.outputs]
 
-    def vjp(
-        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]
-    ) -> tuple[list[np.ndarray], Callable[[Sequence[np.ndarray], frozenset[str]], dict[str, Any]]]:
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
         """Run the function and keep its graph for any number of backward calls."""
         applied = self.apply(arrays, attrs)
         self._tell(applied, arrays)
         fresh = [True]
 
-        def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> dict[str, Any]:
+        def pullback(douts: Results, needs: frozenset[str]) -> dict[str, Any]:
             is_first, fresh[0] = fresh[0], False
             seeds = [self.device.share(dout) for dout in douts]
             try:
-                found = gradients_of(applied, seeds)
+                found = applied.gradients(seeds)
             except Exception:
                 if is_first and (self.is_short or not self.parameters.defaults):
                     raise
@@ -285,67 +250,59 @@ class Runner:
             self._give_back(applied, arrays)
             for seed, dout in zip(seeds, douts):
                 self.device.give_back(seed, dout)
-            return by_name(applied.leaves, found, needs)
+            return by_name(arrays, arrays_of(found), needs)
 
         return [self._array(item) for item in applied.outputs], pullback
 
-    def _once_more(
-        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], seeds: Sequence[Any], is_short: bool
-    ) -> dict[tuple[str, int | None], Any]:
+    def _once_more(self, arrays: Arrays, attrs: Attrs, seeds: Sequence[Any], is_short: bool) -> dict[InputLeaf, Any]:
         """Run anew: a context may serve once only, or backward may look for the arguments of a short call."""
         if not is_short:
-            return gradients_of(self.apply(arrays, attrs), seeds)
+            return self.apply(arrays, attrs).gradients(seeds)
         self.is_short = True
         try:
-            return gradients_of(self.apply(arrays, attrs), seeds)
+            return self.apply(arrays, attrs).gradients(seeds)
         except Exception:
             self.is_short = False
             raise
 
-    def surrogate(self, function: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
-        """Return a declared function, which takes the same arguments, as a forward."""
-        other = Runner(function, self.parameters, self.inputs, self.constants, self.device)
-        return other.forward
+    def run_in(
+        self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
+    ) -> tuple[list[np.ndarray], dict[str, Any]]:
+        """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
+        dtype = getattr(torch, format)
 
-    def reference(self, function: Callable[..., Any]) -> InFormat:
-        """Return a declared function, which takes the same arguments or some of them by name, in any format."""
-        own = taken_by(function, self.parameters)
-        inputs = self.inputs if own is None else self.inputs.intersection(own.names)
-        other = Runner(function, own or self.parameters, inputs, self.constants, self.device)
-        return partial(referred, other, gradients_of, None if own is None else own.names)
+        def make(array: np.ndarray) -> Any:
+            tensor = self.device.private(array)
+            return tensor.to(dtype) if is_float(tensor) else tensor
 
-    @property
-    def in_format(self) -> InFormat:
-        """The function itself in any format."""
-        return partial(in_format, self, gradients_of)
+        applied = self.apply(arrays, attrs, make=make)
+        outputs = [array_of(item.double() if is_float(item) else item) for item in applied.outputs]
+        if douts is None:
+            return outputs, {}
+        rest = [np.zeros(item.shape) for item in outputs[len(douts) :]]
+        found = applied.gradients([self.device.private(np.asarray(item)) for item in (*douts, *rest)])
+        wide = {leaf: None if item is None else array_of(item.double()) for leaf, item in found.items()}
+        return outputs, by_name(arrays, wide, self.inputs)
 
-    def silent_inputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
+    def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
         """Return the float inputs for which backward gives nothing at all, where it runs."""
         applied = self.apply(arrays, attrs)
-        found = gradients_of(applied, [torch.ones_like(item) for item in applied.outputs])
-        given = {name for (name, _), item in found.items() if item is not None}
-        return frozenset(name for name, _ in found if name not in given)
+        found = applied.gradients([torch.ones_like(item) for item in applied.outputs])
+        given = {leaf.name for leaf, item in found.items() if item is not None}
+        return frozenset(leaf.name for leaf in found) - given
 
-    def fixed_outputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[bool]:
+    def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
         """Say of each output whether it takes no part in differentiation."""
         return [not item.requires_grad for item in self.apply(arrays, attrs).outputs]
 
-    def steady(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> bool:
+    def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
         """Say whether forward draws none of torch's random numbers."""
         self.device.seed()
         before = self.device.random_state()
         self.apply(arrays, attrs)
         return all(map(torch.equal, before, self.device.random_state()))
 
-    def own_checks(self) -> Sequence[OwnCheck]:
-        """Return no check: only custom functions have some."""
-        return ()
-
-    def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
-        """Return the gradient as an op of its own, None where it is not offered."""
-        return None
-
-    def _tell(self, applied: Applied, arrays: Mapping[str, Any]) -> None:
+    def _tell(self, applied: Applied, arrays: Arrays) -> None:
         """Let the caller's arrays show what was written to an input without saying so.
 
         An input that enters through a function of its own lies in other memory than the array.
@@ -359,7 +316,7 @@ class Runner:
                 if id(tensor) not in marked and not _is_same(tensor, array):
                     share(array).copy_(tensor.detach().cpu())
 
-    def _give_back(self, applied: Applied, arrays: Mapping[str, Any]) -> None:
+    def _give_back(self, applied: Applied, arrays: Arrays) -> None:
         """Let the caller's arrays show what was written to inputs that lie on a device."""
         if self.device.place is None or self.changes_inputs:
             return
@@ -372,12 +329,15 @@ class Runner:
         return ()
 
 
-def _is_default(value: Any, defaults: Mapping[str, Any], name: str) -> bool:
-    if name not in defaults:
-        return False
-    default = defaults[name]
-    is_plain = isinstance(default, (bool, int, float, str)) and type(value) is type(default)
-    return value is default or bool(is_plain and value == default)
+class _Declared(Runner):
+    """Runs a surrogate or a reference, in float64 throughout where it runs in that."""
+
+    def run_in(
+        self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
+    ) -> tuple[list[np.ndarray], dict[str, Any]]:
+        """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
+        with widened() if format == "float64" else nullcontext():
+            return super().run_in(arrays, attrs, douts, format)
 
 
 def _leaf(make: Callable[[np.ndarray], Any], is_open: bool, array: np.ndarray) -> Any:

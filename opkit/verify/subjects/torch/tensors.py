@@ -6,11 +6,13 @@ Nothing of the user's is called here.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import torch
+
+from opkit.checker.model.evaluate import InputLeaf
 
 with warnings.catch_warnings():
     # Said once in a process: arrays come read-only, and what is written to them is found by their content.
@@ -29,11 +31,6 @@ def share(array: np.ndarray) -> Any:
     return torch.from_numpy(array)
 
 
-def private(array: np.ndarray) -> Any:
-    """Return a tensor of the array's values that nothing else holds, laid out in the same order."""
-    return share(np.array(array, order="K"))
-
-
 def array_of(tensor: Any) -> np.ndarray:
     """Return a tensor's values, in its own memory where numpy has its dtype (bfloat16 becomes float32)."""
     tensor = tensor.detach()
@@ -43,6 +40,20 @@ def array_of(tensor: Any) -> np.ndarray:
         tensor = tensor.float()
     found: np.ndarray = tensor.cpu().resolve_conj().resolve_neg().numpy()
     return found
+
+
+def arrays_of(found: Mapping[InputLeaf, Any]) -> dict[InputLeaf, np.ndarray | None]:
+    """Return the values of tensors that there may be."""
+    return {leaf: None if tensor is None else array_of(tensor) for leaf, tensor in found.items()}
+
+
+def leaves_in(values: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, Any]]:
+    """Yield every tensor among arguments by name, in order."""
+    for name, value in values.items():
+        if isinstance(value, (list, tuple)):
+            yield from ((InputLeaf(name, index), item) for index, item in enumerate(value))
+        elif isinstance(value, torch.Tensor):
+            yield InputLeaf(name), value
 
 
 def is_float(tensor: Any) -> bool:

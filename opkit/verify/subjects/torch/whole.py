@@ -6,11 +6,12 @@ The custom functions that it goes through are subjects of their own.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
+from opkit.ops.core.types import Function
 from opkit.verify.subjects.parameters import Parameters, sorted_parameters
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.subject import Subject
@@ -24,7 +25,7 @@ def whole_subject(function: Any, device: Device = CPU) -> Subject:
     is_module = isinstance(function, torch.nn.Module)
     body = function.forward if is_module else function
     parameters = _parameters(body)
-    call: Callable[..., Any] = function
+    call: Function = function
     if is_module:
         names = [name for name, _ in function.named_parameters()]
         parameters = Parameters(
@@ -76,7 +77,7 @@ def _parameters(body: Any) -> Parameters:
         return Parameters(tuple(f"x{index}" for index in range(16)), "", (), False, {})
 
 
-def _functional(module: Any, names: frozenset[str], device: Device) -> Callable[..., Any]:
+def _functional(module: Any, names: frozenset[str], device: Device) -> Function:
     """Return a Module as a function of its parameters too; its buffers are as they were at every call."""
 
     def call(*args: Any, **kwargs: Any) -> Any:

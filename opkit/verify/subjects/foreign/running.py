@@ -1,0 +1,102 @@
+"""Running: what the runners of other frameworks' functions have in common.
+
+How a framework makes values of its own, and how it differentiates, is its own runner's business.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Arrays, Attrs, Results
+from opkit.checker.model.agreement import agree
+from opkit.checker.model.evaluate import InputLeaf
+from opkit.checker.model.own import Fault
+from opkit.checker.model.reference import InFormat
+from opkit.ops.core.types import Function
+from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.references import taken_by
+from opkit.verify.subjects.subject import SubjectRunner
+
+
+class ForeignRunner(SubjectRunner):
+    """Runs a function of another framework, in any format that this has."""
+
+    format: str | None = ""
+
+    @abstractmethod
+    def run_in(
+        self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
+    ) -> tuple[list[np.ndarray], dict[str, Any]]:
+        """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
+
+    @property
+    def in_format(self) -> InFormat:
+        """The function itself in any format."""
+        return self.run_in
+
+    def called(self, values: Mapping[str, Any]) -> Any:
+        """Call the function with arguments by name; an input that is left out takes its default."""
+        defaults = self.parameters.defaults
+        given = {
+            name: value
+            for name, value in values.items()
+            if value is not None or name not in self.inputs or name not in defaults
+        }
+        args, rest = self.parameters.filled(given)
+        return self.call(*args, **rest)
+
+    def reference(self, function: Function) -> InFormat:
+        """Return a declared function, which takes the same arguments or some of them by name, in any format."""
+        own = taken_by(function, self.parameters)
+        if own is None:
+            return self.like(function, self.parameters, self.inputs).run_in
+        names = own.names
+        other = self.like(function, own, self.inputs.intersection(names))
+
+        def run(
+            arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
+        ) -> tuple[list[np.ndarray], dict[str, Any]]:
+            chosen = {name: value for name, value in attrs.items() if name in names}
+            return other.run_in(arrays, chosen, douts, format)
+
+        return run
+
+    @abstractmethod
+    def like(self, function: Function, parameters: Parameters, inputs: frozenset[str]) -> ForeignRunner:
+        """Return a runner of another function, which takes these inputs as this one does."""
+
+
+def by_name(arrays: Arrays, found: Mapping[InputLeaf, np.ndarray | None], needs: frozenset[str]) -> dict[str, Any]:
+    """Return gradients by input; zeros where the framework gives none for an array that takes one."""
+
+    def gradient(leaf: InputLeaf, array: Any) -> np.ndarray:
+        given = found.get(leaf)
+        return np.zeros_like(array) if given is None else given
+
+    result: dict[str, Any] = {}
+    for name, value in arrays.items():
+        if name in needs and isinstance(value, (list, tuple)):
+            result[name] = [gradient(InputLeaf(name, index), item) for index, item in enumerate(value)]
+        elif name in needs and InputLeaf(name) in found:
+            result[name] = gradient(InputLeaf(name), value)
+    return result
+
+
+def raised(what: str, error: Exception, *, is_certain: bool = True) -> list[Fault]:
+    """Return what a function of the user's raised as a fault."""
+    line = str(error).strip().partition("\n")[0]
+    return [Fault(f"{what}: {type(error).__name__}: {line}", is_certain=is_certain)]
+
+
+def differing(
+    expected: Mapping[InputLeaf, np.ndarray | None], actual: Mapping[InputLeaf, np.ndarray | None], what: str
+) -> list[Fault]:
+    """Return the first gradient that is not as expected as a fault; None counts as zeros."""
+    for leaf, one in expected.items():
+        if not agree(one, actual.get(leaf)):
+            return [Fault(f"the gradient of {leaf} {what}", input=leaf.name)]
+    return []
