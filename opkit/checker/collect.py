@@ -16,7 +16,7 @@ from opkit.checker.checks.contract import is_write
 from opkit.checker.model.case import FORMER, Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES
-from opkit.checker.model.copies import NestingError
+from opkit.checker.model.copies import option_copied
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.place import raised_at
@@ -78,51 +78,54 @@ def _result(code: str, status: Status, message: str, checkable: Checkable, **fie
 
 
 # --- the user's cases
+class _Malformed(Exception):  # noqa: N818
+    """What a cases function gave is no case."""
+
+
 def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iterator[Case]:
     assert checkable.cases is not None
-    rng = np.random.default_rng(options.seed)
     number = -1
     try:
-        for number, given in enumerate(islice(checkable.cases(rng), options.max_cases)):
-            case = _user_case(checkable, given, number, found, options.seed)
-            if case is not None:
-                yield case
+        drawn = checkable.cases(np.random.default_rng(options.seed))
+        for number, given in enumerate(islice(drawn, options.max_cases)):
+            yield _user_case(checkable, given, number, options.seed)
+        return
     except MemoryError as error:  # the function's own, or that of copying what it gave
         message = f"case {number + 1} does not fit into memory: {error}; give smaller arrays, or raise --memory"
-        found.findings.append(_result("GC183", Status.ERROR, message, checkable))
-    except NestingError as error:
-        found.findings.append(_result("GC183", Status.ERROR, f"{error.message}; {error.help}", checkable))
+    except _Malformed as error:
+        message = str(error)
     except Exception as error:  # user code
         message = f"the cases function raised {type(error).__name__}: {error}"
-        found.findings.append(_result("GC183", Status.ERROR, message, checkable))
+    found.findings.append(_result("GC183", Status.ERROR, message, checkable))
 
 
-def _user_case(checkable: Checkable, given: Mapping[str, Any], number: int, found: Collected, seed: int) -> Case | None:
+def _user_case(checkable: Checkable, given: Any, number: int, seed: int) -> Case:
+    """Return what a cases function gave as a case, copied: it may fill one array again and again."""
     inputs: dict[str, Any] = {arg.name: None for arg in checkable.inputs}
     lists = {arg.name for arg in checkable.inputs if arg.is_variadic}
     attrs = checkable.default_attrs
     if not isinstance(given, Mapping):
-        message = f"case {number} is a {type(given).__name__}; a case is a dict of inputs and attributes"
-        found.findings.append(_result("GC183", Status.ERROR, message, checkable))
-        return None
-    for name, value in given.items():
-        if name in inputs:
-            if name in lists and isinstance(value, (list, tuple)):
-                inputs[name] = [np.asarray(item) for item in value]
-            elif value is not None:
-                inputs[name] = np.asarray(value)
+        raise _Malformed(f"case {number} is a {type(given).__name__}; a case is a dict of inputs and attributes")
+    try:
+        values = option_copied(dict(given))
+    except RecursionError:
+        raise _Malformed(
+            f"case {number} holds lists, tuples or dicts in one another too deep to be copied; give arrays, or options "
+            "that are nested less deep"
+        ) from None
+    for name, value in values.items():
+        if name in lists and isinstance(value, (list, tuple)):
+            inputs[name] = [np.asarray(item) for item in value]
+        elif name in inputs:
+            inputs[name] = None if value is None else np.asarray(value)
         elif name in attrs:
             attrs[name] = value.item() if isinstance(value, np.generic) else value
         elif name != "op":
             tail = ", which is neither an input nor an attribute"
-            said = unknown(f"case {number} names", name, [*inputs, *attrs], tail=tail)
-            found.findings.append(_result("GC183", Status.ERROR, str(said), checkable))
-            return None
+            raise _Malformed(str(unknown(f"case {number} names", name, [*inputs, *attrs], tail=tail)))
     missing = [arg.name for arg in checkable.inputs if inputs[arg.name] is None and not arg.is_optional]
     if missing:
-        message = f"case {number} has no value for the input {missing[0]!r}"
-        found.findings.append(_result("GC183", Status.ERROR, message, checkable))
-        return None
+        raise _Malformed(f"case {number} has no value for the input {missing[0]!r}")
     return Case(inputs, attrs, "user", seed, "user", f"case {number} of the cases file")
 
 

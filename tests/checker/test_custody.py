@@ -13,11 +13,12 @@ import pytest
 from opkit.checker import Arg, Attr, Case, Checkable, OpReport, Status, check, checkable_of
 from opkit.checker.checks.layout import LAYOUTS
 from opkit.checker.derivative.columns import Columns
-from opkit.checker.model.copies import copied, is_same_array, is_same_option, option_copied
+from opkit.checker.model.copies import is_same_array, is_same_option, option_copied
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 from opkit.checker.model.middle import median
+from opkit.checker.model.recast import recast
 
 Write = Callable[[np.ndarray], None]
 
@@ -168,17 +169,16 @@ def test_a_cases_function_may_fill_one_array_again_and_again() -> None:
 def test_copies_lie_in_memory_as_their_originals(name: str) -> None:
     """Strides, Fortran order and negative strides are kept; nothing is shared."""
     array = frozen(LAYOUTS[name](np.arange(12.0).reshape(3, 4)))
-    (copy,) = copied([array])
+    (copy,) = recast([array])
     assert copy.strides == array.strides
     assert is_same_array(copy, array)
-    assert not copy.flags.writeable
     assert not np.shares_memory(copy, array)
 
 
 def test_copies_of_views_of_one_buffer_share_one_buffer() -> None:
     """What overlaps as arguments overlaps as copies."""
     flat = np.arange(6.0)
-    one, other = copied([flat[:4], flat[::-1]])
+    one, other = recast([flat[:4], flat[::-1]])
     assert np.shares_memory(one, other)
     assert is_same_array(one, flat[:4])
     assert is_same_array(other, flat[::-1])
@@ -367,7 +367,7 @@ def test_a_write_is_found_that_ends_in_an_error(size: int, count: int, writer: s
 def test_gaps_hold_what_they_held_in_the_original() -> None:
     """A kernel that reads beyond its argument's elements reads in the copy what it would have read in the original."""
     wide = np.arange(10.0)
-    copy = copied([wide[1::2]])[0]
+    copy = recast([wide[1::2]])[0]
     assert np.ndarray((9,), np.float64, copy.base, 8).tolist() == wide[1:].tolist()
 
 

@@ -6,30 +6,29 @@ report it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
-from opkit.checker.model.copies import PLAIN, NestingError, is_same_option, option_copied
+from opkit.checker.model.copies import is_same_option, option_copied
 from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.raised import readable
 from opkit.errors import KernelError
+from opkit.ops.core.types import Function
+from opkit.record import record
 
-#: The last of the dtypes that numpy numbers first: booleans, integers, floats and complex numbers.
-_LAST_NUMBER = np.dtype(np.clongdouble).num
-#: Kinds of dtypes: bytes, texts, dates and spans of time.
-_NO_NUMBERS = frozenset("SUMm")
 _ndarray = np.ndarray
 #: An array, and the bits, the shape and the dtype that it must keep.
 _Kept: TypeAlias = tuple[np.ndarray, bytes, tuple[int, ...], np.dtype]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Breach:
     """A write that a call left behind.
 
@@ -44,27 +43,34 @@ class Breach:
     case: Case
 
 
-def _kept(values: Iterable[Any]) -> list[_Kept]:
-    """Return arrays with what they hold now."""
-    return [(item, item.tobytes(), item.shape, item.dtype) for item in values if type(item) is _ndarray]
+class _Given:
+    """The arguments of one call: the caller's, as the function gets them, and what the arrays among them hold.
 
+    Lists and options are copied for the function.
+    """
 
-def _written(every: list[_Kept]) -> list[_Kept]:
-    """Return those of the arrays that hold something else now; most often none."""
-    return [one for one in every if one[0].tobytes() != one[1] or one[0].shape != one[2] or one[0].dtype is not one[3]]
+    __slots__ = ("arrays", "attrs", "inputs", "kept", "options")
 
+    def __init__(self, arrays: Arrays, attrs: Attrs) -> None:
+        self.arrays, self.attrs = arrays, attrs
+        self.inputs: dict[str, Any] = dict(arrays)
+        self.options = attrs and {name: option_copied(value) for name, value in attrs.items()}
+        self.kept: list[_Kept] = []
+        for name, value in arrays.items():
+            if type(value) is _ndarray:
+                self.kept.append((value, value.tobytes(), value.shape, value.dtype))
+            elif value is not None:
+                self.inputs[name] = list(value)
+                self.kept += _kept(value)
 
-def _put_back(kept: _Kept) -> None:
-    """Let an array hold again what it held."""
-    array, content, shape, dtype = kept
-    with suppress(AttributeError, TypeError, ValueError):  # whoever owns the memory lets nobody write to it
-        was_writeable = array.flags.writeable
-        if isinstance(array.base, _ndarray):
-            array.base.flags.writeable = True
-        array.dtype, array.flags.writeable = dtype, True  # type: ignore[misc]
-        array.shape = shape
-        array[...] = np.frombuffer(content, dtype).reshape(shape)
-        array.flags.writeable = was_writeable
+    def changed(self) -> Iterator[str]:
+        """Name the lists and the options in which the function put something else."""
+        for name, value in self.arrays.items():
+            if isinstance(value, (list, tuple)) and not is_same_option(list(value), self.inputs[name]):
+                yield f"list argument {name}"
+        for name in {**self.attrs, **self.options}:
+            if not is_same_option(self.attrs.get(name), self.options.get(name)):
+                yield f"option {name}"
 
 
 class Custody:
@@ -76,191 +82,136 @@ class Custody:
 
     def __init__(self) -> None:
         self.breaches: list[Breach] = []
-        self._told: set[str] = set()
-        self._attrs: tuple[Any, bool] = None, True
 
     def over(self, checkable: Checkable) -> Checkable:
         """Return the checkable with all its functions looked after."""
-        changes: dict[str, Any] = {
-            "forward": self._forward(checkable.forward),
+        ways: dict[str, Callable[[Any], Any]] = {
+            "forward": self._forward,
+            "surrogate": partial(self._forward, who="the SURROGATE"),
+            "backward": self._backward,
+            "trace": self._backward,
+            "vjp": self._vjp,
+            "afresh": lambda afresh: lambda: self.over(afresh()),
+            "own": lambda every: tuple(replace(item, run=self._runner(item.run)) for item in every),
+            "runners": lambda every: {name: self._runner(run) for name, run in every.items()},
         }
-        if checkable.surrogate is not None:
-            changes["surrogate"] = self._forward(checkable.surrogate, "the SURROGATE")
-        if checkable.backward is not None:
-            changes["backward"] = self._backward(checkable.backward)
-        if checkable.trace is not None:
-            changes["trace"] = self._backward(checkable.trace)
-        if checkable.vjp is not None:
-            changes["vjp"] = self._vjp(checkable.vjp)
-        if checkable.cases is not None:
-            changes["cases"] = _cases(checkable.cases)
-        afresh = checkable.afresh
-        if afresh is not None:
-            changes["afresh"] = lambda: self.over(afresh())
-        if checkable.own:
-            changes["own"] = tuple(replace(item, run=self._runner(item.run)) for item in checkable.own)
-        if checkable.runners:
-            changes["runners"] = {name: self._runner(run) for name, run in checkable.runners.items()}
-        return replace(checkable, **changes)
+        functions = {name: getattr(checkable, name) for name in ways}
+        return replace(checkable, **{name: ways[name](one) for name, one in functions.items() if one is not None})
 
-    # --- one call
-    def _given(self, arrays: Arrays, attrs: Attrs) -> tuple[Arrays, Attrs, list[_Kept]]:
-        """Return arguments as a function gets them, lists and options copied, and what must stay as it is."""
-        kept: list[_Kept] = []
-        copies: dict[str, Any] = {}
-        for name, value in arrays.items():
-            if type(value) is _ndarray:
-                kept.append((value, value.tobytes(), value.shape, value.dtype))
-            elif value is not None:
-                copies[name] = list(value)
-                kept += _kept(value)
-        given = {**arrays, **copies} if copies else dict(arrays)
-        return given, (attrs and self._options(attrs)), kept
+    def _call(
+        self,
+        call: Callable[[], Any],
+        given: _Given,
+        code: str,
+        who: str,
+        results: Sequence[Any] = (),
+        douts: Sequence[Any] = (),
+    ) -> Any:
+        """Call a function, and look at what it was given, forward's results and incoming gradients among it."""
+        kept = [*given.kept, *_kept(results), *_kept(douts)]
+        try:
+            return call()
+        except Exception as error:
+            raise readable(error)  # noqa: B904 (it is the same, or says all that can be said of it)
+        finally:
+            written = [
+                array
+                for array, content, shape, dtype in kept
+                if array.tobytes() != content or array.shape != shape or array.dtype is not dtype
+            ]
+            if written:
+                for one in kept:
+                    _put_back(*one)
+                places = [(f"argument {leaf}", item) for leaf, item in leaves_of(given.arrays)]
+                places += _numbered("argument, forward's result", results) + _numbered("incoming gradient", douts)
+                names = [name for name, item in places if any(item is array for array in written)]
+                self._tell(given, code, who, names)
+            self._tell(given, code, who, given.changed())
 
-    def _options(self, attrs: Attrs) -> Attrs:
-        if self._attrs[0] is not attrs:
-            self._attrs = attrs, all(type(value) in PLAIN for value in attrs.values())
-        return dict(attrs) if self._attrs[1] else {name: option_copied(value) for name, value in attrs.items()}
-
-    def _look(
-        self, arrays: Arrays, attrs: Attrs, given: tuple[Arrays, Attrs, list[_Kept]], code: str, who: str
-    ) -> None:
-        """Compare what a function got with what it was."""
-        inputs, options, kept = given
-        touched = _written(kept)
-        if touched:
-            names = [str(leaf) for leaf, item in leaves_of(arrays) for one in touched if item is one[0]]
-            self._note(touched, arrays, attrs, code, [f"{who} wrote to its argument {name}" for name in names])
-        for name, value in arrays.items():
-            if isinstance(value, (list, tuple)) and not _is_same_list(value, inputs[name]):  # type: ignore[arg-type]
-                self._tell(arrays, attrs, code, f"{who} wrote to its list argument {name}")
-        if attrs and not is_same_option(dict(attrs), options):
-            for name in {**attrs, **options}:
-                if name not in attrs or name not in options or not is_same_option(attrs[name], options[name]):
-                    self._tell(arrays, attrs, code, f"{who} wrote to its option {name}")
-
-    def _note(self, touched: list[_Kept], arrays: Arrays, attrs: Attrs, code: str, messages: Iterable[str]) -> None:
-        for one in touched:
-            _put_back(one)
-        for message in messages:
-            self._tell(arrays, attrs, code, message)
-
-    def _tell(self, arrays: Arrays, attrs: Attrs, code: str, message: str) -> None:
-        if message not in self._told:
-            self._told.add(message)
-            self.breaches.append(Breach(code, message, _copied(Case(arrays, attrs, "normal", origin="called"))))
-
-    def _look_at(self, kept: list[_Kept], values: Sequence[Any], arrays: Arrays, attrs: Attrs, what: str) -> None:
-        """Compare forward's results or incoming gradients with what they were before backward."""
-        touched = _written(kept)
-        if touched:
-            every = [item for item in values if type(item) is _ndarray]
-            places = [place for place, item in enumerate(every) if any(item is one[0] for one in touched)]
-            names = [what] if len(every) == 1 else [f"{what} {place}" for place in places]
-            self._note(touched, arrays, attrs, "GC123", [f"backward wrote to its {name}" for name in names])
+    def _tell(self, given: _Given, code: str, who: str, names: Iterable[str]) -> None:
+        for name in names:
+            message = f"{who} wrote to its {name}"
+            if all(breach.message != message for breach in self.breaches):
+                inputs, attrs = option_copied(dict(given.arrays)), option_copied(dict(given.attrs))
+                self.breaches.append(Breach(code, message, Case(inputs, attrs, origin="called")))
 
     # --- the op's functions
-    def _forward(self, function: Callable[..., Any], who: str = "forward") -> Callable[..., Any]:
+    def _forward(self, function: Function, who: str = "forward") -> Function:
         def forward(arrays: Arrays, attrs: Attrs) -> Any:
-            given = self._given(arrays, attrs)
-            try:
-                outputs = function(given[0], given[1])
-                _look_at_numbers(outputs)
-            except Exception as error:
-                raise readable(error)  # noqa: B904 (it is the same, or says all that can be said of it)
-            finally:
-                self._look(arrays, attrs, given, "GC122", who)
-            return outputs
+            given = _Given(arrays, attrs)
+            return self._call(lambda: _numbers(function(given.inputs, given.options)), given, "GC122", who)
 
         return forward
 
-    def _backward(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _backward(self, function: Function) -> Function:
         def backward(
             arrays: Arrays, outputs: Sequence[Any], douts: Sequence[Any], attrs: Attrs, needs: frozenset[str]
         ) -> Any:
-            given, results, incoming = self._given(arrays, attrs), _kept(outputs), _kept(douts)
-            try:
-                return function(given[0], list(outputs), list(douts), given[1], needs)
-            except Exception as error:
-                raise readable(error)  # noqa: B904
-            finally:
-                self._look(arrays, attrs, given, "GC123", "backward")
-                self._look_at(results, outputs, arrays, attrs, "argument, forward's result")
-                self._look_at(incoming, douts, arrays, attrs, "incoming gradient")
+            given = _Given(arrays, attrs)
+
+            def call() -> Any:
+                return function(given.inputs, list(outputs), list(douts), given.options, needs)
+
+            return self._call(call, given, "GC123", "backward", outputs, douts)
 
         return backward
 
-    def _runner(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _runner(self, function: Function) -> Function:
         def run(arrays: Arrays, attrs: Attrs, douts: Sequence[Any]) -> Any:
-            given = self._given(arrays, attrs)
-            try:
-                return function(given[0], given[1], list(douts))
-            except Exception as error:
-                raise readable(error)  # noqa: B904
-            finally:
-                self._look(arrays, attrs, given, "GC122", "the op")
+            given = _Given(arrays, attrs)
+            return self._call(lambda: function(given.inputs, given.options, list(douts)), given, "GC122", "the op")
 
         return run
 
-    def _vjp(self, function: Callable[..., tuple[Sequence[Any], Pullback]]) -> Callable[..., Any]:
+    def _vjp(self, function: Function) -> Function:
         def vjp(arrays: Arrays, attrs: Attrs) -> tuple[Sequence[Any], Pullback]:
-            given = self._given(arrays, attrs)
-            try:
-                outputs, pullback = function(given[0], given[1])
-                _look_at_numbers(outputs)
-            except Exception as error:
-                raise readable(error)  # noqa: B904
-            finally:
-                self._look(arrays, attrs, given, "GC122", "forward")
-            results = _kept(outputs)
+            given = _Given(arrays, attrs)
+
+            def call() -> tuple[Sequence[Any], Pullback]:
+                outputs, pullback = function(given.inputs, given.options)
+                return _numbers(outputs), pullback
+
+            outputs, pullback = self._call(call, given, "GC122", "forward")
 
             def pull(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
-                incoming = _kept(douts)
-                try:
-                    return pullback(list(douts), needs)
-                except Exception as error:
-                    raise readable(error)  # noqa: B904
-                finally:
-                    self._look(arrays, attrs, given, "GC123", "backward")
-                    self._look_at(results, outputs, arrays, attrs, "argument, forward's result")
-                    self._look_at(incoming, douts, arrays, attrs, "incoming gradient")
+                found: Gradients = self._call(
+                    lambda: pullback(list(douts), needs), given, "GC123", "backward", outputs, douts
+                )
+                return found
 
             return outputs, pull
 
         return vjp
 
 
-def _look_at_numbers(outputs: Any) -> None:
-    """Look at the dtypes of forward's results.
+def _kept(values: Iterable[Any]) -> list[_Kept]:
+    """Return arrays with what they hold now."""
+    return [(item, item.tobytes(), item.shape, item.dtype) for item in values if type(item) is _ndarray]
+
+
+def _put_back(array: np.ndarray, content: bytes, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Let an array hold again what it held."""
+    with suppress(AttributeError, TypeError, ValueError):  # whoever owns the memory lets nobody write to it
+        was_writeable = array.flags.writeable
+        if isinstance(array.base, _ndarray):
+            array.base.flags.writeable = True
+        array.dtype, array.flags.writeable = dtype, True  # type: ignore[misc]
+        array.shape = shape
+        array[...] = np.frombuffer(content, dtype).reshape(shape)
+        array.flags.writeable = was_writeable
+
+
+def _numbered(what: str, values: Sequence[Any]) -> list[tuple[str, Any]]:
+    return [(what if len(values) == 1 else f"{what} {place}", item) for place, item in enumerate(values)]
+
+
+def _numbers(outputs: Sequence[Any]) -> Sequence[Any]:
+    """Return forward's results.
 
     Raises:
         KernelError: one is an array of records, texts or dates, on which no check can compute.
     """
     for place, item in enumerate(outputs):
-        if type(item) is not _ndarray or item.dtype.num <= _LAST_NUMBER:
-            continue
-        if item.dtype.kind in _NO_NUMBERS or item.dtype.names is not None:
+        if type(item) is _ndarray and (item.dtype.kind in "SUMm" or item.dtype.names is not None):
             raise KernelError(f"forward returned an array of {item.dtype} as result {place}, expected numbers")
-
-
-def _is_same_list(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other))
-
-
-def _copied(case: Case) -> Case:
-    """Return a case of its own arrays and options."""
-    inputs = {name: option_copied(value) for name, value in case.inputs.items()}
-    return replace(case, inputs=inputs, attrs={name: option_copied(value) for name, value in case.attrs.items()})
-
-
-def _cases(cases: Callable[..., Iterable[Any]]) -> Callable[..., Iterator[Any]]:
-    """Copy each case as it is drawn: a cases function may fill one array again and again."""
-
-    def drawn(rng: np.random.Generator) -> Iterator[Any]:
-        for number, case in enumerate(cases(rng)):
-            try:
-                yield option_copied(dict(case) if isinstance(case, Mapping) else case)
-            except RecursionError:
-                raise NestingError(f"case {number}") from None
-
-    return drawn
+    return outputs

@@ -1,4 +1,4 @@
-"""Recast: the arrays of a case in another float dtype, lying in memory as they lay, views of one buffer among them."""
+"""Recast: copies of arrays, in another dtype or their own, which lie in memory as the arrays do, views of one buffer too."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def recast(arrays: Sequence[np.ndarray], dtype: str) -> list[np.ndarray]:
-    """Return arrays in a dtype; those that share memory share it again, and strides stay what they were in elements.
+def recast(arrays: Sequence[np.ndarray], dtype: str | None = None) -> list[np.ndarray]:
+    """Return copies of arrays, in a dtype or in their own; those that share memory share it again.
 
-    What cannot be laid out so (a view whose strides are no whole elements) gets memory of its own.
+    Strides stay what they were in elements. What cannot be laid out so (a view whose strides are no whole elements)
+    gets memory of its own.
     """
     roots = [root_of(array) for array in arrays]
     counts: dict[int, int] = {}
@@ -34,17 +35,19 @@ def _is_dense(array: np.ndarray) -> bool:
     return array.flags.c_contiguous or array.flags.f_contiguous
 
 
-def _cast(array: np.ndarray, dtype: str) -> np.ndarray:
-    cast: np.ndarray = array.astype(dtype, order="K")
+def _cast(array: np.ndarray, dtype: str | None) -> np.ndarray:
+    cast: np.ndarray = array.astype(dtype or array.dtype, order="K")
     return cast
 
 
-def _within(array: np.ndarray, root: np.ndarray, dtype: str, buffers: dict[int, np.ndarray]) -> np.ndarray:
+def _within(array: np.ndarray, root: np.ndarray, dtype: str | None, buffers: dict[int, np.ndarray]) -> np.ndarray:
     """Return the view of a cast buffer that an array is of its own one, whose bytes are read in the array's dtype."""
-    size, new = array.dtype.itemsize, np.dtype(dtype).itemsize
+    kind = np.dtype(dtype or array.dtype)
+    size, new = array.dtype.itemsize, kind.itemsize
     offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
     if (
         not array.size
+        or array.dtype.kind not in "biufc"
         or not _is_dense(root)
         or root.nbytes % size
         or offset % size
@@ -52,7 +55,7 @@ def _within(array: np.ndarray, root: np.ndarray, dtype: str, buffers: dict[int, 
     ):
         return _cast(array, dtype)
     if id(root) not in buffers:
-        buffers[id(root)] = root.ravel(order="K").view(np.uint8).view(array.dtype).astype(dtype)
+        buffers[id(root)] = root.ravel(order="K").view(np.uint8).view(array.dtype).astype(kind)
     strides = tuple(step // size * new for step in array.strides)
-    view: np.ndarray = np.ndarray(array.shape, dtype, buffers[id(root)], offset // size * new, strides)
+    view: np.ndarray = np.ndarray(array.shape, kind, buffers[id(root)], offset // size * new, strides)
     return view

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.model.copies import copied
-from opkit.checker.model.recast import root_of
+from opkit.checker.model.recast import recast, root_of
 from opkit.eager import Tensor
 
 #: Bytes of a buffer that are copied whole for a view of it; of larger ones the view alone is.
@@ -22,7 +21,7 @@ def kept(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments with arrays in place of Tensors, all of them copies: views of one buffer are so again."""
     arrays = list(_arrays(dict(values)))
     small = [array for array in arrays if _is_small(array)]
-    copies = dict(zip(map(id, small), copied(small)))
+    copies = dict(zip(map(id, small), recast(small)))
     return {name: _replaced(value, copies) for name, value in values.items()}
 
 
