@@ -14,24 +14,19 @@ if TYPE_CHECKING:
     from opkit.checker.model.case import Case
     from opkit.checker.model.checkable import (
         Arg,
-        Arrays,
         Attr,
-        Attrs,
         Backward,
         Checkable,
         Forward,
-        Gradients,
         Infer,
         Kernel,
         KernelCall,
-        Pullback,
         Registration,
-        Results,
-        Value,
     )
     from opkit.checker.model.codes import CODES, CheckCode, code_of
     from opkit.checker.model.options import Options
     from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
+    from opkit.checker.model.types import Arrays, Attrs, Gradients, Pullback, Results, Value
     from opkit.checker.numeric import check_functions, checkable_of
     from opkit.checker.search.compared import compared_in
     from opkit.checker.search.constants import constants_of
@@ -77,9 +72,9 @@ __all__ = [
 
 _HOMES = {
     "Arg": "model.checkable",
-    "Arrays": "model.checkable",
+    "Arrays": "model.types",
     "Attr": "model.checkable",
-    "Attrs": "model.checkable",
+    "Attrs": "model.types",
     "Backward": "model.checkable",
     "CODES": "model.codes",
     "Case": "model.case",
@@ -88,19 +83,19 @@ _HOMES = {
     "Checkable": "model.checkable",
     "Evidence": "model.report",
     "Forward": "model.checkable",
-    "Gradients": "model.checkable",
+    "Gradients": "model.types",
     "Infer": "model.checkable",
     "Kernel": "model.checkable",
     "KernelCall": "model.checkable",
     "OpReport": "model.report",
     "Options": "model.options",
-    "Pullback": "model.checkable",
+    "Pullback": "model.types",
     "Registration": "model.checkable",
     "Report": "model.report",
-    "Results": "model.checkable",
+    "Results": "model.types",
     "Slopes": "model.report",
     "Status": "model.report",
-    "Value": "model.checkable",
+    "Value": "model.types",
     "answer_of": "search.table",
     "check": "engine",
     "check_functions": "numeric",

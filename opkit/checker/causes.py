@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.pattern import FLAT
@@ -103,7 +104,7 @@ def _repeats_index(item: CheckResult) -> bool:
     return any(
         array.dtype.kind in "iu" and array.ndim and len(np.unique(array)) < array.size
         for array in arrays
-        if isinstance(array, np.ndarray)
+        if isinstance(array, ndarray)
     )
 
 

@@ -6,24 +6,26 @@ Makes a Checkable of two functions and runs the same checks; no numbers are comp
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.engine import check
 from opkit.checker.model.case import Case
-from opkit.checker.model.checkable import Arg, Arrays, Attrs, Checkable, Gradients
+from opkit.checker.model.checkable import Arg, Checkable
 from opkit.checker.model.evaluate import is_float
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import OpReport
+from opkit.checker.model.types import Arrays, Attrs, Function, Gradients
 from opkit.checker.search.constants import constants_of
 from opkit.errors import Location, UsageError
 
 
 def check_functions(
-    forward: Callable[..., Any],
-    backward: Callable[..., Any],
+    forward: Function,
+    backward: Function,
     inputs: Sequence[Any],
     *,
     name: str | None = None,
@@ -50,9 +52,7 @@ def check_functions(
     return check(checkable_of(forward, backward, inputs, name=name), options)
 
 
-def checkable_of(
-    forward: Callable[..., Any], backward: Callable[..., Any], inputs: Sequence[Any], *, name: str | None = None
-) -> Checkable:
+def checkable_of(forward: Function, backward: Function, inputs: Sequence[Any], *, name: str | None = None) -> Checkable:
     """Make a Checkable of two functions and the inputs to check them at; see check_functions."""
     sets = [tuple(item) for item in inputs] if inputs and isinstance(inputs[0], (tuple, list)) else [tuple(inputs)]
     sets = [tuple(np.asarray(item) for item in one) for one in sets]
@@ -69,14 +69,14 @@ def checkable_of(
 
     def run_forward(arrays: Arrays, attrs: Attrs) -> list[Any]:
         found = forward(*[arrays[label] for label in names])
-        return [found] if type(found) is np.ndarray else _as_list(found)
+        return [found] if type(found) is ndarray else _as_list(found)
 
     def run_backward(
         arrays: Arrays, outputs: Sequence[Any], douts: Sequence[Any], attrs: Attrs, needs: frozenset[str]
     ) -> Gradients:
         given = [arrays[label] for label in names]
         result = backward(*given, *outputs, *douts) if takes_outputs else backward(*given, *douts)
-        if count == 1 and type(result) is np.ndarray:
+        if count == 1 and type(result) is ndarray:
             return {names[0]: result}
         found = _as_list(result)
         targets = list(names) if len(found) == count else [label for label in names if label in floats]
@@ -104,7 +104,7 @@ def _as_list(found: Any) -> list[Any]:
     return list(found) if isinstance(found, (tuple, list)) else [found]
 
 
-def _names(forward: Callable[..., Any], count: int) -> tuple[str, ...]:
+def _names(forward: Function, count: int) -> tuple[str, ...]:
     try:
         parameters = list(inspect.signature(forward).parameters.values())
     except (TypeError, ValueError):  # a ufunc or another builtin has none
@@ -113,7 +113,7 @@ def _names(forward: Callable[..., Any], count: int) -> tuple[str, ...]:
     return tuple(plain[:count]) if len(plain) >= count else tuple(f"x{index}" for index in range(count))
 
 
-def _takes_outputs(backward: Callable[..., Any], inputs: int, outputs: int) -> bool:
+def _takes_outputs(backward: Function, inputs: int, outputs: int) -> bool:
     """Say whether backward wants forward's results between its inputs and the incoming gradients."""
     try:
         parameters: Mapping[str, inspect.Parameter] = inspect.signature(backward).parameters
@@ -133,6 +133,6 @@ def _takes_outputs(backward: Callable[..., Any], inputs: int, outputs: int) -> b
     )
 
 
-def _where(function: Callable[..., Any]) -> Location | None:
+def _where(function: Function) -> Location | None:
     code = getattr(function, "__code__", None)
     return None if code is None else Location(code.co_filename, code.co_firstlineno, 0, code.co_name)

@@ -5,17 +5,19 @@ Wraps a Checkable and checks the wrapped one; the user's files are not touched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy import ndarray
 
-from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
+from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.thresholds import MUTANT_CHANGE
+from opkit.checker.model.types import Arrays, Attrs, Gradients, Ran, Results
 from opkit.record import record
 
 #: (gradients, forward's inputs) -> gradients
@@ -33,11 +35,11 @@ class Mutation:
     """
 
     name: str
-    douts: Callable[[list[np.ndarray]], list[np.ndarray]] | None = None
+    douts: Callable[[list[ndarray]], list[ndarray]] | None = None
     change: Change | None = None
 
 
-def _each(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Change:
+def _each(function: Callable[[ndarray, ndarray], ndarray]) -> Change:
     """Change every gradient by a function of it and of its input."""
 
     def change(gradients: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
@@ -46,39 +48,39 @@ def _each(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Change:
     return change
 
 
-def _apply(function: Callable[[np.ndarray, np.ndarray], np.ndarray], value: Any, array: Any) -> Any:
+def _apply(function: Callable[[ndarray, ndarray], ndarray], value: Any, array: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_apply(function, item, array[index]) for index, item in enumerate(value)]
-    if not isinstance(value, (np.ndarray, np.generic)) or np.shape(value) != np.shape(array):
+    if not isinstance(value, (ndarray, np.generic)) or np.shape(value) != np.shape(array):
         return value
     return np.asarray(function(np.asarray(value), array), dtype=value.dtype)
 
 
-def _tail(gradient: np.ndarray, _: np.ndarray) -> np.ndarray:
-    changed: np.ndarray = gradient.copy()
+def _tail(gradient: ndarray, _: ndarray) -> ndarray:
+    changed: ndarray = gradient.copy()
     changed.reshape(-1)[-max(1, changed.size // 4) :] = 0
     return changed
 
 
-def _one(gradient: np.ndarray, _: np.ndarray) -> np.ndarray:
-    changed: np.ndarray = gradient.copy()
+def _one(gradient: ndarray, _: ndarray) -> ndarray:
+    changed: ndarray = gradient.copy()
     if changed.size:
         changed.reshape(-1)[changed.size // 2] *= 1.01
     return changed
 
 
-def _far(gradient: np.ndarray, array: np.ndarray) -> np.ndarray:
+def _far(gradient: ndarray, array: ndarray) -> ndarray:
     return np.where(np.abs(array) > 2, 1.01 * gradient, gradient)
 
 
-def _negative(gradient: np.ndarray, array: np.ndarray) -> np.ndarray:
+def _negative(gradient: ndarray, array: ndarray) -> ndarray:
     return np.where(array < 0, 0.0, gradient)
 
 
-def _turned(gradient: np.ndarray, _: np.ndarray) -> np.ndarray:
+def _turned(gradient: ndarray, _: ndarray) -> ndarray:
     if gradient.ndim < 2 or gradient.shape[-1] != gradient.shape[-2]:
         return gradient
-    turned: np.ndarray = gradient.swapaxes(-1, -2).copy()
+    turned: ndarray = gradient.swapaxes(-1, -2).copy()
     return turned
 
 
@@ -93,14 +95,14 @@ def _swapped(gradients: dict[str, Any], _: Arrays) -> dict[str, Any]:
 def _first_zero(gradients: dict[str, Any], _: Arrays) -> dict[str, Any]:
     name = next(iter(gradients), None)
     value = gradients.get(name) if name is not None else None
-    return {**gradients, name: np.zeros_like(value)} if isinstance(value, np.ndarray) and name else gradients
+    return {**gradients, name: np.zeros_like(value)} if isinstance(value, ndarray) and name else gradients
 
 
-def _spread(douts: list[np.ndarray]) -> list[np.ndarray]:
+def _spread(douts: list[ndarray]) -> list[ndarray]:
     return [np.full(item.shape, item.mean() if item.size else 0, item.dtype) for item in douts]
 
 
-def _last_ignored(douts: list[np.ndarray]) -> list[np.ndarray]:
+def _last_ignored(douts: list[ndarray]) -> list[ndarray]:
     return [*douts[:-1], np.zeros_like(douts[-1])] if len(douts) > 1 else douts
 
 
@@ -132,10 +134,10 @@ class _Broken:
         self.checkable, self.mutation = checkable, mutation
         self.mattered = False
 
-    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[Sequence[np.ndarray], Pullback]:
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> Ran:
         outputs, pullback = self.checkable.run(arrays, attrs)
 
-        def broken(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
+        def broken(douts: Results, needs: frozenset[str]) -> Gradients:
             mutation = self.mutation
             given = list(douts) if mutation.douts is None else mutation.douts(list(douts))
             if mutation.douts is not None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import describe_inputs
@@ -70,7 +72,7 @@ def _check_outputs(ev: Evaluator, found: _FirstFailures) -> None:
     session = found.session
     raw = ev.forward(ev.inputs)
     for item in raw:
-        if not isinstance(item, (np.ndarray, np.generic)):
+        if not isinstance(item, (ndarray, np.generic)):
             found.add(
                 "GC144",
                 f"forward returned {type(item).__name__} where an array is expected",
@@ -142,7 +144,7 @@ def gradient_contract(session: CheckSession) -> Iterator[CheckResult]:
             yield session.passed(code, count) if count else session.skipped(code, "the op takes none")
 
 
-def _check_gradients(ev: Evaluator, found: _FirstFailures, rng: np.random.Generator) -> None:
+def _check_gradients(ev: Evaluator, found: _FirstFailures, rng: Generator) -> None:
     session = found.session
     douts = ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes)))
     try:
@@ -158,7 +160,7 @@ def _check_gradients(ev: Evaluator, found: _FirstFailures, rng: np.random.Genera
         array = ev.array(leaf)
         if gradient is None:
             found.add("GC145", f"input {leaf} gets no gradient", ev, input=str(leaf))
-        elif not isinstance(gradient, (np.ndarray, np.generic)):
+        elif not isinstance(gradient, (ndarray, np.generic)):
             found.add(
                 "GC144", f"the gradient of {leaf} is a {type(gradient).__name__}, not an array", ev, input=str(leaf)
             )
@@ -178,7 +180,7 @@ def _check_gradients(ev: Evaluator, found: _FirstFailures, rng: np.random.Genera
                 found.add("GC160", message, ev, input=str(leaf), expected=0.0)
 
 
-def _check_alone(ev: Evaluator, found: _FirstFailures, rng: np.random.Generator) -> None:
+def _check_alone(ev: Evaluator, found: _FirstFailures, rng: Generator) -> None:
     """Each gradient requested alone, as if all other inputs were constants, compared with all of them together."""
     names = sorted({leaf.name for leaf in ev.leaves})
     if len(names) < 2:
@@ -206,11 +208,11 @@ def _check_alone(ev: Evaluator, found: _FirstFailures, rng: np.random.Generator)
                 found.add("GC145", message, ev, input=str(leaf))
 
 
-def _agree(one: np.ndarray, other: np.ndarray) -> bool:
+def _agree(one: ndarray, other: ndarray) -> bool:
     return one.shape == other.shape and np.allclose(one, other, ALONE, 0.0, equal_nan=True)
 
 
-def _run_backward(ev: Evaluator, douts: list[np.ndarray], found: _FirstFailures) -> dict[Any, Any]:
+def _run_backward(ev: Evaluator, douts: list[ndarray], found: _FirstFailures) -> dict[Any, Any]:
     trace = ev.checkable.trace
     if trace is None:
         return ev.gradients(douts)
@@ -233,7 +235,7 @@ def _check_call(call: Any, ev: Evaluator, found: _FirstFailures) -> None:
         found.add("GC148", message, ev, expected=len(call.promised), actual=len(call.outputs), where=where)
         return
     for name, desc, item in zip(call.kernel.outputs, call.promised, call.outputs):
-        if not isinstance(item, (np.ndarray, np.generic)):
+        if not isinstance(item, (ndarray, np.generic)):
             found.add("GC144", f"{call.kernel.name} returned a {type(item).__name__} for {name}", ev, where=where)
             continue
         if -1 not in desc.shape and tuple(item.shape) != desc.shape:

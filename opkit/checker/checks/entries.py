@@ -20,6 +20,7 @@ from opkit.checker.model.pattern import guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_PLOTTED, STEPS
+from opkit.ir import Shape
 
 
 def described(
@@ -28,7 +29,7 @@ def described(
     failure: EntryFailure,
     outcome: Comparison,
     output: str,
-    element: tuple[int, ...],
+    element: Shape,
     code: str,
 ) -> CheckResult:
     """Return a wrong entry of a case's Jacobian as a failure."""
@@ -88,6 +89,6 @@ def _slopes(ev: Evaluator, failure: EntryFailure) -> Slopes:
     return Slopes(steps[0], left, right, failure.actual, failure.element)
 
 
-def index_of(place: tuple[int, ...]) -> str:
+def index_of(place: Shape) -> str:
     """Return a place in an array as one writes it."""
     return f"[{', '.join(map(str, place))}]" if place else ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.checks.contract import edge_code, is_write
 from opkit.checker.checks.entries import described, index_of, undecided
@@ -215,11 +216,11 @@ def _is_right_beside(ev: Evaluator, failure: EntryFailure) -> bool:
     """Say whether backward is right for the element where all values differ from exact ones by next to nothing."""
     rng = np.random.default_rng(failure.element)
 
-    def moved(array: np.ndarray) -> np.ndarray:
+    def moved(array: ndarray) -> ndarray:
         if array.dtype.kind != "f":
             return array
         size = float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) if array.size else 0.0
-        shift: np.ndarray = array + (size or 1.0) * BESIDE * rng.uniform(-1, 1, array.shape)
+        shift: ndarray = array + (size or 1.0) * BESIDE * rng.uniform(-1, 1, array.shape)
         return shift.astype(array.dtype)
 
     try:

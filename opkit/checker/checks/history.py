@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.checks.purity import same
 from opkit.checker.model.checkable import Checkable
@@ -34,7 +36,7 @@ def history(session: CheckSession) -> Iterator[CheckResult]:
             return
 
 
-def _difference(ev: Evaluator, new: Checkable, rng: np.random.Generator) -> str:
+def _difference(ev: Evaluator, new: Checkable, rng: Generator) -> str:
     """Say in what the first calls after loading differ from later ones, "" where they do not."""
     outputs, pullback = ev.run()
     used = snapshot(outputs)
@@ -62,7 +64,7 @@ def _difference(ev: Evaluator, new: Checkable, rng: np.random.Generator) -> str:
     return ""
 
 
-def _gradients(ev: Evaluator, douts: list[np.ndarray], pullback: Any) -> list[np.ndarray | None]:
+def _gradients(ev: Evaluator, douts: list[ndarray], pullback: Any) -> list[ndarray | None]:
     found = ev.gradients(douts, pullback).values()
     return [None if item is None else np.array(item, copy=True) for item in found]
 

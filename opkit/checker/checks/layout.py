@@ -5,12 +5,14 @@ Rearranges memory without changing values; other checks decide which values are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.checks.purity import same
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
@@ -22,11 +24,13 @@ from opkit.checker.model.thresholds import (
     LAYOUT_CASES,
     LAYOUT_ULPS,
 )
+from opkit.checker.model.types import ArrayMap, Results
+from opkit.ir import Shape
 from opkit.record import record
 
 _REFUSED = "not served: "
 #: The strides of all arrays of a call.
-_Strides: TypeAlias = tuple[tuple[int, ...], ...]
+_Strides: TypeAlias = tuple[Shape, ...]
 
 
 @record
@@ -40,11 +44,11 @@ class _Fault:
         return replace(self, said=f"{self.said} for {where}")
 
 
-def _fortran(array: np.ndarray) -> np.ndarray:
+def _fortran(array: ndarray) -> ndarray:
     return np.array(array, order="F", copy=True)
 
 
-def _strided(array: np.ndarray) -> np.ndarray:
+def _strided(array: ndarray) -> ndarray:
     if array.ndim == 0:
         return array
     wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), _filler(array), dtype=array.dtype)
@@ -53,7 +57,7 @@ def _strided(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def _outer_strided(array: np.ndarray) -> np.ndarray:
+def _outer_strided(array: ndarray) -> ndarray:
     if array.ndim == 0:
         return array
     tall = np.full((2 * array.shape[0] + 1, *array.shape[1:]), _filler(array), dtype=array.dtype)
@@ -62,25 +66,25 @@ def _outer_strided(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def _reversed(array: np.ndarray) -> np.ndarray:
+def _reversed(array: ndarray) -> ndarray:
     index = (slice(None, None, -1),) * array.ndim
     return np.ascontiguousarray(array[index])[index] if array.ndim else array
 
 
-def _permuted(array: np.ndarray) -> np.ndarray:
+def _permuted(array: ndarray) -> ndarray:
     if array.ndim < 2:
         return _reversed(array)
-    moved: np.ndarray = np.ascontiguousarray(np.moveaxis(array, 0, -1))
-    permuted: np.ndarray = moved.transpose(-1, *range(array.ndim - 1))
+    moved: ndarray = np.ascontiguousarray(np.moveaxis(array, 0, -1))
+    permuted: ndarray = moved.transpose(-1, *range(array.ndim - 1))
     return permuted
 
 
-def _filler(array: np.ndarray) -> Any:
+def _filler(array: ndarray) -> Any:
     return np.nan if array.dtype.kind == "f" else 0
 
 
 #: name -> the same values, otherwise laid out.
-LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+LAYOUTS: dict[str, ArrayMap] = {
     "Fortran order": _fortran,
     "strides over the last axis": _strided,
     "strides over the first axis": _outer_strided,
@@ -89,7 +93,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def _broadcast(array: np.ndarray, axis: int | None) -> np.ndarray:
+def _broadcast(array: ndarray, axis: int | None) -> ndarray:
     """Return zero strides along an axis, None for all: values repeat the first along it."""
     if array.ndim == 0 or not array.size:
         return array
@@ -120,7 +124,7 @@ def _ulps(ev: Evaluator) -> float:
     return COARSE_ULPS * FORMATS[form].eps / FORMATS["float32"].eps if form else LAYOUT_ULPS
 
 
-def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, _Fault]]:
+def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, _Fault]]:
     douts = ev.douts_from(rng.uniform(-2, 2, sum(ev.sizes)))
     gradients = list(ev.gradients(douts).values()) if ev.leaves and ev.slots else []
     tried = {_strides(ev.inputs), _strides(ev.inputs, douts)}  # arrays of one axis lie alike in several layouts
@@ -147,7 +151,7 @@ def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, _Fau
     yield from _zero_strides(ev, douts, gradients)
 
 
-def _strides(inputs: Mapping[str, Any], douts: Sequence[np.ndarray] = ()) -> _Strides:
+def _strides(inputs: Mapping[str, Any], douts: Results = ()) -> _Strides:
     """Return how the arguments of forward, or of backward, lie in memory."""
     return tuple(array.strides for array in (*(item for _, item in leaves_of(inputs)), *douts))
 
@@ -158,9 +162,7 @@ def _is_new(tried: set[_Strides], lies: _Strides) -> bool:
     return is_new
 
 
-def _one_by_one(
-    ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None]
-) -> Iterator[tuple[str, _Fault]]:
+def _one_by_one(ev: Evaluator, douts: list[ndarray], gradients: list[ndarray | None]) -> Iterator[tuple[str, _Fault]]:
     """Arguments that differ among each other in how they lie."""
     leaves = [leaf for leaf, array in leaves_of(ev.inputs) if array.ndim]
     if len(leaves) < 2:
@@ -199,7 +201,7 @@ def _shared(ev: Evaluator) -> Iterator[tuple[str, _Fault]]:
                 yield "GC130", fault.at(f"{first} and {second} as {how}")
 
 
-def _try(ev: Evaluator, inputs: dict[str, Any], expected: list[np.ndarray], least: float = 0.0) -> _Fault | None:
+def _try(ev: Evaluator, inputs: dict[str, Any], expected: list[ndarray], least: float = 0.0) -> _Fault | None:
     try:
         outputs = ev.forward(inputs)
     except Exception as error:  # user code
@@ -212,9 +214,9 @@ def _try(ev: Evaluator, inputs: dict[str, Any], expected: list[np.ndarray], leas
 def _try_backward(
     ev: Evaluator,
     inputs: dict[str, Any],
-    douts: list[np.ndarray],
-    expected: list[np.ndarray | None],
-    change_outputs: Callable[[np.ndarray], np.ndarray] | None,
+    douts: list[ndarray],
+    expected: list[ndarray | None],
+    change_outputs: ArrayMap | None,
     least: float = 0.0,
 ) -> _Fault | None:
     """Run backward on rearranged arrays, with forward's results rearranged as well where they are handed over."""
@@ -237,14 +239,12 @@ def _raised(who: str, error: Exception) -> _Fault:
     return _Fault(f"{who} raised {type(error).__name__}: {error}", is_refusal="read-only" not in str(error))
 
 
-def _largest(arrays: Sequence[np.ndarray | None]) -> float:
+def _largest(arrays: Sequence[ndarray | None]) -> float:
     sizes = [float(np.abs(item).max(initial=0.0, where=np.isfinite(item))) for item in arrays if item is not None]
     return max(sizes, default=0.0)
 
 
-def _zero_strides(
-    ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None]
-) -> Iterator[tuple[str, _Fault]]:
+def _zero_strides(ev: Evaluator, douts: list[ndarray], gradients: list[ndarray | None]) -> Iterator[tuple[str, _Fault]]:
     """Zero strides change values, so both sides of the comparison are made of the same repeated values.
 
     All strides are zero in the gradient of a sum, one in what was expanded or comes of a sum over an axis.
@@ -258,7 +258,7 @@ def _zero_strides(
 
 
 def _spread_gradients(
-    ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None], axis: int | None
+    ev: Evaluator, douts: list[ndarray], gradients: list[ndarray | None], axis: int | None
 ) -> tuple[str, _Fault] | None:
     if not (ev.leaves and ev.slots and sum(ev.sizes)):
         return None
@@ -272,7 +272,7 @@ def _spread_gradients(
 
 
 def _spread_inputs(
-    ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None], axis: int | None
+    ev: Evaluator, douts: list[ndarray], gradients: list[ndarray | None], axis: int | None
 ) -> tuple[str, _Fault] | None:
     repeated = ev.map_inputs(lambda array: frozen(_broadcast(array, axis)))
     plain = ev.map_inputs(lambda array: frozen(_broadcast(array, axis).copy()))
@@ -295,7 +295,7 @@ def _spread_inputs(
     return None
 
 
-def _is_steep(ev: Evaluator, plain: dict[str, Any], douts: list[np.ndarray], dense: list[np.ndarray | None]) -> bool:
+def _is_steep(ev: Evaluator, plain: dict[str, Any], douts: list[ndarray], dense: list[ndarray | None]) -> bool:
     """Say whether gradients at repeated values, such as those of a singular matrix, follow rounding alone."""
     moved = {
         name: [_next(item) for item in value] if isinstance(value, (list, tuple)) else _next(value)

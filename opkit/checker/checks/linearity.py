@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.report import CheckResult
@@ -27,7 +29,7 @@ from opkit.checker.model.thresholds import (
     SUM_ROUNDINGS,
 )
 
-_Found = dict[InputLeaf, np.ndarray]
+_Found = dict[InputLeaf, ndarray]
 
 
 def linearity(session: CheckSession) -> Iterator[CheckResult]:
@@ -52,7 +54,7 @@ def linearity(session: CheckSession) -> Iterator[CheckResult]:
             yield session.passed(code, len(evaluators))
 
 
-def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str, InputLeaf]]:
+def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf]]:
     entries = sum(ev.sizes)
     natural = LINEAR_LEAST * ev.natural()
     dtypes = [*(ev.outputs[index].dtype for index in ev.slots), *(ev.array(leaf).dtype for leaf in ev.leaves)]
@@ -95,7 +97,7 @@ def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str,
 
 
 def _partial(
-    ev: Evaluator, vector: np.ndarray, whole: _Found, tolerance: float, rounding: float
+    ev: Evaluator, vector: ndarray, whole: _Found, tolerance: float, rounding: float
 ) -> Iterator[tuple[str, str, InputLeaf]]:
     """Sum over outputs of backward with zeros for all the others."""
     total: _Found = {leaf: np.zeros_like(value) for leaf, value in whole.items()}
@@ -112,7 +114,7 @@ def _partial(
             yield "GC113", "a zero gradient for one output changes what comes from another output", leaf
 
 
-def _run(ev: Evaluator, vector: np.ndarray) -> _Found:
+def _run(ev: Evaluator, vector: ndarray) -> _Found:
     gradients = ev.gradients(ev.douts_from(vector))
     return {
         leaf: np.asarray(value, dtype=np.float64)
@@ -121,7 +123,7 @@ def _run(ev: Evaluator, vector: np.ndarray) -> _Found:
     }
 
 
-def _distance(found: np.ndarray, expected: np.ndarray, least: float, *scales: np.ndarray, slack: float = 0.0) -> float:
+def _distance(found: ndarray, expected: ndarray, least: float, *scales: ndarray, slack: float = 0.0) -> float:
     """The largest difference beyond ``slack`` as a share of the largest magnitude (or of ``least``).
 
     It is 0 where nothing is finite.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
+from numpy.random import Generator
 
 from opkit.checker.checks.purity import same
 from opkit.checker.model.checkable import Checkable
@@ -40,7 +40,7 @@ def parity(session: CheckSession) -> Iterator[CheckResult]:
     yield session.passed("GC170", len(evaluators))
 
 
-def _differs(ev: Evaluator, name: str, run: Callable[..., tuple[Any, Any]], rng: np.random.Generator) -> str:
+def _differs(ev: Evaluator, name: str, run: Callable[..., tuple[Any, Any]], rng: Generator) -> str:
     douts = ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes)))
     expected = list(ev.gradients(douts).values()) if ev.leaves and ev.slots else []
     try:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
@@ -39,7 +41,7 @@ def narrow(session: CheckSession) -> Iterator[CheckResult]:
         yield _result(session, name, np.array(found).reshape(-1, 3), len(chosen))
 
 
-def _line(ev: Evaluator, leaf: InputLeaf, rng: np.random.Generator) -> Iterator[tuple[float, float, float]]:
+def _line(ev: Evaluator, leaf: InputLeaf, rng: Generator) -> Iterator[tuple[float, float, float]]:
     """Yield, for one line, what forward changes by, what backward says of it, and how far rounding may part them."""
     form = FORMATS[ev.checkable.format]
     base = ev.array(leaf).astype(np.float64)
@@ -72,7 +74,7 @@ def _line(ev: Evaluator, leaf: InputLeaf, rng: np.random.Generator) -> Iterator[
         yield ends[1] - ends[0], whole, float(np.hypot(np.sqrt(noise), whole - coarse))
 
 
-def _result(session: CheckSession, name: str, found: np.ndarray, cases: int) -> CheckResult:
+def _result(session: CheckSession, name: str, found: ndarray, cases: int) -> CheckResult:
     """Judge all lines of one input: by which factor backward is off, how well that is known, and what rounding leaves.
 
     The rounding foreseen is a whole unit of each value: what is left is a third of it where each was rounded once.

@@ -5,16 +5,15 @@ What they look for is their own business; here they are only run and reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-
-import numpy as np
 
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import OWN_CASES
+from opkit.checker.model.types import Results
 
 
 def own(session: CheckSession) -> Iterator[CheckResult]:
@@ -47,9 +46,7 @@ def _first(session: CheckSession, check: OwnCheck, ev: Evaluator, number: int) -
     return None
 
 
-def _result(
-    session: CheckSession, check: OwnCheck, ev: Evaluator, fault: Fault, douts: Sequence[np.ndarray]
-) -> CheckResult:
+def _result(session: CheckSession, check: OwnCheck, ev: Evaluator, fault: Fault, douts: Results) -> CheckResult:
     subject = session.checkable
     is_beyond = fault.is_beyond and ev.case.origin == "search"
     where = subject.forward_where if check.is_forward else subject.backward_where

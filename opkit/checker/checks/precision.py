@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
@@ -103,9 +105,7 @@ def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[
     return largest
 
 
-def _compare_single(
-    session: CheckSession, ev: Evaluator, rng: np.random.Generator, largest: dict[str, float]
-) -> str | None:
+def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, largest: dict[str, float]) -> str | None:
     """Return "" where float32 agrees, a message where it does not, None where it cannot be compared."""
     low_case = cast_case(ev.case, "float32")
     low_outcome = session.trial.probe(low_case)
@@ -171,7 +171,7 @@ def _compare_single(
     return ""
 
 
-def _unguarded(exact: np.ndarray, single: np.ndarray, wobbled: list[list[np.ndarray]]) -> np.ndarray:
+def _unguarded(exact: ndarray, single: ndarray, wobbled: list[list[ndarray]]) -> ndarray:
     """Return the float32 results without those that a bound decides: no change of an input changes them (rule 5)."""
     is_flat = np.ones(np.shape(exact), dtype=bool)
     for tried in wobbled:
@@ -193,7 +193,7 @@ def _overflow(high: Attempt, low: Attempt) -> str | None:
     return None
 
 
-def _explain(name: str, exact: np.ndarray, single: np.ndarray, wobbled: list[list[np.ndarray]], natural: float) -> str:
+def _explain(name: str, exact: ndarray, single: ndarray, wobbled: list[list[ndarray]], natural: float) -> str:
     """Say what rounding does not explain; ``wobbled`` holds, for each input, results with it rounded otherwise."""
     if exact.shape != single.shape or not np.isfinite(exact).all() or not exact.size:
         return ""
@@ -223,7 +223,7 @@ def _nudged(ev: Evaluator, leaf: InputLeaf, number: int) -> dict[str, object]:
     return ev.replaced(leaf, frozen(array * (1 + share * _EPS32)))
 
 
-def _results(ev: Evaluator, weights: np.ndarray, inputs: dict[str, object] | None) -> dict[str, np.ndarray]:
+def _results(ev: Evaluator, weights: ndarray, inputs: dict[str, object] | None) -> dict[str, ndarray]:
     """Outputs and gradients by name, as float64."""
     outputs, pullback = ev.run(inputs)
     found = {f"output {index}": np.asarray(outputs[index], dtype=np.float64) for index in ev.slots}
@@ -269,7 +269,7 @@ def low_precision(session: CheckSession) -> Iterator[CheckResult]:
     yield session.passed("GC151", len(evaluators)) if evaluators else session.skipped("GC151", "no case applies")
 
 
-def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
+def _noise(ev: Evaluator, rng: Generator) -> float | None:
     """Return forward's noise relative to its size along a random direction, None where values say nothing."""
     arrays = [(leaf, array) for leaf, array in leaves_of(ev.inputs) if is_float(array)]
     moves = [
@@ -280,7 +280,7 @@ def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
     ]
     steps = steps_for(np.ones(1))
     buffers, moving = ev.movable([leaf for leaf, _ in arrays], of_forward=True)
-    values: list[list[np.ndarray]] = [[], []]
+    values: list[list[ndarray]] = [[], []]
     for side, sign in ((0, 1.0), (1, -1.0)):
         for step in steps[0]:
             for buffer, (_, array), move in zip(buffers, arrays, moves):

@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.checks.contract import is_write
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of, snapshot
@@ -43,7 +45,7 @@ def same(first: Sequence[Any], second: Sequence[Any], ulps: float = REPEAT_ULPS,
     return True
 
 
-def _close(one: np.ndarray, other: np.ndarray, ulps: float, least: float) -> bool:
+def _close(one: ndarray, other: ndarray, ulps: float, least: float) -> bool:
     """Say whether floats differ by a few ulps of the largest at most; NaN equals NaN."""
     finite = np.isfinite(one)
     slack = ulps * np.finfo(one.dtype).eps * max(float(np.abs(one).max(initial=0.0, where=finite)), least)
@@ -163,7 +165,7 @@ def backward_purity(session: CheckSession) -> Iterator[CheckResult]:
     session.is_impure |= bool(found)
 
 
-def _runs_alone(ev: Evaluator, rng: np.random.Generator) -> bool:
+def _runs_alone(ev: Evaluator, rng: Generator) -> bool:
     try:
         ev.gradients(ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes))))
     except Exception:  # then the order is not the cause
@@ -172,7 +174,7 @@ def _runs_alone(ev: Evaluator, rng: np.random.Generator) -> bool:
 
 
 def _backward_faults(
-    session: CheckSession, ev: Evaluator, rng: np.random.Generator, alone: dict[Evaluator, bool]
+    session: CheckSession, ev: Evaluator, rng: Generator, alone: dict[Evaluator, bool]
 ) -> Iterator[tuple[str, str]]:
     entries = sum(ev.sizes)
     douts = ev.douts_from(rng.uniform(-2, 2, entries))
@@ -205,11 +207,11 @@ def _backward_faults(
     yield from _interleaved(session, ev, douts, kept, alone)
 
 
-def _fresh(ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray]) -> list[np.ndarray | None]:
+def _fresh(ev: Evaluator, views: dict[str, Any], douts: list[ndarray]) -> list[ndarray | None]:
     return list(ev.gradients(douts, inputs=views).values())
 
 
-def _repeats(ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray]) -> bool:
+def _repeats(ev: Evaluator, views: dict[str, Any], douts: list[ndarray]) -> bool:
     """Say whether backward, called twice after one forward, gives the same; it may refuse a second call."""
     _, pullback = ev.run(views)
     first = [None if item is None else np.array(item, copy=True) for item in ev.gradients(douts, pullback).values()]
@@ -223,8 +225,8 @@ def _repeats(ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray]) -> b
 def _interleaved(
     session: CheckSession,
     ev: Evaluator,
-    douts: list[np.ndarray],
-    kept: list[np.ndarray | None],
+    douts: list[ndarray],
+    kept: list[ndarray | None],
     alone: dict[Evaluator, bool],
 ) -> Iterator[tuple[str, str]]:
     """Another forward, and another backward, between a forward and its backward.

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.derivative.weighted import weighted_gradient
-from opkit.checker.model.checkable import Attrs, Checkable, Gradients
+from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
@@ -22,6 +24,8 @@ from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR
+from opkit.checker.model.types import Attrs, Gradients, Results
+from opkit.ir import Shape
 
 VALUES, GRADIENTS, ITSELF = "GC107", "GC108", "GC109"
 _Arrays = Mapping[str, Any]
@@ -117,10 +121,10 @@ def _misfit(given: Reference, names: Sequence[str], outputs: Sequence[Any], exac
     return ""
 
 
-def _near(ev: Evaluator, inputs: _Arrays, form: Format, rng: np.random.Generator) -> list[_Arrays]:
+def _near(ev: Evaluator, inputs: _Arrays, form: Format, rng: Generator) -> list[_Arrays]:
     """Return the inputs, and others within two units in their last places: what rounds otherwise there is a sample."""
 
-    def moved(array: np.ndarray) -> np.ndarray:
+    def moved(array: ndarray) -> ndarray:
         if not is_float(array):
             return array
         share = form.eps * rng.choice([-1.0, 1.0], array.shape) * rng.uniform(1.0, 2.0, array.shape)
@@ -133,9 +137,7 @@ def _near(ev: Evaluator, inputs: _Arrays, form: Format, rng: np.random.Generator
 def _plain(checkable: Checkable) -> InFormat:
     """Return an op of numpy arrays as it runs in a format."""
 
-    def run(
-        arrays: _Arrays, attrs: Attrs, douts: Sequence[np.ndarray] | None, format: str
-    ) -> tuple[Sequence[np.ndarray], Gradients]:
+    def run(arrays: _Arrays, attrs: Attrs, douts: Results | None, format: str) -> tuple[Results, Gradients]:
         cast = {name: cast_to(value, format) for name, value in arrays.items()}
         outputs, pullback = checkable.run(cast, attrs)
         found = [np.array(item) for item in outputs]
@@ -158,7 +160,7 @@ def cast_to(value: Any, dtype: Any) -> Any:
     return frozen(value.astype(dtype)) if is_float(value) else value
 
 
-def _in_own(given: Reference, *arguments: Any) -> tuple[Sequence[np.ndarray], Gradients] | None:
+def _in_own(given: Reference, *arguments: Any) -> tuple[Results, Gradients] | None:
     """Run the reference in the op's format, None where it does not run in it."""
     try:
         return given.run(*arguments)
@@ -174,7 +176,7 @@ def _samples(
     run: InFormat,
     ev: Evaluator,
     near: Sequence[_Arrays],
-    douts: Sequence[np.ndarray] | None,
+    douts: Results | None,
     format: str,
     ledger: _Ledger,
 ) -> tuple[list[list[_Sample]], list[list[_Sample]]]:
@@ -211,7 +213,7 @@ def _measured_gradients(
     run: InFormat,
     ev: Evaluator,
     near: Sequence[_Arrays],
-    douts: Sequence[np.ndarray],
+    douts: Results,
     format: str,
 ) -> list[list[_Sample]]:
     """Return the samples of gradients by differences; the reference's own error is what rounding the inputs changes."""
@@ -223,7 +225,7 @@ def _measured_gradients(
         for leaf in ev.leaves:
             here = Evaluator(ev.checkable, replace(ev.case, inputs=arrays))
 
-            def value(array: np.ndarray, leaf: Any = leaf, here: Evaluator = here) -> np.ndarray:
+            def value(array: ndarray, leaf: Any = leaf, here: Evaluator = here) -> ndarray:
                 results, _ = given.run(here.replaced(leaf, frozen(array)), ev.attrs, None, "float64")
                 return np.concatenate([np.asarray(item, dtype=np.float64).ravel() for item in results])
 
@@ -283,7 +285,7 @@ def _note(
     ev: Evaluator,
     found: Found,
     what: tuple[str, Format],
-    place: tuple[str, str, tuple[int, ...]],
+    place: tuple[str, str, Shape],
     ledger: _Ledger,
 ) -> None:
     code, form = what
@@ -360,7 +362,7 @@ def _confirmed(session: CheckSession, given: Reference, chosen: Sequence[Evaluat
 
 
 def _itself(session: CheckSession, given: Reference, ev: Evaluator) -> CheckResult:
-    def run(arrays: _Arrays, attrs: Attrs) -> tuple[Sequence[np.ndarray], Callable[..., Gradients]]:
+    def run(arrays: _Arrays, attrs: Attrs) -> tuple[Results, Callable[..., Gradients]]:
         outputs, _ = given.run(arrays, attrs, None, "float64")
         return outputs, lambda douts, needs: given.run(arrays, attrs, douts, "float64")[1]
 

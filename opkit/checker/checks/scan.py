@@ -5,12 +5,13 @@ It reports no failure: where backward looks wrong, it adds a case with those poi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from time import process_time
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.lines import derivative
@@ -27,6 +28,7 @@ from opkit.checker.model.thresholds import (
     UNDERFLOW,
     WEIGHT,
 )
+from opkit.checker.model.types import ArrayMap
 
 
 def scan(session: CheckSession, domain: str) -> None:
@@ -61,7 +63,7 @@ def _is_alike(ev: Evaluator) -> bool:
     return all(array.shape == ev.outputs[0].shape and array.dtype == np.float64 for array in arrays)
 
 
-def _points(domain: str) -> np.ndarray:
+def _points(domain: str) -> ndarray:
     logs = np.logspace(-4, 3, 600)
     line = np.linspace(-20.0, 20.0, 5000) + 1.7e-4
     if domain == "unit":
@@ -79,7 +81,7 @@ def _points(domain: str) -> np.ndarray:
 class _ScanLine:
     """One input of an op at many points, the others at values that a known case has."""
 
-    def __init__(self, ev: Evaluator, leaf: InputLeaf, points: np.ndarray, rng: np.random.Generator) -> None:
+    def __init__(self, ev: Evaluator, leaf: InputLeaf, points: ndarray, rng: Generator) -> None:
         self.ev, self.leaf = ev, leaf
         self.points = rng.permutation(points)
         self.lead = (1,) * (ev.outputs[0].ndim - 1)
@@ -88,7 +90,7 @@ class _ScanLine:
             one: rng.choice(array.reshape(-1), points.size) for one, array in leaves_of(ev.inputs) if one != leaf
         }
 
-    def inputs(self, values: np.ndarray, where: Any = None) -> dict[str, Any]:
+    def inputs(self, values: ndarray, where: Any = None) -> dict[str, Any]:
         where = slice(values.size) if where is None else where
         shape = (*self.lead, values.size)
         made = self.ev.replaced(self.leaf, frozen(values.reshape(shape)))
@@ -96,7 +98,7 @@ class _ScanLine:
             made = self.ev.replaced(one, frozen(others[where].reshape(shape)), made)
         return made
 
-    def forward(self, values: np.ndarray) -> np.ndarray:
+    def forward(self, values: ndarray) -> ndarray:
         return np.asarray(self.ev.reference(self.inputs(values))[0], dtype=np.float64).reshape(-1)
 
     def suspects(self, session: CheckSession) -> Evaluator | None:
@@ -128,20 +130,20 @@ class _ScanLine:
         return made
 
 
-def _excess(claimed: np.ndarray, estimate: Estimate, natural: np.ndarray) -> np.ndarray:
+def _excess(claimed: ndarray, estimate: Estimate, natural: ndarray) -> ndarray:
     """Return how many times each deviation exceeds what the bound allows, 0 where nothing can be said."""
     value, bound, kind = estimate.value[:, 0], estimate.bound[:, 0], estimate.kind[:, 0]
     with np.errstate(all="ignore"):
         slack = (
             BOUNDS * bound + SCAN_FLOOR * (np.abs(value) + np.abs(claimed)) + SCAN_NATURAL * np.abs(natural) + UNDERFLOW
         )
-        excess: np.ndarray = np.abs(claimed - value) / slack
+        excess: ndarray = np.abs(claimed - value) / slack
     excess[np.isnan(excess)] = np.inf
     excess[(kind > Behaviour.ONE_SIDED) | ~np.isfinite(value) | ~np.isfinite(bound)] = 0.0
     return excess
 
 
-def _is_elementwise(forward: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> bool:
+def _is_elementwise(forward: ArrayMap, points: ndarray) -> bool:
     """Say whether each result depends on the element at its own place alone."""
     base = forward(points)
     moved = points.copy()

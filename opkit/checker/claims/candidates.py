@@ -11,6 +11,7 @@ from itertools import combinations, islice, product
 from math import prod
 
 import numpy as np
+from numpy.random import Generator
 
 from opkit.checker.claims.cutting import Cut, Outcome, as_named, compared, is_empty_cut, run_shards
 from opkit.checker.claims.prove import Proof, Ranks, ranks_of
@@ -182,7 +183,7 @@ def _by_number(choices: Sequence[Sequence[Sbp]]) -> Iterator[tuple[Sbp, ...]]:
 
 
 def _outputs(
-    subject: Subject, wholes: Sequence[Whole], inputs: Mapping[Arg, Sbp], rng: np.random.Generator
+    subject: Subject, wholes: Sequence[Whole], inputs: Mapping[Arg, Sbp], rng: Generator
 ) -> tuple[dict[Arg, list[Sbp]] | None, int]:
     """Return how the outputs may lie on all cases where the inputs are cut so, None where in no way; and the cuts."""
     left: dict[Arg, list[Sbp]] | None = None

@@ -12,6 +12,8 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
@@ -172,17 +174,17 @@ def _first(case: Case, changes: Sequence[_Map], trial: Trial, seed: int, seen: s
     return None
 
 
-_Fill = Callable[[np.ndarray, tuple[int, ...], np.random.Generator], np.ndarray]
+_Fill = Callable[[ndarray, tuple[int, ...], Generator], ndarray]
 
 
-def _resized(case: Case, change: _Map, fill: _Fill, rng: np.random.Generator) -> Case | None:
+def _resized(case: Case, change: _Map, fill: _Fill, rng: Generator) -> Case | None:
     """Return the case with sizes changed, None where it becomes too large."""
     total = 0
     inputs: dict[str, Any] = {}
     for name, value in case.inputs.items():
         items = []
         for item in value if isinstance(value, (list, tuple)) else [value]:
-            if not isinstance(item, np.ndarray):
+            if not isinstance(item, ndarray):
                 items.append(item)
                 continue
             shape = tuple(change.get(size, size) for size in item.shape)
@@ -194,7 +196,7 @@ def _resized(case: Case, change: _Map, fill: _Fill, rng: np.random.Generator) ->
     return replace(case, inputs=inputs, regime="grown")
 
 
-def _drawn(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+def _drawn(array: ndarray, shape: tuple[int, ...], rng: Generator) -> ndarray:
     """Fill with values that were found, floats moved a little towards 0; with any where there were none."""
     if not array.size:
         return np.asarray(rng.standard_normal(shape)).astype(array.dtype)
@@ -204,7 +206,7 @@ def _drawn(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) 
     return np.asarray(values)
 
 
-def _chosen(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+def _chosen(array: ndarray, shape: tuple[int, ...], rng: Generator) -> ndarray:
     """Fill by drawing whole rows, columns ... of what was found."""
     if not array.size:
         return np.ones(shape, array.dtype)
@@ -214,7 +216,7 @@ def _chosen(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator)
     return found
 
 
-def _tiled(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+def _tiled(array: ndarray, shape: tuple[int, ...], rng: Generator) -> ndarray:
     """Fill by repeating what was found in its order."""
     if not array.size:
         return np.zeros(shape, array.dtype)

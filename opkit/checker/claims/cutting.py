@@ -11,11 +11,14 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.claims.subject import Subject, Whole
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.evaluate import snapshot
 from opkit.checker.model.thresholds import PROOF_ULPS
+from opkit.ir import Shape
 from opkit.sharding import Arg, Sbp, cut, gathered, shard_sizes
 
 
@@ -43,7 +46,7 @@ class Wrong:
     """
 
     arg: Arg
-    element: tuple[int, ...] | None
+    element: Shape | None
     expected: Any
     actual: Any
     bound: float | None = None
@@ -64,8 +67,8 @@ class Cut:
 class Shards:
     """What the devices had and returned: one entry per device."""
 
-    inputs: Sequence[Mapping[Arg, np.ndarray]]
-    outputs: Sequence[Mapping[Arg, np.ndarray]]
+    inputs: Sequence[Mapping[Arg, ndarray]]
+    outputs: Sequence[Mapping[Arg, ndarray]]
 
 
 def is_empty_cut(whole: Whole, parts: Mapping[Arg, Sbp], count: int) -> bool:
@@ -73,7 +76,7 @@ def is_empty_cut(whole: Whole, parts: Mapping[Arg, Sbp], count: int) -> bool:
     return any(sbp.is_split and whole.inputs[arg].shape[sbp.axis] < count for arg, sbp in parts.items())
 
 
-def as_named(values: Mapping[Arg, np.ndarray], like: Mapping[str, Any]) -> dict[str, Any]:
+def as_named(values: Mapping[Arg, ndarray], like: Mapping[str, Any]) -> dict[str, Any]:
     """Return arrays by argument in the form of named inputs: a list where there was one."""
     return {
         name: [values[name, index] for index in range(len(value))]
@@ -85,9 +88,7 @@ def as_named(values: Mapping[Arg, np.ndarray], like: Mapping[str, Any]) -> dict[
     }
 
 
-def run_shards(
-    subject: Subject, whole: Whole, parts: Mapping[Arg, Sbp], count: int, rng: np.random.Generator
-) -> Shards | Cut:
+def run_shards(subject: Subject, whole: Whole, parts: Mapping[Arg, Sbp], count: int, rng: Generator) -> Shards | Cut:
     """Cut the inputs and run the kernel on what each device has; return the shards, or why there are none.
 
     Args:
@@ -129,9 +130,7 @@ def compared(whole: Whole, shards: Shards, arg: Arg, sbp: Sbp) -> Cut:
     return matched(arg, whole.outputs[arg], parts, sbp, whole.bounds[arg], whole.resolution)
 
 
-def matched(
-    arg: Arg, expected: np.ndarray, parts: Sequence[np.ndarray], sbp: Sbp, bound: float, resolution: float
-) -> Cut:
+def matched(arg: Arg, expected: ndarray, parts: Sequence[ndarray], sbp: Sbp, bound: float, resolution: float) -> Cut:
     """Compare what devices have with the whole that it should be.
 
     Args:
@@ -168,7 +167,7 @@ def matched(
     return Cut(Outcome.HOLDS) if wrong is None else Cut(Outcome.VALUES, wrong)
 
 
-def _worst(arg: Arg, expected: np.ndarray, actual: np.ndarray, bound: float, device: int | None) -> Wrong | None:
+def _worst(arg: Arg, expected: ndarray, actual: ndarray, bound: float, device: int | None) -> Wrong | None:
     """Return the element that is off by most, None where all are within the bound."""
     if expected.size == 0:
         return None

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.claims.cutting import Cut, Outcome, Shards, compared, is_empty_cut, run_shards
 from opkit.checker.claims.subject import Subject, Whole
@@ -184,12 +186,12 @@ def malformed(claim: Claim, claims: Claims, whole: Whole) -> tuple[str, str]:
     return "", ""
 
 
-def _count(arrays: Mapping[Arg, np.ndarray], name: str) -> str:
+def _count(arrays: Mapping[Arg, ndarray], name: str) -> str:
     count = sum(1 for known, _ in arrays if known == name)
     return f"{count} tensor{'s' * (count != 1)} of it"
 
 
-def _try(subject: Subject, whole: Whole, tally: Tally, count: int, rng: np.random.Generator, keep: int) -> bool:
+def _try(subject: Subject, whole: Whole, tally: Tally, count: int, rng: Generator, keep: int) -> bool:
     """Cut one case over one number of devices; say whether the signature holds there."""
     assert tally.signature is not None
     inputs = dict(tally.signature.inputs)
@@ -217,7 +219,7 @@ def _try(subject: Subject, whole: Whole, tally: Tally, count: int, rng: np.rando
 
 
 def _outcome(
-    subject: Subject, whole: Whole, signature: Signature, count: int, rng: np.random.Generator
+    subject: Subject, whole: Whole, signature: Signature, count: int, rng: Generator
 ) -> tuple[Cut, Shards | None]:
     shards = run_shards(subject, whole, dict(signature.inputs), count, rng)
     if isinstance(shards, Cut):

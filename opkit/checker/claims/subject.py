@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import describe_inputs
@@ -24,6 +26,7 @@ from opkit.checker.model.thresholds import (
     RESOLUTION,
     SINGLE_RESOLUTION,
 )
+from opkit.checker.model.types import Results
 from opkit.sharding import Arg
 
 
@@ -39,7 +42,7 @@ class Subject:
     """
 
     op: str
-    run: Callable[[Mapping[str, Any], Mapping[str, Any]], Sequence[np.ndarray]]
+    run: Callable[[Mapping[str, Any], Mapping[str, Any]], Sequence[ndarray]]
     claims: Claims
     outputs: Callable[[int], Sequence[Arg]]
 
@@ -58,8 +61,8 @@ class Whole:
     """
 
     case: Case
-    inputs: Mapping[Arg, np.ndarray]
-    outputs: Mapping[Arg, np.ndarray]
+    inputs: Mapping[Arg, ndarray]
+    outputs: Mapping[Arg, ndarray]
     bounds: Mapping[Arg, float]
     resolution: float
 
@@ -74,7 +77,7 @@ class Whole:
         return describe_inputs(self.case.inputs)
 
 
-def args_of(inputs: Mapping[str, Any]) -> dict[Arg, np.ndarray]:
+def args_of(inputs: Mapping[str, Any]) -> dict[Arg, ndarray]:
     """Return each array among named inputs by its argument and index."""
     return {(leaf.name, leaf.index or 0): array for leaf, array in leaves_of(inputs)}
 
@@ -102,7 +105,7 @@ def run_whole(subject: Subject, case: Case, *, is_bare: bool = False) -> Whole |
         return None
 
 
-def resolution(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> float:
+def resolution(inputs: Sequence[ndarray], outputs: Results) -> float:
     """Return the relative resolution of the arithmetic between arrays.
 
     That of the coarsest float dtype; float32's too where float64 results are numbers of float32 and the inputs are not.
@@ -113,7 +116,7 @@ def resolution(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> f
     return max(found, SINGLE_RESOLUTION) if is_narrow else found
 
 
-def _is_narrow(array: np.ndarray) -> bool:
+def _is_narrow(array: ndarray) -> bool:
     """Say whether an array of float64 holds fractions, and only such as float32 has too."""
     if array.dtype != np.float64:
         return False
@@ -121,7 +124,7 @@ def _is_narrow(array: np.ndarray) -> bool:
         return bool(np.array_equal(array, array.astype(np.float32)) and (array != np.rint(array)).any())
 
 
-def bound_of(output: np.ndarray, moved: float, rel: float) -> float:
+def bound_of(output: ndarray, moved: float, rel: float) -> float:
     """Return by how much a result may be off on devices."""
     if output.dtype.kind not in "fc":
         return 0.0
@@ -129,7 +132,7 @@ def bound_of(output: np.ndarray, moved: float, rel: float) -> float:
     return PROOF_ULPS * rel * scale + min(PROOF_NOISE * moved, PROOF_NOISE_CAP * math.sqrt(rel) * scale)
 
 
-def _noise(subject: Subject, case: Case, outputs: Sequence[np.ndarray]) -> list[float]:
+def _noise(subject: Subject, case: Case, outputs: Results) -> list[float]:
     """Return how far each result moves when the inputs move in their last digits."""
     try:
         again = subject.run(nudge(case.inputs, np.random.default_rng(case.seed)), case.attrs)
@@ -141,7 +144,7 @@ def _noise(subject: Subject, case: Case, outputs: Sequence[np.ndarray]) -> list[
         return [0.0] * len(outputs)
 
 
-def nudge(inputs: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def nudge(inputs: Mapping[str, Any], rng: Generator) -> dict[str, Any]:
     """Return inputs whose floats differ in their last digits."""
 
     def moved(value: Any) -> Any:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.claims.cutting import Cut, Outcome, Shards, as_named, matched
 from opkit.checker.claims.prove import Refutation, Tally
@@ -16,6 +18,7 @@ from opkit.checker.claims.subject import Whole, args_of, bound_of, nudge
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import is_float
 from opkit.checker.model.thresholds import PROOF_DOUTS
+from opkit.checker.model.types import Attrs, Results
 from opkit.sharding import Arg, cut
 
 
@@ -34,7 +37,7 @@ def follow(checkable: Checkable, tallies: Sequence[Tally], seed: int) -> None:
 
 
 def _follows(
-    checkable: Checkable, tally: Tally, whole: Whole, count: int, shards: Shards, rng: np.random.Generator
+    checkable: Checkable, tally: Tally, whole: Whole, count: int, shards: Shards, rng: Generator
 ) -> Cut | None:
     """Compare the gradients of one cut; None where there is none on one device."""
     signature = tally.signature
@@ -56,7 +59,7 @@ def _follows(
     lies = dict(signature.outputs)
     cuts = {arg: cut(dout, lies[arg].dual, count, rng) for arg, dout in douts.items()}
     # Of whole outputs the devices' shares of the incoming gradient add up: any copy may be the one that is used.
-    found: list[dict[Arg, np.ndarray]] = []
+    found: list[dict[Arg, ndarray]] = []
     for device in range(count):
         held = as_named(shards.inputs[device], named)
         results = list(shards.outputs[device].values())
@@ -79,8 +82,8 @@ def _follows(
 
 
 def _nudged(
-    checkable: Checkable, whole: Whole, douts: Sequence[np.ndarray], needs: frozenset[str], rng: np.random.Generator
-) -> dict[Arg, np.ndarray]:
+    checkable: Checkable, whole: Whole, douts: Results, needs: frozenset[str], rng: Generator
+) -> dict[Arg, ndarray]:
     """Return the gradients at inputs that differ in their last digits, none where they cannot be had."""
     inputs = nudge(whole.case.inputs, rng)
     try:
@@ -90,7 +93,7 @@ def _nudged(
     return _gradients(checkable, inputs, outputs, douts, whole.case.attrs, needs) or {}
 
 
-def incoming(output: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def incoming(output: ndarray, rng: Generator) -> ndarray:
     """Return an incoming gradient of both signs; zeros for what is not differentiated."""
     if not is_float(output):
         return np.zeros_like(output)
@@ -102,11 +105,11 @@ def incoming(output: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _gradients(
     checkable: Checkable,
     inputs: Mapping[str, Any],
-    outputs: Sequence[np.ndarray],
-    douts: Sequence[np.ndarray],
-    attrs: Mapping[str, Any],
+    outputs: Results,
+    douts: Results,
+    attrs: Attrs,
     needs: frozenset[str],
-) -> dict[Arg, np.ndarray] | None:
+) -> dict[Arg, ndarray] | None:
     """Return the gradients on one device, None where they are not finite or backward raises (gradcheck's business)."""
     assert checkable.backward is not None
     try:

@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.derivative.estimate import Estimate
 from opkit.checker.derivative.ladder import settle, steps_for
@@ -32,17 +34,17 @@ from opkit.checker.model.thresholds import (
     USUAL_EXTRAPOLATED,
     WIDE_STEP,
 )
+from opkit.checker.model.types import ArrayMap
 from opkit.record import record
 
 
-def scales_of(array: np.ndarray) -> np.ndarray:
+def scales_of(array: ndarray) -> ndarray:
     """Return the magnitude to step by for every element, (n,): its own, or a share of the array's."""
     flat = np.abs(array.ravel().astype(np.float64))
     if not flat.size:
         return flat
     typical = float(np.sqrt(np.mean(np.square(flat)))) or 1.0
-    scales: np.ndarray = np.maximum(flat, LEAST_SCALE * typical)
-    return scales
+    return np.maximum(flat, LEAST_SCALE * typical)
 
 
 @record
@@ -59,7 +61,7 @@ class Steps:
     central: float
     extrapolated: float
     is_central_enough: bool
-    noise: np.ndarray
+    noise: ndarray
 
 
 class Columns:
@@ -82,22 +84,22 @@ class Columns:
         self._reach = 0.0
         self._is_mixed = False
 
-    def _caller(self) -> Callable[[], np.ndarray]:
+    def _caller(self) -> Callable[[], ndarray]:
         evaluator, moving = self.evaluator, self.moving
         size = sum(evaluator.sizes)
         slot = evaluator.slots[0] if len(evaluator.slots) == 1 else None
         nothing = np.full(size, np.nan)
 
-        def call() -> np.ndarray:
+        def call() -> ndarray:
             try:
-                found: np.ndarray = evaluator.vector(moving()) if slot is None else moving()[slot]
+                found: ndarray = evaluator.vector(moving()) if slot is None else moving()[slot]
                 return found.reshape(-1) if found.size == size else nothing
             except Exception:  # a raise leaves the domain: no value there
                 return nothing
 
         return call
 
-    def ladder(self, elements: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def ladder(self, elements: ndarray, steps: ndarray) -> tuple[ndarray, ndarray, ndarray, ndarray]:
         """Values at x + h and x - h, (M, K, J) each, and the steps as they were, (M, K) each."""
         origin = self.flat[elements].astype(np.float64)[:, None]
         above = (origin + steps).astype(self.array.dtype)
@@ -112,7 +114,7 @@ class Columns:
             plus, minus = self._apart(elements, above, below)
         return plus, minus, above.astype(np.float64) - origin, origin - below.astype(np.float64)
 
-    def _apart(self, elements: np.ndarray, above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _apart(self, elements: ndarray, above: ndarray, below: ndarray) -> tuple[ndarray, ndarray]:
         shape = (*above.shape, self.base.size)
         plus, minus = np.empty(shape), np.empty(shape)
         flat, call, rungs = self.flat, self.call, range(above.shape[1])
@@ -126,7 +128,7 @@ class Columns:
             flat[element] = kept
         return plus, minus
 
-    def _together(self, elements: np.ndarray, points: np.ndarray) -> np.ndarray:
+    def _together(self, elements: ndarray, points: ndarray) -> ndarray:
         """Values (M, K, J) with each element at its points, those of independent rows moved at once."""
         rows = self._rows
         assert rows is not None
@@ -141,7 +143,7 @@ class Columns:
                 self.flat[moved[part]] = targets[rung, part]
                 found[rung, part] = self.call()[entries[part]]
             self.flat[moved[part]] = kept[part]
-        values: np.ndarray = np.broadcast_to(self.base, (*points.shape, self.base.size)).copy()
+        values: ndarray = np.broadcast_to(self.base, (*points.shape, self.base.size)).copy()
         for rung in range(targets.shape[0]):
             values[order[:, None], rung, entries] = found[rung]
         return values
@@ -163,14 +165,14 @@ class Columns:
             self._is_mixed = True
         self.flat[...] = kept
 
-    def _mover(self, kept: np.ndarray, step: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        def moved(mask: np.ndarray) -> np.ndarray:
+    def _mover(self, kept: ndarray, step: ndarray) -> ArrayMap:
+        def moved(mask: ndarray) -> ndarray:
             np.add(kept, mask * step, out=self.flat, casting="same_kind")
             return self.call()
 
         return moved
 
-    def estimate(self, elements: np.ndarray, scales: np.ndarray, count: int = STEPS, shrink: float = 1.0) -> Estimate:
+    def estimate(self, elements: ndarray, scales: ndarray, count: int = STEPS, shrink: float = 1.0) -> Estimate:
         """A full ladder for some elements."""
         resolution = float(np.finfo(self.array.dtype).eps)
         steps = shrink * steps_for(scales[elements], count, resolution)
@@ -182,7 +184,7 @@ class Columns:
         """Step sizes that suited another case of the op, with no more noise than the values' own rounding."""
         return replace(known, noise=self.evaluator.eps() * np.abs(self.base))
 
-    def steps(self, rng: np.random.Generator) -> Steps:
+    def steps(self, rng: Generator) -> Steps:
         """Find good step sizes with a ladder along one random direction."""
         size = self.flat.size
         direction = self.scales * rng.choice([-1.0, 1.0], size) * rng.uniform(*MAGNITUDES, size)
@@ -198,7 +200,7 @@ class Columns:
         self.flat[...] = kept
         return _choose(values, self.base, rungs, self.evaluator.eps())
 
-    def central(self, elements: np.ndarray | None, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
+    def central(self, elements: ndarray | None, steps: Steps) -> tuple[ndarray, ndarray]:
         """Plain central differences (M, J) and the noise to expect in them (M, J), of all elements where None is given.
 
         Takes two evaluations an element.
@@ -207,7 +209,7 @@ class Columns:
         width = up + down
         return (plus[:, 0] - minus[:, 0]) / width, steps.noise / width
 
-    def extrapolated(self, elements: np.ndarray | None, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
+    def extrapolated(self, elements: ndarray | None, steps: Steps) -> tuple[ndarray, ndarray]:
         """Extrapolated differences (M, J) and the noise in them (M, J): four evaluations an element."""
         plus, minus, up, down = self._values(elements, [RATIO * steps.extrapolated, steps.extrapolated])
         slope = (plus - minus) / (up + down)[:, :, None]
@@ -215,23 +217,21 @@ class Columns:
             down[:, 1:]
         )
 
-    def _values(
-        self, elements: np.ndarray | None, shares: list[float]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _values(self, elements: ndarray | None, shares: list[float]) -> tuple[ndarray, ndarray, ndarray, ndarray]:
         scales = self.scales if elements is None else self.scales[elements]
         grid = (QUICK_STEP * 2.0 ** np.floor(np.log2(scales)))[:, None] * np.array(shares)
         return self.ladder(np.arange(scales.size) if elements is None else elements, grid)
 
 
 @lru_cache(maxsize=64)
-def _patterns(size: int) -> tuple[np.ndarray, np.ndarray]:
+def _patterns(size: int) -> tuple[ndarray, ndarray]:
     """Two ways (n,) to move all elements, each by another share: a row moved evenly may have no effect on anything."""
     rng = np.random.default_rng([3, size])
     first, second = (rng.choice([-1.0, 1.0], size) * rng.uniform(*MOVES, size) for _ in range(2))
     return first, second
 
 
-def _choose(values: np.ndarray, base: np.ndarray, rungs: np.ndarray, eps: np.ndarray) -> Steps:
+def _choose(values: ndarray, base: ndarray, rungs: ndarray, eps: ndarray) -> Steps:
     """Choose steps from the values (2, K, J) on both sides along one direction."""
     slope = (values[0] - values[1]) / (2.0 * rungs[:, None])
     fourth = slope[1:] + (slope[1:] - slope[:-1]) / SECOND_ORDER

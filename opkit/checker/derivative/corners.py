@@ -6,6 +6,7 @@ Marks them on an estimate; which gradients are valid there follows from the inte
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.grid import Grid, Picked
@@ -46,9 +47,8 @@ def mark_kinks(grid: Grid, out: Estimate, left: Picked, right: Picked) -> None:
     if not steady.any():
         return
 
-    def there(values: np.ndarray) -> np.ndarray:
-        picked: np.ndarray = np.take_along_axis(np.broadcast_to(values, bend.shape), index, axis=1)[:, 0]
-        return picked
+    def there(values: ndarray) -> ndarray:
+        return np.take_along_axis(np.broadcast_to(values, bend.shape), index, axis=1)[:, 0]
 
     with np.errstate(all="ignore"):
         slope_right, slope_left, step = there(grid.plus_slope), there(grid.minus_slope), there(grid.step)

@@ -8,6 +8,8 @@ Nothing in the tolerance grows with the number of elements beyond the measured n
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
@@ -27,6 +29,7 @@ from opkit.checker.model.thresholds import (
     SLOW_STEPS,
     STEPS,
 )
+from opkit.ir import Shape
 from opkit.record import record
 
 
@@ -59,7 +62,7 @@ class Probe:
 class _Line:
     """The reference along x + t u, weighted by v, as differences from its value at x (which keeps the digits)."""
 
-    def __init__(self, ev: Evaluator, leaf: InputLeaf, direction: np.ndarray, weights: np.ndarray) -> None:
+    def __init__(self, ev: Evaluator, leaf: InputLeaf, direction: ndarray, weights: ndarray) -> None:
         self.ev, self.leaf, self.weights = ev, leaf, weights
         self.array = ev.array(leaf)
         self.direction = direction
@@ -69,7 +72,7 @@ class _Line:
         self._exact = self._moved if self.array.dtype == np.float64 else np.empty(self.array.shape)
         self._change = np.empty_like(self.base)
 
-    def moved(self, step: float) -> np.ndarray:
+    def moved(self, step: float) -> ndarray:
         """The reference at x + step u; the next call may write into the result."""
         np.multiply(self.direction, step, out=self._exact)
         np.add(self._exact, self.array, out=self._exact)
@@ -83,7 +86,7 @@ class _Line:
             return float("nan")
         return float(np.dot(self.weights, np.subtract(found, self.base, out=self._change)))
 
-    def leave_out(self, entries: np.ndarray) -> None:
+    def leave_out(self, entries: ndarray) -> None:
         """Give entries (a mask) no weight."""
         self.weights = np.where(entries, 0.0, self.weights)
         self.noise = self._noise()
@@ -97,8 +100,8 @@ class _Line:
 def probe_leaf(
     ev: Evaluator,
     leaf: InputLeaf,
-    rng: np.random.Generator,
-    support: np.ndarray | None = None,
+    rng: Generator,
+    support: ndarray | None = None,
     tolerance: float = 0.0,
     is_slow: bool = False,
 ) -> Probe:
@@ -167,7 +170,7 @@ def _mask_corners(line: _Line) -> float:
     return 0.0
 
 
-def bisect(ev: Evaluator, leaf: InputLeaf, seed: int) -> tuple[tuple[int, ...], Probe] | None:
+def bisect(ev: Evaluator, leaf: InputLeaf, seed: int) -> tuple[Shape, Probe] | None:
     """Halve the support of the direction until one wrong element is left; None where the trace is lost."""
     array = ev.array(leaf)
     low, high = 0, array.size

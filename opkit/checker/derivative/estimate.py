@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-import numpy as np
+from numpy import ndarray
 
 from opkit.record import record
 
@@ -37,10 +37,10 @@ class Estimate:
         step: (M, J) the step that the value rests on.
     """
 
-    value: np.ndarray
-    bound: np.ndarray
-    kind: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    noise: np.ndarray
-    step: np.ndarray
+    value: ndarray
+    bound: ndarray
+    kind: ndarray
+    low: ndarray
+    high: ndarray
+    noise: ndarray
+    step: ndarray

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.thresholds import CENTRAL_NOISE, FIRST_ORDER, LEAST_RUNGS, ONE_SIDED_NOISE, SECOND_ORDER
 
-Picked: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Picked: TypeAlias = tuple[ndarray, ndarray, ndarray, ndarray]
 
 
 class Grid:
@@ -19,14 +20,14 @@ class Grid:
 
     def __init__(
         self,
-        plus: np.ndarray,
-        minus: np.ndarray,
-        base: np.ndarray,
-        up: np.ndarray,
-        down: np.ndarray,
-        eps: np.ndarray,
-        scale: np.ndarray,
-        floor: np.ndarray | float,
+        plus: ndarray,
+        minus: ndarray,
+        base: ndarray,
+        up: ndarray,
+        down: ndarray,
+        eps: ndarray,
+        scale: ndarray,
+        floor: ndarray | float,
     ) -> None:
         self.plus, self.minus, self.base = plus, minus, base
         self.up, self.down = up[:, :, None], down[:, :, None]
@@ -48,14 +49,14 @@ class Grid:
             fourth = second[:, 1:] + (second[:, 1:] - second[:, :-1]) / SECOND_ORDER
         return self._select(fourth, self.slope, self.step, CENTRAL_NOISE)
 
-    def one_sided(self, slope: np.ndarray) -> Picked:
+    def one_sided(self, slope: ndarray) -> Picked:
         """Value, bound, noise and step from slopes on one side (two extrapolations)."""
         with np.errstate(all="ignore"):
             first = slope[:, 1:] + (slope[:, 1:] - slope[:, :-1]) / FIRST_ORDER
             second = first[:, 1:] + (first[:, 1:] - first[:, :-1]) / SECOND_ORDER
         return self._select(second, slope, self.step, ONE_SIDED_NOISE)
 
-    def _select(self, table: np.ndarray, slope: np.ndarray, step: np.ndarray, amplification: float) -> Picked:
+    def _select(self, table: ndarray, slope: ndarray, step: ndarray, amplification: float) -> Picked:
         """Pick the rung whose distance to both neighbours plus noise is least; then measure the noise and repick."""
         lines, rungs, width = table.shape
         if rungs < LEAST_RUNGS:
@@ -85,15 +86,15 @@ class Grid:
         step_there = np.take_along_axis(np.broadcast_to(fine, total.shape), chosen, axis=1)[:, 0]
         return value, bound, np.maximum(noise, level_there)[:, 0], step_there
 
-    def size(self) -> np.ndarray:
+    def size(self) -> ndarray:
         """The largest magnitude on the ladder, (M, J)."""
         magnitude = np.fmax(np.abs(self.plus), np.abs(self.minus))
-        found: np.ndarray = np.where(np.isfinite(magnitude), magnitude, 0.0).max(axis=1)
+        found: ndarray = np.where(np.isfinite(magnitude), magnitude, 0.0).max(axis=1)
         return found
 
     @staticmethod
-    def finest(mask: np.ndarray) -> np.ndarray:
+    def finest(mask: ndarray) -> ndarray:
         """Index of the finest rung in the mask, (M, 1, J); the last one where there is none."""
         flipped = mask[:, ::-1]
-        index: np.ndarray = (mask.shape[1] - 1 - np.argmax(flipped, axis=1))[:, None, :]
+        index: ndarray = (mask.shape[1] - 1 - np.argmax(flipped, axis=1))[:, None, :]
         return index

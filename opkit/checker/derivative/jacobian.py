@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.derivative.columns import Columns, Steps
 from opkit.checker.derivative.judge import EntryFailure, Judge
@@ -51,11 +53,11 @@ class Comparison:
 
     failures: list[EntryFailure] = field(default_factory=list)
     tallies: dict[tuple[InputLeaf, int], Tally] = field(default_factory=dict)
-    numeric: dict[InputLeaf, np.ndarray] = field(default_factory=dict)
-    analytic: dict[InputLeaf, np.ndarray] = field(default_factory=dict)
+    numeric: dict[InputLeaf, ndarray] = field(default_factory=dict)
+    analytic: dict[InputLeaf, ndarray] = field(default_factory=dict)
 
 
-def analytic(evaluator: Evaluator, entries: int) -> dict[InputLeaf, np.ndarray]:
+def analytic(evaluator: Evaluator, entries: int) -> dict[InputLeaf, ndarray]:
     """Return the Jacobian that backward claims, (J, n) per leaf; NaN rows where a gradient is missing."""
     found = _by_rows(evaluator, entries)
     if found is not None:
@@ -85,11 +87,11 @@ def analytic(evaluator: Evaluator, entries: int) -> dict[InputLeaf, np.ndarray]:
     return found
 
 
-def _by_rows(evaluator: Evaluator, entries: int) -> dict[InputLeaf, np.ndarray] | None:
+def _by_rows(evaluator: Evaluator, entries: int) -> dict[InputLeaf, ndarray] | None:
     """Return what ``analytic`` does with one backward for all rows, None where backward mixes rows."""
     shapes = [evaluator.outputs[slot].shape for slot in evaluator.slots]
     tried = _Rowwise(evaluator, entries)
-    found: dict[InputLeaf, np.ndarray] = {}
+    found: dict[InputLeaf, ndarray] = {}
     for leaf in evaluator.leaves:
         for rows in candidates(evaluator.array(leaf).shape, shapes):
             if tried.cost(rows) < entries and tried.keeps_apart(leaf, rows):
@@ -124,13 +126,13 @@ class _Rowwise:
         ]
         self.douts = [frozen(item) for item in buffers]
         self.needs = frozenset(leaf.name for leaf in evaluator.leaves)
-        self.known: dict[tuple[object, ...], dict[InputLeaf, np.ndarray]] = {}
+        self.known: dict[tuple[object, ...], dict[InputLeaf, ndarray]] = {}
 
     def cost(self, rows: Rows) -> int:
         """Number of calls that a structure would add to what was spent."""
         return len(self.known) + len(rows.masks()) + len(rows.entries.T)
 
-    def gradient(self, leaf: InputLeaf, key: tuple[object, ...], chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def gradient(self, leaf: InputLeaf, key: tuple[object, ...], chosen: ndarray, values: ndarray) -> ndarray:
         """Return a leaf's flat gradient for an incoming one that has values at some entries; empty where none is."""
         found = self.known.get(key)
         if found is None:
@@ -153,7 +155,7 @@ class _Rowwise:
                 return False
         return True
 
-    def jacobian(self, leaf: InputLeaf, rows: Rows) -> np.ndarray | None:
+    def jacobian(self, leaf: InputLeaf, rows: Rows) -> ndarray | None:
         """Return the matrix (J, n) from one backward per column of the rows' entries."""
         matrix = np.zeros((self.entries, rows.place.size))
         for column, chosen in enumerate(rows.entries.T):
@@ -166,7 +168,7 @@ class _Rowwise:
 
 def compare(
     evaluator: Evaluator,
-    rng: np.random.Generator,
+    rng: Generator,
     declared: Mapping[str, float] | None = None,
     known: dict[str, Steps] | None = None,
 ) -> Comparison:
@@ -186,7 +188,7 @@ def compare(
 
 
 def _compare(
-    evaluator: Evaluator, rng: np.random.Generator, declared: Mapping[str, float], known: dict[str, Steps]
+    evaluator: Evaluator, rng: Generator, declared: Mapping[str, float], known: dict[str, Steps]
 ) -> Comparison:
     outcome = Comparison()
     entries = sum(evaluator.sizes)
@@ -209,10 +211,10 @@ def _compare(
 def _compare_leaf(
     evaluator: Evaluator,
     leaf: InputLeaf,
-    claimed: np.ndarray,
-    single: np.ndarray,
+    claimed: ndarray,
+    single: ndarray,
     declared: float,
-    rng: np.random.Generator,
+    rng: Generator,
     known: dict[str, Steps],
     out: Comparison,
 ) -> None:
@@ -249,9 +251,7 @@ def _compare_leaf(
     _tally(evaluator, leaf, np.where(claimed == 0, 0.0, value), tolerance, corner, undecided, out)
 
 
-def _worst(
-    rows: np.ndarray, claimed: np.ndarray, value: np.ndarray, tolerance: np.ndarray, undecided: np.ndarray
-) -> np.ndarray:
+def _worst(rows: ndarray, claimed: ndarray, value: ndarray, tolerance: ndarray, undecided: ndarray) -> ndarray:
     """Keep the rows that are furthest off and some of the others; the rest is left undecided."""
     excess = np.nan_to_num(np.abs(claimed[rows] - value[rows]) / tolerance[rows], nan=np.inf).max(axis=1)
     order = np.argsort(-excess, kind="stable")
@@ -263,8 +263,8 @@ def _worst(
 
 
 def _quick(
-    columns: Columns, claimed: np.ndarray, single: np.ndarray, declared: float, steps: Steps, is_thorough: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    columns: Columns, claimed: ndarray, single: ndarray, declared: float, steps: Steps, is_thorough: bool
+) -> tuple[ndarray, ndarray, ndarray]:
     """Return numeric values, the tolerance they were held to, and which entries agree, (n, J) each."""
     quick = columns.central if steps.is_central_enough else columns.extrapolated
     value, noise = quick(None, steps)
@@ -278,11 +278,9 @@ def _quick(
     return value, tolerance, settled
 
 
-def _agreement(
-    claimed: np.ndarray, value: np.ndarray, noise: np.ndarray, single: np.ndarray, declared: float
-) -> np.ndarray:
+def _agreement(claimed: ndarray, value: ndarray, noise: ndarray, single: ndarray, declared: float) -> ndarray:
     size = np.fmax(np.abs(claimed), np.abs(value))
-    tolerance: np.ndarray = np.where(single, AGREE_SINGLE, AGREE) * size + AGREE_NOISE * noise
+    tolerance: ndarray = np.where(single, AGREE_SINGLE, AGREE) * size + AGREE_NOISE * noise
     if declared:
         tolerance = tolerance + declared * np.abs(value[np.isfinite(value)]).max(initial=0.0)
     return tolerance
@@ -291,10 +289,10 @@ def _agreement(
 def _tally(
     evaluator: Evaluator,
     leaf: InputLeaf,
-    value: np.ndarray,
-    tolerance: np.ndarray,
-    corner: np.ndarray,
-    undecided: np.ndarray,
+    value: ndarray,
+    tolerance: ndarray,
+    corner: ndarray,
+    undecided: ndarray,
     out: Comparison,
 ) -> None:
     start = 0

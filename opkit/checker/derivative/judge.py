@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.derivative.columns import Columns, scales_of
 from opkit.checker.derivative.estimate import Behaviour, Estimate
@@ -87,11 +88,11 @@ class Judge:
     def __init__(
         self,
         columns: Columns,
-        rows: np.ndarray,
-        scales: np.ndarray,
-        claimed: np.ndarray,
-        single: np.ndarray,
-        open_: np.ndarray,
+        rows: ndarray,
+        scales: ndarray,
+        claimed: ndarray,
+        single: ndarray,
+        open_: ndarray,
         declared: float,
     ) -> None:
         self.columns, self.rows, self.scales, self.claimed, self.single = columns, rows, scales, claimed, single
@@ -117,31 +118,31 @@ class Judge:
         self.is_wrong = open_ & self._wrong(self.estimate) & ~self._singular_rows()
         self.cancelled = np.zeros(self.is_wrong.shape, dtype=bool)
 
-    def _singular_rows(self) -> np.ndarray:
+    def _singular_rows(self) -> ndarray:
         """Entries of elements at which some output has no derivative and whose gradient is not finite (0 * inf)."""
         none = (self.estimate.kind >= Behaviour.JUMP) | ~np.isfinite(self.estimate.bound)
-        found: np.ndarray = none.any(axis=1, keepdims=True) & ~np.isfinite(self.claimed)
+        found: ndarray = none.any(axis=1, keepdims=True) & ~np.isfinite(self.claimed)
         return found
 
-    def _tolerance(self, estimate: Estimate, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def _tolerance(self, estimate: Estimate, rows: ndarray | slice = slice(None)) -> ndarray:
         with np.errstate(all="ignore"):
             size = np.fmax(np.abs(self.claimed[rows]), np.abs(estimate.value))
             size = np.where(np.isfinite(size), size, np.abs(estimate.value))
             relative = np.where(self.single, FLOOR_SINGLE, FLOOR)
             corner = np.where(estimate.kind >= Behaviour.KINK, CORNER, 0.0)
             wide = np.maximum(np.abs(estimate.low), np.abs(estimate.high))
-            found: np.ndarray = BOUNDS * estimate.bound + relative * size + self.absolute + corner * wide
+            found: ndarray = BOUNDS * estimate.bound + relative * size + self.absolute + corner * wide
             found += np.where(estimate.step > 0, self.grid / estimate.step, 0.0)
         return found
 
-    def _undecided(self, estimate: Estimate) -> np.ndarray:
+    def _undecided(self, estimate: Estimate) -> ndarray:
         with np.errstate(all="ignore"):
             nothing = ~np.isfinite(estimate.bound) | (estimate.kind >= Behaviour.SINGULAR)
             vague = estimate.bound > VAGUE * np.fmax(np.abs(estimate.value), self.absolute / VAGUE_LEAST)
-        found: np.ndarray = nothing | (vague & (estimate.kind <= Behaviour.ONE_SIDED))
+        found: ndarray = nothing | (vague & (estimate.kind <= Behaviour.ONE_SIDED))
         return found
 
-    def _wrong(self, estimate: Estimate, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def _wrong(self, estimate: Estimate, rows: ndarray | slice = slice(None)) -> ndarray:
         claimed = self.claimed[rows]
         with np.errstate(all="ignore"):
             tolerance = self._tolerance(estimate, rows)
@@ -154,7 +155,7 @@ class Judge:
         is_smooth = estimate.kind <= Behaviour.KINK
         limit = HUGE_SLOPE * np.maximum(self.natural, size)
         outside &= is_smooth | (np.abs(claimed) <= limit)  # beside a jump a huge slope is as good as none
-        found: np.ndarray = known & (outside | (~np.isfinite(claimed) & sharp & is_smooth))
+        found: ndarray = known & (outside | (~np.isfinite(claimed) & sharp & is_smooth))
         return found
 
     def confirm(self, evaluator: Evaluator, leaf: InputLeaf) -> None:
@@ -181,14 +182,14 @@ class Judge:
         self.is_undecided |= self.is_wrong & ~keep
         self.is_wrong = keep
 
-    def _within_hull(self, evaluator: Evaluator, leaf: InputLeaf, wrong: np.ndarray) -> np.ndarray:
+    def _within_hull(self, evaluator: Evaluator, leaf: InputLeaf, wrong: ndarray) -> ndarray:
         """Entries at ties whose claimed value is a derivative at points nearby (ties broken in several orders)."""
         pooled = np.concatenate([evaluator.array(one).ravel().astype(np.float64) for one in evaluator.leaves])
         values, counts = np.unique(pooled, return_counts=True)
         flat = self.columns.flat.astype(np.float64)
         tied = np.isin(flat[self.rows], values[counts > 1])
         suspects = np.flatnonzero(wrong.any(axis=1) & tied)
-        inside: np.ndarray = np.zeros(wrong.shape, dtype=bool)
+        inside: ndarray = np.zeros(wrong.shape, dtype=bool)
         if not suspects.size or pooled.size > MOST_TIED:
             return inside
         low, high = np.full(wrong.shape, np.inf), np.full(wrong.shape, -np.inf)
@@ -207,7 +208,7 @@ class Judge:
         inside &= wrong & tied[:, None]
         return inside
 
-    def _unsteady(self, evaluator: Evaluator, leaf: InputLeaf) -> np.ndarray:
+    def _unsteady(self, evaluator: Evaluator, leaf: InputLeaf) -> ndarray:
         """Entries whose claimed value moves by more than the deviation when its point moves by a few ulps."""
         worst = np.flatnonzero(self.is_wrong.any(axis=0))
         spread = np.zeros(self.claimed.shape)
@@ -224,10 +225,10 @@ class Judge:
                 nudge = 1 + NUDGE_ULPS * np.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)
                 moved = evaluator.replaced(leaf, frozen((array * nudge).astype(array.dtype)))
                 spread = np.fmax(spread, self._moved(evaluator, leaf, moved, worst))
-            unsteady: np.ndarray = np.isfinite(self.claimed) & (UNSTEADY * spread > deviation)
+            unsteady: ndarray = np.isfinite(self.claimed) & (UNSTEADY * spread > deviation)
         return unsteady & (self.estimate.kind <= Behaviour.ONE_SIDED)
 
-    def _is_well_conditioned(self, unsteady: np.ndarray) -> np.ndarray:
+    def _is_well_conditioned(self, unsteady: ndarray) -> ndarray:
         """Entries whose true derivative hardly moves by the ulps that move the claimed one: digits were lost."""
         if not unsteady.any():
             return unsteady
@@ -237,12 +238,10 @@ class Judge:
             grave = deviation > np.where(self.single, GRAVE_SINGLE, GRAVE) * np.maximum(
                 np.abs(self.estimate.value), GRAVE_LEAST * largest
             )
-            found: np.ndarray = grave & (self.estimate.bound < GRAVE_BOUND * deviation)
+            found: ndarray = grave & (self.estimate.bound < GRAVE_BOUND * deviation)
         return found
 
-    def _moved(
-        self, evaluator: Evaluator, leaf: InputLeaf, moved: dict[str, object], entries: np.ndarray
-    ) -> np.ndarray:
+    def _moved(self, evaluator: Evaluator, leaf: InputLeaf, moved: dict[str, object], entries: ndarray) -> ndarray:
         change = np.zeros(self.claimed.shape)
         vector = np.zeros(self.claimed.shape[1])
         for entry in entries:
@@ -281,7 +280,7 @@ class Judge:
         return found
 
 
-def _apart(evaluator: Evaluator, shift: np.ndarray) -> Evaluator:
+def _apart(evaluator: Evaluator, shift: ndarray) -> Evaluator:
     """Return the case with every element of every input moved by its own share of a thousandth of its size."""
     inputs: dict[str, object] = dict(evaluator.inputs)
     start = 0

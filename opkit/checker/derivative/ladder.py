@@ -10,6 +10,7 @@ noise of the values over h. The noise is the larger of the value's own rounding 
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.derivative.corners import mark_jumps, mark_kinks
 from opkit.checker.derivative.estimate import Behaviour, Estimate
@@ -26,7 +27,7 @@ from opkit.checker.model.thresholds import (
 )
 
 
-def steps_for(scale: np.ndarray | float, count: int = STEPS, eps: float = RESOLUTION) -> np.ndarray:
+def steps_for(scale: ndarray | float, count: int = STEPS, eps: float = RESOLUTION) -> ndarray:
     """Return (M, K) steps, largest first, for lines whose points have these magnitudes.
 
     Args:
@@ -37,19 +38,18 @@ def steps_for(scale: np.ndarray | float, count: int = STEPS, eps: float = RESOLU
     base = 2.0 ** np.floor(np.log2(np.maximum(np.asarray(scale, dtype=np.float64), NONZERO))) * FIRST_STEP
     powers = RATIO ** -np.arange(count, dtype=np.float64)
     powers = powers[powers >= LEAST_STEP * eps]
-    steps: np.ndarray = np.multiply.outer(base, powers)
-    return steps
+    return np.multiply.outer(base, powers)
 
 
 def settle(
-    plus: np.ndarray,
-    minus: np.ndarray,
-    base: np.ndarray,
-    up: np.ndarray,
-    down: np.ndarray,
-    eps: np.ndarray,
-    scale: np.ndarray,
-    floor: np.ndarray | float = 0.0,
+    plus: ndarray,
+    minus: ndarray,
+    base: ndarray,
+    up: ndarray,
+    down: ndarray,
+    eps: ndarray,
+    scale: ndarray,
+    floor: ndarray | float = 0.0,
 ) -> Estimate:
     """Estimate derivatives from the values on a ladder.
 

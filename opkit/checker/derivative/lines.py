@@ -5,21 +5,21 @@ The bridge between a callable and the ladder; knows nothing of ops, names or ver
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.derivative.estimate import Estimate
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.thresholds import RESOLUTION, STEPS
+from opkit.checker.model.types import ArrayMap
 
 
 def walk(
-    function: Callable[[np.ndarray], np.ndarray],
-    point: np.ndarray,
-    direction: np.ndarray,
-    steps: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
+    function: ArrayMap,
+    point: ndarray,
+    direction: ndarray,
+    steps: ndarray,
+) -> tuple[ndarray, ndarray]:
     """Return the values of ``function`` at point + h * direction and point - h * direction, (K, J) each.
 
     Args:
@@ -34,10 +34,10 @@ def walk(
 
 
 def derivative(
-    function: Callable[[np.ndarray], np.ndarray],
-    points: np.ndarray,
+    function: ArrayMap,
+    points: ndarray,
     eps: float = RESOLUTION,
-    scale: np.ndarray | None = None,
+    scale: ndarray | None = None,
 ) -> Estimate:
     """Estimate f' of an elementwise function at every point at once (one ladder for all).
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.derivative.columns import Columns
 from opkit.checker.derivative.estimate import Behaviour, Estimate
@@ -44,9 +45,7 @@ _COARSE_AND_FINE = np.array(COARSE_LOOKS + FINE_LOOKS)
 _SMALL = np.array(SMALL_LOOKS)
 
 
-def misled(
-    columns: Columns, rows: np.ndarray, estimate: Estimate, claimed: np.ndarray, wrong: np.ndarray
-) -> np.ndarray:
+def misled(columns: Columns, rows: ndarray, estimate: Estimate, claimed: ndarray, wrong: ndarray) -> ndarray:
     """Return the entries (M, J) among the wrong ones whose numeric value is not evidence.
 
     Args:
@@ -73,7 +72,7 @@ def misled(
     return found
 
 
-def oscillates(coarse: np.ndarray, fine: np.ndarray, rounding: np.ndarray) -> np.ndarray:
+def oscillates(coarse: ndarray, fine: ndarray, rounding: ndarray) -> ndarray:
     """Say where a value changes over 1e-11 of the scale by a share of what it changes over much of it.
 
     Args:
@@ -81,11 +80,10 @@ def oscillates(coarse: np.ndarray, fine: np.ndarray, rounding: np.ndarray) -> np
         fine: over the finest.
         rounding: below which a change says nothing.
     """
-    found: np.ndarray = (fine > OSCILLATES * coarse) & (fine > rounding)
-    return found
+    return (fine > OSCILLATES * coarse) & (fine > rounding)
 
 
-def has_slope(values: Callable[[float], tuple[float, float]], claimed: float, steps: np.ndarray) -> bool:
+def has_slope(values: Callable[[float], tuple[float, float]], claimed: float, steps: ndarray) -> bool:
     """Say whether differences over some step and a quarter of it agree with a slope to a twentieth.
 
     Args:
@@ -101,12 +99,12 @@ def has_slope(values: Callable[[float], tuple[float, float]], claimed: float, st
     return False
 
 
-def finer_steps(claimed: float, reach: float) -> np.ndarray:
+def finer_steps(claimed: float, reach: float) -> ndarray:
     """Steps over which a slope would change the values by shares of their reach."""
     return FINER_REACH * reach / abs(claimed) * _FINER
 
 
-def _unresolved(columns: Columns, elements: np.ndarray, value: np.ndarray, claimed: np.ndarray) -> np.ndarray:
+def _unresolved(columns: Columns, elements: ndarray, value: ndarray, claimed: ndarray) -> ndarray:
     plus, minus = columns.ladder(elements, columns.scales[elements][:, None] * _COARSE_AND_FINE)[:2]
     coarse_looks = len(COARSE_LOOKS)
     with np.errstate(all="ignore"):
@@ -120,7 +118,7 @@ def _unresolved(columns: Columns, elements: np.ndarray, value: np.ndarray, claim
         return oscillates(coarse, fine, OSCILLATION_ULPS * columns.evaluator.eps() * np.abs(columns.base))
 
 
-def _at_small_steps(columns: Columns, elements: np.ndarray, value: np.ndarray, claimed: np.ndarray) -> np.ndarray:
+def _at_small_steps(columns: Columns, elements: ndarray, value: ndarray, claimed: ndarray) -> ndarray:
     """Entries whose claimed slope agrees with steps that are small enough to distinguish it from the numeric one."""
     plus, minus, up, down = columns.ladder(elements, columns.scales[elements][:, None] * _SMALL)
     with np.errstate(all="ignore"):
@@ -130,13 +128,13 @@ def _at_small_steps(columns: Columns, elements: np.ndarray, value: np.ndarray, c
         gap[gap < OTHER_SCALE * np.fmax(np.abs(claimed), np.abs(value))] = 0.0  # slight: not a matter of scales
         near = np.minimum(HAS_SMALL_SLOPE * np.abs(claimed), SMALL_GAP_SHARE * gap)
         agrees = np.abs(slope - claimed[:, None]) <= near[:, None] + rounding
-        found: np.ndarray = (agrees & (gap[:, None] > OTHER_SCALE_NOISE * rounding)).any(axis=1)
+        found: ndarray = (agrees & (gap[:, None] > OTHER_SCALE_NOISE * rounding)).any(axis=1)
         if found.any():  # where some have another scale, slight differences are of that kind too
             found |= (gap < SLIGHT_SCALE * np.fmax(np.abs(claimed), np.abs(value))) & np.isfinite(claimed)
     return found
 
 
-def _on_a_finer_scale(columns: Columns, element: np.ndarray, claimed: np.ndarray, entries: np.ndarray) -> np.ndarray:
+def _on_a_finer_scale(columns: Columns, element: ndarray, claimed: ndarray, entries: ndarray) -> ndarray:
     """Entries (J,) of one element whose claimed slope is there on the length that would show it."""
     found = np.zeros(claimed.shape, dtype=bool)
     scale = columns.scales[element]

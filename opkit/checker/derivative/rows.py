@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.thresholds import (
     LEAST_ROWS_SIZE,
     MOST_STRUCTURES,
 )
+from opkit.checker.model.types import ArrayMap
+from opkit.ir import Shape
 from opkit.record import record
 
 
@@ -33,9 +36,9 @@ class Rows:
     """
 
     axes: tuple[int, int]
-    elements: np.ndarray
-    entries: np.ndarray
-    place: np.ndarray
+    elements: ndarray
+    entries: ndarray
+    place: ndarray
 
     @property
     def count(self) -> int:
@@ -48,16 +51,15 @@ class Rows:
         return int(self.elements.shape[1])
 
     @property
-    def of_elements(self) -> np.ndarray:
+    def of_elements(self) -> ndarray:
         """(n,) the row of every element."""
-        found: np.ndarray = self.place // self.width
-        return found
+        return self.place // self.width
 
-    def masks(self) -> np.ndarray:
+    def masks(self) -> ndarray:
         """Masks (T, R) of rows, so that for any two rows some mask has the first and not the second."""
         return _masks(self.count)
 
-    def keeps_apart(self, moved: Callable[[np.ndarray], np.ndarray], base: np.ndarray) -> bool:
+    def keeps_apart(self, moved: ArrayMap, base: ndarray) -> bool:
         """Say whether outputs of rows at rest stay bit for bit what they are.
 
         Args:
@@ -82,7 +84,7 @@ def candidates(shape: Sequence[int], outputs: Sequence[Sequence[int]]) -> Iterat
 
 
 @lru_cache(maxsize=256)
-def _masks(count: int) -> np.ndarray:
+def _masks(count: int) -> ndarray:
     """Sets of T // 2 out of T tests, one for each row: none is part of another (Sperner 1928), and T is least."""
     tests = next(number for number in itertools.count(2) if math.comb(number, number // 2) >= count)
     masks = np.zeros((tests, count), dtype=bool)
@@ -93,7 +95,7 @@ def _masks(count: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _rows(shape: tuple[int, ...], outputs: tuple[tuple[int, ...], ...], lead: int, trail: int) -> Rows:
+def _rows(shape: Shape, outputs: tuple[Shape, ...], lead: int, trail: int) -> Rows:
     size = math.prod(shape)
     elements = _by_row(np.arange(size).reshape(shape), lead, trail)
     starts = np.cumsum([0, *map(math.prod, outputs)])
@@ -104,7 +106,7 @@ def _rows(shape: tuple[int, ...], outputs: tuple[tuple[int, ...], ...], lead: in
 
 
 @lru_cache(maxsize=256)
-def _shared(shape: tuple[int, ...], outputs: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
+def _shared(shape: Shape, outputs: tuple[Shape, ...]) -> list[tuple[int, int]]:
     """Return (leading axes, trailing axes) that all shapes have in common; most rows, then most leading axes, first."""
     rank = min(map(len, (shape, *outputs)))
     found: dict[tuple[int, int], int] = {}
@@ -121,10 +123,10 @@ def _shared(shape: tuple[int, ...], outputs: tuple[tuple[int, ...], ...]) -> lis
     return sorted(found, key=lambda axes: (-found[axes], -axes[0]))[:MOST_STRUCTURES]
 
 
-def _by_row(indices: np.ndarray, lead: int, trail: int) -> np.ndarray:
+def _by_row(indices: ndarray, lead: int, trail: int) -> ndarray:
     """Return flat indices (R, width) by row from an array of them in their own shape."""
     rank = indices.ndim
     order = [*range(lead), *range(rank - trail, rank), *range(lead, rank - trail)]
     count = math.prod(indices.shape[axis] for axis in order[: lead + trail])
-    found: np.ndarray = indices.transpose(order).reshape(count, -1)
+    found: ndarray = indices.transpose(order).reshape(count, -1)
     return found

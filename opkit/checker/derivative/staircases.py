@@ -6,6 +6,7 @@ Values may look flat, or have another slope, below the resolution of a lower pre
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.grid import Grid
@@ -99,10 +100,10 @@ def mark_finer_slopes(grid: Grid, out: Estimate) -> None:
     out.kind[found] = Behaviour.STAIRCASE
 
 
-def _reach(grid: Grid, value: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
+def _reach(grid: Grid, value: ndarray, tolerance: ndarray) -> ndarray:
     """The largest step up to which the central slope is the fine value, from the finest on, (M, J)."""
     with np.errstate(all="ignore"):
         near = np.abs(grid.slope - value[:, None, :]) <= tolerance[:, None, :] + GRID_ULPS * grid.level / grid.step
     run = np.logical_and.accumulate(near[:, ::-1], axis=1)[:, ::-1]
-    found: np.ndarray = np.where(run, grid.step, 0.0).max(axis=1)
+    found: ndarray = np.where(run, grid.step, 0.0).max(axis=1)
     return found

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.judge import EntryFailure
@@ -34,9 +36,9 @@ from opkit.checker.model.thresholds import (
 
 def compare_ties(
     evaluator: Evaluator,
-    claimed: dict[InputLeaf, np.ndarray],
-    single: np.ndarray,
-    rng: np.random.Generator,
+    claimed: dict[InputLeaf, ndarray],
+    single: ndarray,
+    rng: Generator,
     known: set[int],
 ) -> list[EntryFailure]:
     """Compare along directions that move equal values alike: ties stay ties, so one correct answer is left."""
@@ -51,10 +53,10 @@ def compare_ties(
 
     buffers, moving = evaluator.movable(evaluator.leaves)
 
-    def at(step: float) -> np.ndarray:
+    def at(step: float) -> ndarray:
         for buffer, array, part in zip(buffers, arrays, parts):
             buffer[...] = array + step * part.reshape(array.shape)
-        found: np.ndarray = evaluator.value_of(moving).copy()
+        found: ndarray = evaluator.value_of(moving).copy()
         return found
 
     steps = steps_for(np.ones(1), STEPS, float(np.finfo(arrays[0].dtype).eps))
@@ -101,7 +103,7 @@ def compare_ties(
     return failures
 
 
-def _has_it_on_a_finer_scale(at: Callable[[float], np.ndarray], entry: int, claimed: float, reach: float) -> bool:
+def _has_it_on_a_finer_scale(at: Callable[[float], ndarray], entry: int, claimed: float, reach: float) -> bool:
     """Say whether small steps have the claimed slope, or slopes on both sides of the point that it lies between."""
     if claimed == 0:
         return False
@@ -113,7 +115,7 @@ def _has_it_on_a_finer_scale(at: Callable[[float], np.ndarray], entry: int, clai
     return any(_is_between(at, entry, claimed, base, step) for step in steps)
 
 
-def _is_between(at: Callable[[float], np.ndarray], entry: int, claimed: float, base: float, step: float) -> bool:
+def _is_between(at: Callable[[float], ndarray], entry: int, claimed: float, base: float, step: float) -> bool:
     """Say whether the point is a kink whose one-sided slopes, the same over a quarter of a step, hold a slope."""
     right, left = (
         [sign * (float(at(sign * part)[entry]) - base) / part for part in (step, QUARTER * step)]

@@ -6,6 +6,7 @@ A norm has one where a whole slice is zero. Says only whether a point is one; wh
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
@@ -60,9 +61,9 @@ def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, i
 
 def _value(
     evaluator: Evaluator,
-    direction: dict[InputLeaf, np.ndarray],
+    direction: dict[InputLeaf, ndarray],
     length: float,
-) -> np.ndarray:
+) -> ndarray:
     inputs: dict[str, object] = dict(evaluator.inputs)
     for leaf, part in direction.items():
         array = evaluator.array(leaf)

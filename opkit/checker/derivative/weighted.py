@@ -5,19 +5,17 @@ For functions that have no gradient of their own; what is claimed is not known h
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.thresholds import MEASURED_ELEMENTS, RESOLUTION
+from opkit.checker.model.types import ArrayMap
 
 
-def weighted_gradient(
-    function: Callable[[np.ndarray], np.ndarray], array: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def weighted_gradient(function: ArrayMap, array: ndarray, weights: ndarray) -> tuple[ndarray, ndarray]:
     """Return the gradient of ``weights @ function(array)``, flat, and how far each element may be off.
 
     What is not measured, and what has no derivative, is NaN.

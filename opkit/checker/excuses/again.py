@@ -10,18 +10,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.checks.gradient import gradients
 from opkit.checker.checks.precision import single_precision
 from opkit.checker.model.case import Case
-from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Forward, Gradients, Pullback
+from opkit.checker.model.checkable import Checkable, Forward
 from opkit.checker.model.evaluate import frozen
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import AGAIN_CASES
+from opkit.checker.model.types import ArrayMap, Arrays, Attrs, Gradients, Ran, Results
 
-Bring = Callable[[np.ndarray], np.ndarray]
-Pull = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Bring = ArrayMap
+Pull = Callable[[ndarray, ndarray], ndarray]
 
 
 def again(
@@ -88,13 +90,13 @@ def through(checkable: Checkable, name: str, bring: Bring, pull: Pull) -> Checka
     def moved(function: Forward) -> Forward:
         return lambda arrays, attrs: function(_brought(arrays, name, bring), attrs)
 
-    def vjp(arrays: Arrays, attrs: Attrs) -> tuple[Sequence[np.ndarray], Pullback]:
+    def vjp(arrays: Arrays, attrs: Attrs) -> Ran:
         outputs, pullback = checkable.run(_brought(arrays, name, bring), attrs)
 
-        def back(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
+        def back(douts: Results, needs: frozenset[str]) -> Gradients:
             found = dict(pullback(douts, needs))
             before, after = arrays[name], found.get(name)
-            if isinstance(before, np.ndarray) and isinstance(after, np.ndarray) and after.shape == before.shape:
+            if isinstance(before, ndarray) and isinstance(after, ndarray) and after.shape == before.shape:
                 found[name] = pull(before, after)
             return found
 
@@ -107,6 +109,6 @@ def through(checkable: Checkable, name: str, bring: Bring, pull: Pull) -> Checka
 
 def _brought(inputs: Mapping[str, Any], name: str, bring: Bring) -> dict[str, Any]:
     value = inputs[name]
-    if not isinstance(value, np.ndarray) or not value.size:
+    if not isinstance(value, ndarray) or not value.size:
         return dict(inputs)
     return {**inputs, name: frozen(bring(value).astype(value.dtype))}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.excuses.again import Bring, Pull, again, brought, gone, holds, telling, through
 from opkit.checker.model.case import Case
@@ -36,35 +37,35 @@ class Narrow:
     axes: int = 0
 
 
-def _shares(array: np.ndarray) -> np.ndarray:
+def _shares(array: ndarray) -> ndarray:
     sizes = np.abs(array) + NONZERO
-    found: np.ndarray = sizes / sizes.sum(axis=-1, keepdims=True)
+    found: ndarray = sizes / sizes.sum(axis=-1, keepdims=True)
     return found
 
 
-def _places(array: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.eye(array.shape[-1])[array.argmax(axis=-1)]
+def _places(array: ndarray) -> ndarray:
+    found: ndarray = np.eye(array.shape[-1])[array.argmax(axis=-1)]
     return found
 
 
-def _symmetric(array: np.ndarray) -> np.ndarray:
-    found: np.ndarray = (array + np.swapaxes(array, -1, -2)) / 2
+def _symmetric(array: ndarray) -> ndarray:
+    found: ndarray = (array + np.swapaxes(array, -1, -2)) / 2
     return found
 
 
-def _summed(total: float, array: np.ndarray) -> np.ndarray:
-    found: np.ndarray = array - array.mean(axis=-1, keepdims=True) + total / array.shape[-1]
+def _summed(total: float, array: ndarray) -> ndarray:
+    found: ndarray = array - array.mean(axis=-1, keepdims=True) + total / array.shape[-1]
     return found
 
 
-def _unit(array: np.ndarray) -> np.ndarray:
-    found: np.ndarray = array / np.maximum(np.linalg.norm(array, axis=-1, keepdims=True), NONZERO)
+def _unit(array: ndarray) -> ndarray:
+    found: ndarray = array / np.maximum(np.linalg.norm(array, axis=-1, keepdims=True), NONZERO)
     return found
 
 
-def _unit_pull(array: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+def _unit_pull(array: ndarray, gradient: ndarray) -> ndarray:
     norm, unit = np.maximum(np.linalg.norm(array, axis=-1, keepdims=True), NONZERO), _unit(array)
-    found: np.ndarray = (gradient - unit * (unit * gradient).sum(axis=-1, keepdims=True)) / norm
+    found: ndarray = (gradient - unit * (unit * gradient).sum(axis=-1, keepdims=True)) / norm
     return found
 
 
@@ -136,7 +137,7 @@ def _bits(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int,
     for index, item in failed.items():
         name = (item.input or "").partition("[")[0]
         values = [case.inputs.get(name) for case in session.cases]
-        are_bits = all(isinstance(one, np.ndarray) and set(np.unique(one)) == {0, 1} for one in values)
+        are_bits = all(isinstance(one, ndarray) and set(np.unique(one)) == {0, 1} for one in values)
         if name and values and are_bits and not _slopes(session, session.cases, {name}):
             said[index] = f"this does not count, for all values given of {name} are 0 and 1, and its gradient is 0"
     return said
@@ -146,14 +147,14 @@ def _tried(session: CheckSession, cases: Sequence[Case]) -> Iterator[tuple[str, 
     leaves = {leaf.name for ev in session.evaluators for leaf in ev.leaves}
     for name in [arg.name for arg in session.checkable.inputs]:
         arrays = [case.inputs[name] for case in cases]
-        if not arrays or not all(isinstance(array, np.ndarray) and is_float(array) for array in arrays):
+        if not arrays or not all(isinstance(array, ndarray) and is_float(array) for array in arrays):
             continue
         yield from ((name, kind) for kind in (_CONSTANTS if name not in leaves else ()))
         if all(_is_square(array) for array in arrays) and not _takes_wider(session, cases[0], name):
             yield from ((name, kind) for kind in _SQUARE)
 
 
-def _is_square(array: np.ndarray) -> bool:
+def _is_square(array: ndarray) -> bool:
     return array.ndim > 1 and array.shape[-1] == array.shape[-2]
 
 
@@ -167,7 +168,7 @@ def _takes_wider(session: CheckSession, case: Case, name: str) -> bool:
     return True
 
 
-def _fits(kind: Narrow, array: np.ndarray) -> bool:
+def _fits(kind: Narrow, array: ndarray) -> bool:
     """Say whether a class may be asked of an array: it has the axes, and more than one element along them."""
     return array.ndim >= kind.axes and all(size > 1 for size in array.shape[array.ndim - kind.axes :])
 
@@ -188,9 +189,9 @@ def _slopes(session: CheckSession, cases: Sequence[Case], names: set[str]) -> in
 
 
 # --- what declared values share
-def _shareable(arrays: Sequence[np.ndarray]) -> tuple[Narrow, ...]:
+def _shareable(arrays: Sequence[ndarray]) -> tuple[Narrow, ...]:
     """Return the classes that generic values may be in: two at least that differ, of more than a few numbers each."""
-    if not all(isinstance(array, np.ndarray) and is_float(array) and array.ndim for array in arrays):
+    if not all(isinstance(array, ndarray) and is_float(array) and array.ndim for array in arrays):
         return ()
     generic = {array.tobytes(): array for array in arrays if len(np.unique(array)) > 2}
     if len(generic) < 2:
@@ -203,11 +204,11 @@ def _shareable(arrays: Sequence[np.ndarray]) -> tuple[Narrow, ...]:
     return (*_SQUARE, *rows) if all(map(_is_square, arrays)) else rows
 
 
-def _centred(array: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+def _centred(array: ndarray, gradient: ndarray) -> ndarray:
     return _summed(0.0, gradient)
 
 
-def _is_in(kind: Narrow, array: np.ndarray) -> bool:
+def _is_in(kind: Narrow, array: ndarray) -> bool:
     return not array.size or (
         _fits(kind, array) and bool(np.allclose(kind.bring(array), array, rtol=ROW_SUM, atol=ROW_SUM))
     )

@@ -10,6 +10,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 from opkit.checker.model.report import CheckResult
@@ -56,7 +57,7 @@ class Region:
         """Return what two regions of an input have in common."""
         return Region(self.name, max(self.low, other.low), min(self.high, other.high), max(self.near, other.near))
 
-    def bring(self, array: np.ndarray) -> np.ndarray:
+    def bring(self, array: ndarray) -> ndarray:
         """Replace what lies outside by ordinary values inside, no two of which are equal."""
         low, high = self.low, self.high
         if self.near:
@@ -82,7 +83,7 @@ class Point:
     evaluator: Evaluator
     leaf: InputLeaf
     element: int
-    weights: np.ndarray
+    weights: ndarray
 
     def value(self, inputs: dict[str, Any]) -> float:
         """Return what the weighted outputs come to."""
@@ -141,7 +142,7 @@ class Point:
         """Return the change of a value from which on a slope can be measured."""
         return REPEAT_ULPS * float(np.finfo(self.evaluator.array(self.leaf).dtype).eps) * abs(base) / HAS_SLOPE
 
-    def _set(self, array: np.ndarray, value: float, own: float = 0.0) -> np.ndarray:
+    def _set(self, array: ndarray, value: float, own: float = 0.0) -> ndarray:
         moved = np.array(array)
         flat = moved.reshape(-1)
         flat[self.element] = value + own * flat[self.element]

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.thresholds import AGREEMENT_ULPS, CANCELLED, COARSE_ULPS, MOSTLY
 
 
-def agree(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+def agree(one: ndarray | None, other: ndarray | None) -> bool:
     """Say whether two arrays are equal, floats up to ulps of the largest entry; None counts as zeros."""
     if one is None or other is None:
         known = other if one is None else one
@@ -43,7 +44,7 @@ def sums_agree(one: Sequence[float], other: Sequence[float], eps: float) -> bool
     return abs(sum(one) - sum(other)) <= AGREEMENT_ULPS * eps * size
 
 
-def mostly_agree(one: Sequence[np.ndarray], other: Sequence[np.ndarray], eps: float, of: float) -> bool:
+def mostly_agree(one: Sequence[ndarray], other: Sequence[ndarray], eps: float, of: float) -> bool:
     """Say whether arrays agree in most of their entries as far as a coarse dtype can tell.
 
     Args:

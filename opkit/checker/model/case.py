@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.thresholds import MOST_BITS
+from opkit.checker.model.types import Attrs
 
 #: The label of a case that an earlier run failed on; whether the op still takes it is open.
 FORMER = "a former failure"
@@ -19,7 +21,7 @@ FORMER = "a former failure"
 
 def plain(value: Any) -> Any:
     """Turn a value into what JSON can hold; NaN and infinity become the strings "nan", "inf", "-inf"."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, ndarray):
         return [plain(item) for item in value.tolist()] if value.ndim else plain(value.item())
     if isinstance(value, np.generic):
         value = value.item()
@@ -56,7 +58,7 @@ class Case:
     """
 
     inputs: Mapping[str, Any]
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    attrs: Attrs = field(default_factory=dict)
     regime: str = "normal"
     seed: int = 0
     origin: str = "search"
@@ -73,7 +75,7 @@ class Case:
         return described
 
     def _describe(self, value: Any) -> Any:
-        if isinstance(value, np.ndarray):
+        if isinstance(value, ndarray):
             return {
                 "shape": list(value.shape),
                 "dtype": value.dtype.name,

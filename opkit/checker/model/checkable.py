@@ -8,26 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.claim import Claims
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat, Reference
+from opkit.checker.model.types import Arrays, Attrs, Gradients, Ran, Results
 from opkit.errors import Location
-from opkit.ir import TensorDesc, canonical_dtype
+from opkit.ir import Shape, TensorDesc, canonical_dtype
 from opkit.record import record
-
-#: An input's value: an array, a list of arrays (variadic), or None (optional and left out).
-Value: TypeAlias = "np.ndarray | list[np.ndarray] | None"
-Arrays: TypeAlias = Mapping[str, Value]
-Attrs: TypeAlias = Mapping[str, Any]
-#: Outputs, or incoming gradients: one array for each declared output.
-Results: TypeAlias = Sequence[np.ndarray]
-Gradients: TypeAlias = Mapping[str, Value]
-Pullback: TypeAlias = "Callable[[Sequence[np.ndarray], frozenset[str]], Gradients]"
 
 
 @record
@@ -59,7 +53,7 @@ class Attr:
 
 
 @lru_cache(maxsize=1024)
-def describe(shape: tuple[int, ...], dtype: np.dtype) -> TensorDesc:
+def describe(shape: Shape, dtype: np.dtype) -> TensorDesc:
     """Return the description of arrays of a shape and dtype; the same few are asked for again and again.
 
     Raises:
@@ -72,7 +66,7 @@ def describe_inputs(inputs: Mapping[str, Any]) -> dict[str, list[TensorDesc]]:
     """Return a list of descriptions per input, as infer functions want them."""
     described: dict[str, list[TensorDesc]] = {}
     for name, value in inputs.items():
-        if type(value) is np.ndarray:
+        if type(value) is ndarray:
             described[name] = [describe(value.shape, value.dtype)]
         else:
             items = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
@@ -90,7 +84,7 @@ class Forward(Protocol):
         Exception: what the kernel raised, or KernelError for a result that is not an array or a wrong count.
     """
 
-    def __call__(self, arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
+    def __call__(self, arrays: Arrays, attrs: Attrs) -> Results:
         """Run the kernel."""
         ...
 
@@ -143,7 +137,7 @@ class Kernel:
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    call: Callable[[Mapping[str, Any], Attrs], Sequence[np.ndarray]]
+    call: Callable[[Mapping[str, Any], Attrs], Results]
     where: Location | None = None
     claims: Claims | None = None
 
@@ -162,7 +156,7 @@ class KernelCall:
 
     kernel: Kernel
     inputs: Mapping[str, Any]
-    outputs: Sequence[np.ndarray]
+    outputs: Results
     attrs: Attrs
     promised: Sequence[TensorDesc] | None = None
 
@@ -248,14 +242,14 @@ class Checkable:
     backward: Backward | None = None
     attrs: tuple[Attr, ...] = ()
     infer: Infer | None = None
-    cases: Callable[[np.random.Generator], Iterable[Mapping[str, Any]]] | None = None
+    cases: Callable[[Generator], Iterable[Mapping[str, Any]]] | None = None
     recorded: tuple[Case, ...] = ()
     gradients: frozenset[str] | None = None
     registration: Callable[[Mapping[str, Sequence[TensorDesc]], Attrs], Registration] | None = None
-    vjp: Callable[[Arrays, Attrs], tuple[Sequence[np.ndarray], Pullback]] | None = None
+    vjp: Callable[[Arrays, Attrs], Ran] | None = None
     trace: (
         Callable[
-            [Arrays, Sequence[np.ndarray], Sequence[np.ndarray], Attrs, frozenset[str]],
+            [Arrays, Results, Results, Attrs, frozenset[str]],
             tuple[Gradients, Sequence[KernelCall]],
         ]
         | None
@@ -268,12 +262,10 @@ class Checkable:
     settings: Callable[[], Mapping[str, Any]] = np.geterr
     constants: tuple[Any, ...] = ()
     sources: tuple[Any, ...] = ()
-    sizes: tuple[int, ...] = ()
+    sizes: Shape = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)
     allow: Mapping[str, str] = field(default_factory=dict)
-    runners: Mapping[str, Callable[[Arrays, Attrs, Sequence[np.ndarray]], tuple[Sequence[np.ndarray], Gradients]]] = (
-        field(default_factory=dict)
-    )
+    runners: Mapping[str, Callable[[Arrays, Attrs, Results], tuple[Results, Gradients]]] = field(default_factory=dict)
     afresh: Callable[[], Checkable] | None = None
     second: Checkable | None = None
     asks_second: bool = False
@@ -311,14 +303,14 @@ class Checkable:
         except Exception:  # the registration refuses the signature; running it will say why
             return None
 
-    def run(self, arrays: Arrays, attrs: Attrs) -> tuple[Sequence[np.ndarray], Pullback]:
+    def run(self, arrays: Arrays, attrs: Attrs) -> Ran:
         """Run forward and return its raw results and the pullback ``(douts, needs) -> gradients``."""
         if self.vjp is not None:
             return self.vjp(arrays, attrs)
         outputs = self.forward(arrays, attrs)
         backward = self.backward
 
-        def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
+        def pullback(douts: Results, needs: frozenset[str]) -> Gradients:
             if backward is None:
                 return {}
             return backward(arrays, outputs, douts, attrs, needs)

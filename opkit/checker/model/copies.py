@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 #: Classes whose objects cannot change.
 PLAIN = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
 
-def is_same_array(one: np.ndarray, other: np.ndarray) -> bool:
+def is_same_array(one: ndarray, other: ndarray) -> bool:
     """Say whether two arrays hold the same bits in the same shape: NaN equals NaN, -0.0 is not 0.0."""
     return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
 
@@ -39,7 +40,7 @@ def option_copied(value: Any, known: dict[int, Any] | None = None) -> Any:
         return table
     if kind is tuple:
         return tuple(option_copied(item, known) for item in value)
-    return value.copy() if kind in (set, np.ndarray) else value
+    return value.copy() if kind in (set, ndarray) else value
 
 
 def is_same_option(one: Any, other: Any, seen: frozenset[tuple[int, int]] = frozenset()) -> bool:
@@ -50,7 +51,7 @@ def is_same_option(one: Any, other: Any, seen: frozenset[tuple[int, int]] = froz
     if kind is not type(other):
         return False
     seen = seen | {(id(one), id(other))}
-    if kind is np.ndarray:
+    if kind is ndarray:
         return is_same_array(one, other)
     if kind in (list, tuple):
         return len(one) == len(other) and _all_same(zip(one, other), seen)

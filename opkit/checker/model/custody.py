@@ -13,19 +13,20 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
+from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.copies import is_same_option, option_copied
 from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.raised import readable
+from opkit.checker.model.types import Arrays, Attrs, Function, Gradients, Pullback, Results
 from opkit.errors import KernelError
-from opkit.ops.core.types import Function
+from opkit.ir import Shape
 from opkit.record import record
 
-_ndarray = np.ndarray
 #: An array, and the bits, the shape and the dtype that it must keep.
-_Kept: TypeAlias = tuple[np.ndarray, bytes, tuple[int, ...], np.dtype]
+_Kept: TypeAlias = tuple[ndarray, bytes, Shape, np.dtype]
 
 
 @record
@@ -57,7 +58,7 @@ class _Given:
         self.options = attrs and {name: option_copied(value) for name, value in attrs.items()}
         self.kept: list[_Kept] = []
         for name, value in arrays.items():
-            if type(value) is _ndarray:
+            if type(value) is ndarray:
                 self.kept.append((value, value.tobytes(), value.shape, value.dtype))
             elif value is not None:
                 self.inputs[name] = list(value)
@@ -173,7 +174,7 @@ class Custody:
 
             outputs, pullback = self._call(call, given, "GC122", "forward")
 
-            def pull(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
+            def pull(douts: Results, needs: frozenset[str]) -> Gradients:
                 found: Gradients = self._call(
                     lambda: pullback(list(douts), needs), given, "GC123", "backward", outputs, douts
                 )
@@ -186,14 +187,14 @@ class Custody:
 
 def _kept(values: Iterable[Any]) -> list[_Kept]:
     """Return arrays with what they hold now."""
-    return [(item, item.tobytes(), item.shape, item.dtype) for item in values if type(item) is _ndarray]
+    return [(item, item.tobytes(), item.shape, item.dtype) for item in values if type(item) is ndarray]
 
 
-def _put_back(array: np.ndarray, content: bytes, shape: tuple[int, ...], dtype: np.dtype) -> None:
+def _put_back(array: ndarray, content: bytes, shape: Shape, dtype: np.dtype) -> None:
     """Let an array hold again what it held."""
     with suppress(AttributeError, TypeError, ValueError):  # whoever owns the memory lets nobody write to it
         was_writeable = array.flags.writeable
-        if isinstance(array.base, _ndarray):
+        if isinstance(array.base, ndarray):
             array.base.flags.writeable = True
         array.dtype, array.flags.writeable = dtype, True  # type: ignore[misc]
         array.shape = shape
@@ -212,6 +213,6 @@ def _numbers(outputs: Sequence[Any]) -> Sequence[Any]:
         KernelError: one is an array of records, texts or dates, on which no check can compute.
     """
     for place, item in enumerate(outputs):
-        if type(item) is _ndarray and (item.dtype.kind in "SUMm" or item.dtype.names is not None):
+        if type(item) is ndarray and (item.dtype.kind in "SUMm" or item.dtype.names is not None):
             raise KernelError(f"forward returned an array of {item.dtype} as result {place}, expected numbers")
     return outputs

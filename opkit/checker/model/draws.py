@@ -8,16 +8,20 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 from numpy.random.bit_generator import ISeedSequence
+
+from opkit.ir import Shape
 
 
 class _Known(ISeedSequence):
     """The state that a seed sequence gives to a PCG64, which takes ten times as long to find as to use."""
 
-    def __init__(self, key: tuple[int, ...]) -> None:
+    def __init__(self, key: Shape) -> None:
         self._state = np.random.SeedSequence(key).generate_state(4, np.uint64)
 
-    def generate_state(self, n_words: int, dtype: object = np.uint64) -> np.ndarray:
+    def generate_state(self, n_words: int, dtype: object = np.uint64) -> ndarray:
         """Return the state; only a PCG64 asks for it."""
         return self._state
 
@@ -25,6 +29,6 @@ class _Known(ISeedSequence):
 _known = lru_cache(maxsize=4096)(_Known)
 
 
-def generator(*key: int) -> np.random.Generator:
+def generator(*key: int) -> Generator:
     """Return what ``np.random.default_rng(key)`` returns, in a tenth of the time where the key was used before."""
     return np.random.Generator(np.random.PCG64(_known(key)))  # type: ignore[arg-type]  # the stub knows one class

@@ -10,11 +10,14 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.checkable import Checkable, Gradients, Pullback
+from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.copies import is_same_option
 from opkit.checker.model.thresholds import SEEN_ULPS
+from opkit.checker.model.types import ArrayMap, Gradients, Pullback, Ran, Results
+from opkit.ir import Shape
 from opkit.record import record
 
 
@@ -34,27 +37,27 @@ _leaf = lru_cache(maxsize=1024)(InputLeaf)
 
 def is_float(value: Any) -> bool:
     """Say whether a value is a real floating-point array."""
-    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
+    return isinstance(value, (ndarray, np.generic)) and value.dtype.kind == "f"
 
 
-def frozen(array: np.ndarray) -> np.ndarray:
+def frozen(array: ndarray) -> ndarray:
     """Return a read-only view."""
-    view: np.ndarray = np.asarray(array).view()  # arithmetic on 0-d arrays gives scalars
+    view: ndarray = np.asarray(array).view()  # arithmetic on 0-d arrays gives scalars
     view.setflags(False)  # type: ignore[call-arg]  # as a keyword it takes twice as long, by flags ten times
     return view
 
 
-def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, np.ndarray]]:
+def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, ndarray]]:
     """Yield every array among the inputs, in order."""
     for name, value in inputs.items():
         if isinstance(value, (list, tuple)):
             for index, item in enumerate(value):
                 yield _leaf(name, index), item
-        elif isinstance(value, np.ndarray):
+        elif isinstance(value, ndarray):
             yield _leaf(name), value
 
 
-def snapshot(outputs: Sequence[Any]) -> list[np.ndarray]:
+def snapshot(outputs: Sequence[Any]) -> list[ndarray]:
     """Return copies of results, which later calls cannot change."""
     return [np.array(item, copy=True) for item in outputs]
 
@@ -80,22 +83,22 @@ class Evaluator:
         self.case = case
         self.attrs = dict(case.attrs)
         self.inputs: dict[str, Any] = self.map_inputs(frozen)
-        self.shapes: list[tuple[int, ...]] = [array.shape for _, array in leaves_of(self.inputs)]
-        self.outputs: list[np.ndarray] = []
+        self.shapes: list[Shape] = [array.shape for _, array in leaves_of(self.inputs)]
+        self.outputs: list[ndarray] = []
         self.slots: list[int] = []
         self.leaves: list[InputLeaf] = []
         self.sizes: list[int] = []
         self.typical = 0.0
         self.resolution = 0.0
 
-    def map_inputs(self, change: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
+    def map_inputs(self, change: ArrayMap) -> dict[str, Any]:
         """Return the case's inputs with every array changed by a function."""
         mapped: dict[str, Any] = {}
         for name, value in self.case.inputs.items():
             if isinstance(value, (list, tuple)):
                 mapped[name] = [change(item) for item in value]
             else:
-                mapped[name] = change(value) if isinstance(value, np.ndarray) else value
+                mapped[name] = change(value) if isinstance(value, ndarray) else value
         return mapped
 
     def prepare(self) -> Evaluator:
@@ -126,18 +129,18 @@ class Evaluator:
         )
 
     # --- running
-    def forward(self, inputs: Mapping[str, Any]) -> Sequence[np.ndarray]:
+    def forward(self, inputs: Mapping[str, Any]) -> Results:
         """Run the op itself and return its raw results."""
         return self.checkable.forward(inputs, self.attrs)
 
-    def reference(self, inputs: Mapping[str, Any]) -> Sequence[np.ndarray]:
+    def reference(self, inputs: Mapping[str, Any]) -> Results:
         """Run the function whose derivative backward is: forward, or its declared surrogate."""
         function = self.checkable.surrogate or self.checkable.forward
         return function(inputs, self.attrs)
 
     def movable(
         self, leaves: Sequence[InputLeaf], of_forward: bool = False
-    ) -> tuple[list[np.ndarray], Callable[[], Sequence[np.ndarray]]]:
+    ) -> tuple[list[ndarray], Callable[[], Results]]:
         """Return arrays that hold what these leaves do, and the reference as a function of what they hold at a call.
 
         Results that it returned before may change with the next call. With ``of_forward`` the function is forward
@@ -151,22 +154,22 @@ class Evaluator:
             inputs = self.replaced(leaf, frozen(array), inputs)
         return arrays, partial(self.forward if of_forward else self.reference, inputs)
 
-    def run(self, inputs: Mapping[str, Any] | None = None) -> tuple[Sequence[np.ndarray], Pullback]:
+    def run(self, inputs: Mapping[str, Any] | None = None) -> Ran:
         """Run forward and return its raw results and the pullback."""
         return self.checkable.run(self.inputs if inputs is None else inputs, self.attrs)
 
     def gradients(
-        self, douts: Sequence[np.ndarray], pullback: Pullback | None = None, inputs: Mapping[str, Any] | None = None
-    ) -> dict[InputLeaf, np.ndarray | None]:
+        self, douts: Results, pullback: Pullback | None = None, inputs: Mapping[str, Any] | None = None
+    ) -> dict[InputLeaf, ndarray | None]:
         """Run backward (after a fresh forward unless a pullback is given) and return a gradient per leaf."""
         needs = frozenset([leaf.name for leaf in self.leaves])
         if pullback is None:
             _, pullback = self.run(inputs)
         return self.by_leaf(pullback([frozen(item) for item in douts], needs))
 
-    def by_leaf(self, found: Gradients) -> dict[InputLeaf, np.ndarray | None]:
+    def by_leaf(self, found: Gradients) -> dict[InputLeaf, ndarray | None]:
         """Sort gradients by leaf; what is missing is None."""
-        result: dict[InputLeaf, np.ndarray | None] = {}
+        result: dict[InputLeaf, ndarray | None] = {}
         for leaf in self.leaves:
             value = found.get(leaf.name)
             if leaf.index is not None:
@@ -175,13 +178,13 @@ class Evaluator:
         return result
 
     # --- arrays in and out
-    def array(self, leaf: InputLeaf) -> np.ndarray:
+    def array(self, leaf: InputLeaf) -> ndarray:
         """Return a leaf's array."""
         value = self.inputs[leaf.name]
-        found: np.ndarray = value if leaf.index is None else value[leaf.index]
+        found: ndarray = value if leaf.index is None else value[leaf.index]
         return found
 
-    def replaced(self, leaf: InputLeaf, array: np.ndarray, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def replaced(self, leaf: InputLeaf, array: ndarray, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the inputs with one leaf's array replaced."""
         changed = dict(self.inputs if inputs is None else inputs)
         if leaf.index is None:
@@ -192,18 +195,18 @@ class Evaluator:
             changed[leaf.name] = items
         return changed
 
-    def vector(self, outputs: Sequence[Any]) -> np.ndarray:
+    def vector(self, outputs: Sequence[Any]) -> ndarray:
         """Flatten the differentiable outputs into one float64 vector."""
         parts = [np.asarray(outputs[index], dtype=np.float64).ravel() for index in self.slots]
         if len(parts) == 1:
             return parts[0]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def value_at(self, inputs: Mapping[str, Any]) -> np.ndarray:
+    def value_at(self, inputs: Mapping[str, Any]) -> ndarray:
         """The reference's value as a vector, all NaN where it raises or changes its shapes."""
         return self.value_of(lambda: self.reference(inputs))
 
-    def value_of(self, call: Callable[[], Sequence[np.ndarray]]) -> np.ndarray:
+    def value_of(self, call: Callable[[], Results]) -> ndarray:
         """A call's results as a vector, all NaN where it raises or changes their shapes."""
         try:
             found = self.vector(call())
@@ -211,7 +214,7 @@ class Evaluator:
             return np.full(sum(self.sizes), np.nan)
         return found if found.size == sum(self.sizes) else np.full(sum(self.sizes), np.nan)
 
-    def douts_from(self, vector: np.ndarray) -> list[np.ndarray]:
+    def douts_from(self, vector: ndarray) -> list[ndarray]:
         """Split a vector into one incoming gradient per output, in the outputs' dtypes; zeros for the others."""
         douts = [np.zeros(item.shape, item.dtype) for item in self.outputs]
         start = 0
@@ -221,7 +224,7 @@ class Evaluator:
             start += size
         return douts
 
-    def eps(self) -> np.ndarray:
+    def eps(self) -> ndarray:
         """The resolution of every entry of the vector."""
         parts = [
             np.full(size, max(float(np.finfo(self.outputs[index].dtype).eps), self.resolution))
@@ -257,7 +260,7 @@ class Evaluator:
         smallest = min((size for size in sizes if size > 0), default=1.0)
         return max((float(array.max(initial=0.0)) for array in arrays), default=0.0) / smallest
 
-    def locate(self, entry: int) -> tuple[int, tuple[int, ...]]:
+    def locate(self, entry: int) -> tuple[int, Shape]:
         """Return (output index, element index) of an entry of the vector."""
         for index, size in zip(self.slots, self.sizes):
             if entry < size:

@@ -6,6 +6,7 @@ Arithmetic on numbers of a format, held in float64; which function computes in w
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.record import record
 
@@ -39,14 +40,14 @@ class Format:
         """The largest finite number."""
         return float(np.ldexp(2.0 - self.eps, 1 - self.least))
 
-    def rounded(self, array: np.ndarray) -> np.ndarray:
+    def rounded(self, array: ndarray) -> ndarray:
         """Return the nearest numbers of the format, as float64; those that would be infinite are kept finite."""
         wide = np.asarray(array, dtype=np.float64)
         if self.name == "float64":
             return wide
         _, exponent = np.frexp(wide)
         unit = np.ldexp(1.0, np.maximum(exponent, self.least + 1) - self.bits)
-        near: np.ndarray = np.clip(np.rint(wide / unit) * unit, -self.largest, self.largest)
+        near: ndarray = np.clip(np.rint(wide / unit) * unit, -self.largest, self.largest)
         return np.where(np.isfinite(wide), near, wide)
 
 

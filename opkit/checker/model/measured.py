@@ -7,6 +7,7 @@ the factors. Arrays only: what was run to get them is not known here.
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.formats import FORMATS, Format
 from opkit.checker.model.thresholds import (
@@ -40,13 +41,13 @@ class Samples:
         bound: (elements,) how far ``exact`` may be off.
     """
 
-    exact: np.ndarray
-    own: np.ndarray
-    given: np.ndarray
+    exact: ndarray
+    own: ndarray
+    given: ndarray
     format: str
     terms: int = 1
     slack: float = 0.0
-    bound: np.ndarray | float = 0.0
+    bound: ndarray | float = 0.0
 
 
 @record
@@ -138,13 +139,12 @@ def _ulps(form: Format, terms: int) -> float:
     return eps * (FAST_ULPS + float(np.sqrt(terms)))
 
 
-def _errors(one: np.ndarray, other: np.ndarray, where: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.where(where, np.abs(one - other), 0.0)
-    return found
+def _errors(one: ndarray, other: ndarray, where: ndarray) -> ndarray:
+    return np.where(where, np.abs(one - other), 0.0)
 
 
 def _bias(
-    exact: np.ndarray, own: np.ndarray, given: np.ndarray, bulk: np.ndarray, form: Format, ulps: float
+    exact: ndarray, own: ndarray, given: ndarray, bulk: ndarray, form: Format, ulps: float
 ) -> tuple[float, float]:
     """Return the share by which all elements are off alike, and how much of it rounding explains."""
     power = float(np.square(exact).sum(where=bulk))
@@ -157,9 +157,7 @@ def _bias(
     return share, abs(its) + SPREADS * spread + BIAS_ULPS * form.eps + ulps + tiny
 
 
-def _is_grown(
-    exact: np.ndarray, own: np.ndarray, given: np.ndarray, bulk: np.ndarray, floors: tuple[float, float]
-) -> bool:
+def _is_grown(exact: ndarray, own: ndarray, given: ndarray, bulk: ndarray, floors: tuple[float, float]) -> bool:
     """Say whether the function's errors are, on the whole, larger than the reference's and rounding explain."""
     if not bulk.any():
         return False
@@ -169,9 +167,7 @@ def _is_grown(
     return off > GREW_TIMES * error + floors[0] * size + floors[1]
 
 
-def _recurs(
-    exact: np.ndarray, own: np.ndarray, given: np.ndarray, columns: np.ndarray, floors: tuple[float, float]
-) -> bool:
+def _recurs(exact: ndarray, own: ndarray, given: ndarray, columns: ndarray, floors: tuple[float, float]) -> bool:
     """Say whether errors are the same at all inputs, more than those of a rounded constant are: rounding is not."""
     count = int(columns.sum())
     if not count or exact.shape[0] < 2:
@@ -187,7 +183,7 @@ def _recurs(
     return bool(found[1][0] > 2 * its + SPREADS * spread + floors[0] * size + floors[1])
 
 
-def _factor(exact: np.ndarray, given: np.ndarray, usable: np.ndarray) -> float | None:
+def _factor(exact: ndarray, given: ndarray, usable: ndarray) -> float | None:
     """Return the factor that makes most of the difference, None where none does."""
     usable = usable & np.isfinite(given)
     power = float(np.square(exact).sum(where=usable))

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy import ndarray
 
 
-def median(values: Sequence[float] | np.ndarray) -> float:
+def median(values: Sequence[float] | ndarray) -> float:
     """Return what ``np.median`` returns for numbers (n,), n > 0: NaN where one is NaN."""
     ordered = np.sort(np.asarray(values, dtype=np.float64), axis=None)
     if np.isnan(ordered[-1]):

@@ -19,7 +19,9 @@ from opkit.checker.model.thresholds import (
     PROMISE,
     SECONDS,
 )
+from opkit.checker.model.types import Attrs
 from opkit.errors import UsageError
+from opkit.ir import Shape
 from opkit.record import record
 
 
@@ -63,8 +65,8 @@ class Options:
     effort: float = 1.0
     seconds: float = SECONDS
     clock: float = math.inf
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    attrs: Attrs = field(default_factory=dict)
     second_order: bool = True
     demand_second: bool = False
     recorded_only: bool = False

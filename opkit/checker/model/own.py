@@ -6,16 +6,12 @@ Data only; the engine runs it on a few cases and reports what it finds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from opkit.checker.model.codes import CheckCode
+from opkit.checker.model.types import Arrays, Attrs, Results
 from opkit.errors import Location
 from opkit.record import record
-
-if TYPE_CHECKING:
-    from opkit.checker.model.checkable import Arrays, Attrs
 
 
 @record
@@ -55,6 +51,6 @@ class OwnCheck:
     """
 
     row: CheckCode
-    run: Callable[[Arrays, Attrs, Sequence[np.ndarray]], Sequence[Fault]]
+    run: Callable[[Arrays, Attrs, Results], Sequence[Fault]]
     is_forward: bool = False
     is_thorough: bool = False

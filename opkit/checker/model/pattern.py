@@ -6,16 +6,18 @@ A guess helps a reader; no verdict depends on it.
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.thresholds import (
     PATTERN,
 )
+from opkit.ir import Shape
 
 #: What a gradient is that passes through a step.
 FLAT = "nonzero where the derivative is 0"
 
 
-def guess_pattern(claimed: np.ndarray, numeric: np.ndarray, values: np.ndarray, name: str) -> str:
+def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str) -> str:
     """Name the simplest change that turns the numeric Jacobian into the claimed one, "" where none is known.
 
     Args:
@@ -51,11 +53,11 @@ class _Close:
     def __init__(self, size: float) -> None:
         self.size = size
 
-    def __call__(self, one: np.ndarray, other: np.ndarray) -> bool:
+    def __call__(self, one: ndarray, other: ndarray) -> bool:
         return bool(np.abs(one - other).max(initial=0.0) <= PATTERN * self.size)
 
 
-def _structured(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ...], close: _Close) -> str:
+def _structured(claimed: ndarray, numeric: ndarray, shape: Shape, close: _Close) -> str:
     if claimed.shape[0] == claimed.shape[1] and close(claimed, numeric.T):
         return "transposed"
     if len(shape) >= 2:
@@ -70,7 +72,7 @@ def _structured(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ...]
     return ""
 
 
-def _partial(claimed: np.ndarray, numeric: np.ndarray, values: np.ndarray, name: str, close: _Close) -> str:
+def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, close: _Close) -> str:
     """Say at which elements it is wrong, and how."""
     wrong = np.abs(claimed - numeric) > PATTERN * close.size
     columns = np.flatnonzero(wrong.any(axis=0))
@@ -97,7 +99,7 @@ def _partial(claimed: np.ndarray, numeric: np.ndarray, values: np.ndarray, name:
     return ""
 
 
-def _where(columns: np.ndarray, size: int) -> str:
+def _where(columns: ndarray, size: int) -> str:
     if len(columns) == size:
         return "everywhere"
     if len(columns) == 1:
@@ -107,7 +109,7 @@ def _where(columns: np.ndarray, size: int) -> str:
     return f"at {len(columns)} of {size} elements"
 
 
-def _condition(values: np.ndarray, wrong: np.ndarray, name: str) -> str:
+def _condition(values: ndarray, wrong: ndarray, name: str) -> str:
     """Return the bound on an input's values that parts wrong elements from right ones, "" where none does."""
     if min(np.count_nonzero(wrong), np.count_nonzero(~wrong)) < 2 or values.dtype.kind != "f":
         return ""

@@ -5,11 +5,12 @@ Reads code objects only; nothing is executed and no source is parsed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any
 
 from opkit.checker.model.thresholds import CONSTANTS_DEPTH
+from opkit.checker.model.types import Function
 
 
 def code_of(function: Any) -> CodeType | None:
@@ -27,7 +28,7 @@ def names_in(code: CodeType) -> set[str]:
     return names
 
 
-def reached(functions: Iterable[Callable[..., Any]]) -> Iterator[Any]:
+def reached(functions: Iterable[Function]) -> Iterator[Any]:
     """Yield functions, each followed by the functions of its module that it names, and by those that these name.
 
     Args:

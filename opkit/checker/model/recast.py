@@ -1,13 +1,14 @@
-"""Recast: copies of arrays, in another dtype or their own, which lie in memory as the arrays do, views of one buffer too."""
+"""Recast: copies of arrays, in another dtype or their own, that lie in memory as they do and share it as they do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy import ndarray
 
 
-def recast(arrays: Sequence[np.ndarray], dtype: str | None = None) -> list[np.ndarray]:
+def recast(arrays: Sequence[ndarray], dtype: str | None = None) -> list[ndarray]:
     """Return copies of arrays, in a dtype or in their own; those that share memory share it again.
 
     Strides stay what they were in elements. What cannot be laid out so (a view whose strides are no whole elements)
@@ -17,30 +18,29 @@ def recast(arrays: Sequence[np.ndarray], dtype: str | None = None) -> list[np.nd
     counts: dict[int, int] = {}
     for root in roots:
         counts[id(root)] = counts.get(id(root), 0) + 1
-    buffers: dict[int, np.ndarray] = {}
+    buffers: dict[int, ndarray] = {}
     return [
         _within(array, root, dtype, buffers) if counts[id(root)] > 1 or not _is_dense(array) else _cast(array, dtype)
         for array, root in zip(arrays, roots)
     ]
 
 
-def root_of(array: np.ndarray) -> np.ndarray:
+def root_of(array: ndarray) -> ndarray:
     """Return the array that owns the memory of a view; the array itself where it owns it."""
-    while isinstance(array.base, np.ndarray):
+    while isinstance(array.base, ndarray):
         array = array.base
     return array
 
 
-def _is_dense(array: np.ndarray) -> bool:
+def _is_dense(array: ndarray) -> bool:
     return array.flags.c_contiguous or array.flags.f_contiguous
 
 
-def _cast(array: np.ndarray, dtype: str | None) -> np.ndarray:
-    cast: np.ndarray = array.astype(dtype or array.dtype, order="K")
-    return cast
+def _cast(array: ndarray, dtype: str | None) -> ndarray:
+    return array.astype(dtype or array.dtype, order="K")
 
 
-def _within(array: np.ndarray, root: np.ndarray, dtype: str | None, buffers: dict[int, np.ndarray]) -> np.ndarray:
+def _within(array: ndarray, root: ndarray, dtype: str | None, buffers: dict[int, ndarray]) -> ndarray:
     """Return the view of a cast buffer that an array is of its own one, whose bytes are read in the array's dtype."""
     kind = np.dtype(dtype or array.dtype)
     size, new = array.dtype.itemsize, kind.itemsize
@@ -57,5 +57,5 @@ def _within(array: np.ndarray, root: np.ndarray, dtype: str | None, buffers: dic
     if id(root) not in buffers:
         buffers[id(root)] = root.ravel(order="K").view(np.uint8).view(array.dtype).astype(kind)
     strides = tuple(step // size * new for step in array.strides)
-    view: np.ndarray = np.ndarray(array.shape, kind, buffers[id(root)], offset // size * new, strides)
+    view: ndarray = ndarray(array.shape, kind, buffers[id(root)], offset // size * new, strides)
     return view

@@ -5,15 +5,10 @@ Data and borders only; what is made of the numbers is decided elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-import numpy as np
-
+from opkit.checker.model.types import Arrays, Attrs, Gradients, Results
 from opkit.record import record
-
-if TYPE_CHECKING:
-    from opkit.checker.model.checkable import Arrays, Attrs, Gradients
 
 
 class InFormat(Protocol):
@@ -34,9 +29,7 @@ class InFormat(Protocol):
         Exception: user code does not take the format, or raises for other reasons.
     """
 
-    def __call__(
-        self, arrays: Arrays, attrs: Attrs, douts: Sequence[np.ndarray] | None, format: str
-    ) -> tuple[Sequence[np.ndarray], Gradients]:
+    def __call__(self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> tuple[Results, Gradients]:
         """Run it."""
         ...
 

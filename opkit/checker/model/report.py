@@ -11,11 +11,12 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.codes import CODES
 from opkit.errors import Location
+from opkit.ir import Shape
 from opkit.record import record
 
 
@@ -66,9 +67,9 @@ class Slopes:
         element: flat index of the input element.
     """
 
-    steps: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
+    steps: ndarray
+    left: ndarray
+    right: ndarray
     claimed: float
     element: int = 0
 
@@ -88,10 +89,10 @@ class Evidence:
     """
 
     case: Case | None = None
-    douts: tuple[np.ndarray, ...] = ()
-    element: tuple[int, ...] | None = None
-    output_element: tuple[int, ...] | None = None
-    errors: np.ndarray | None = None
+    douts: tuple[ndarray, ...] = ()
+    element: Shape | None = None
+    output_element: Shape | None = None
+    errors: ndarray | None = None
     slopes: Slopes | None = None
     pattern: str = ""
 

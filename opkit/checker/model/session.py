@@ -12,6 +12,8 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
@@ -47,13 +49,13 @@ def is_scalar(case: Case) -> bool:
 def cast_case(case: Case, dtype: str) -> Case:
     """Return the case with its float arrays in another float dtype."""
 
-    arrays = [array for _, array in leaves_of(case.inputs) if isinstance(array, np.ndarray) and is_float(array)]
+    arrays = [array for _, array in leaves_of(case.inputs) if isinstance(array, ndarray) and is_float(array)]
     wide = iter(recast(arrays, dtype))
 
     def cast(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return [cast(item) for item in value]
-        if isinstance(value, np.ndarray):
+        if isinstance(value, ndarray):
             return next(wide) if is_float(value) else value
         return value.astype(dtype) if is_float(value) else value
 
@@ -171,7 +173,7 @@ class CheckSession:
                 chosen.append(ev)
         return (chosen + later)[:limit]
 
-    def rng(self, key: int) -> np.random.Generator:
+    def rng(self, key: int) -> Generator:
         """Return a generator that depends on the seed and a check's own number."""
         return generator(self.options.seed, key)
 

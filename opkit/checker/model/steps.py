@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 from opkit.checker.model.thresholds import LEAST_SCALE, LOOKS, REPEAT_ULPS
@@ -27,12 +28,12 @@ def is_step(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
     return 2 * flat > LOOKS
 
 
-def scale_of(array: np.ndarray) -> float:
+def scale_of(array: ndarray) -> float:
     """Return the root mean square of an array, 1 where it is 0."""
     return float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) or 1.0
 
 
-def result_at(ev: Evaluator, leaf: InputLeaf, array: np.ndarray, slot: int) -> np.ndarray | None:
+def result_at(ev: Evaluator, leaf: InputLeaf, array: ndarray, slot: int) -> ndarray | None:
     """Return an output for an input changed, None where forward does not take it."""
     try:
         found: Any = ev.forward(ev.replaced(leaf, frozen(array.astype(ev.array(leaf).dtype))))[slot]
@@ -41,7 +42,7 @@ def result_at(ev: Evaluator, leaf: InputLeaf, array: np.ndarray, slot: int) -> n
     return np.array(found)
 
 
-def distance(one: np.ndarray, other: np.ndarray) -> float:
+def distance(one: ndarray, other: ndarray) -> float:
     """Return by how much two arrays differ beyond rounding."""
     if one.shape != other.shape or not one.size:
         return float("inf") if one.shape != other.shape else 0.0

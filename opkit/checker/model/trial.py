@@ -14,11 +14,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
 from opkit.checker.model.evaluate import frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.thresholds import MOST_BROKEN, MOST_ERRORS, SLOW_CALL
+from opkit.checker.model.types import Attrs
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
 from opkit.record import record
@@ -110,7 +112,7 @@ class Trial:
     refusal: Exception | None = None
     _reached: float = -1.0
 
-    def promise(self, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[TensorDesc, ...] | None:
+    def promise(self, inputs: Mapping[str, Any], attrs: Attrs) -> tuple[TensorDesc, ...] | None:
         """Return what infer promises, None where nothing is promised.
 
         Raises:
@@ -120,7 +122,7 @@ class Trial:
             return None
         return tuple(self.checkable.infer(describe_inputs(inputs), attrs))
 
-    def accepts(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> bool:
+    def accepts(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> bool:
         """Say whether infer takes inputs of these descriptions (forward is not run)."""
         if self.checkable.infer is None:
             return True
@@ -138,7 +140,7 @@ class Trial:
         if line > self._reached:
             self.refusal, self._reached = error, line
 
-    def reach(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> float:
+    def reach(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> float:
         """Return how far into infer's checks these descriptions get: the line that refuses, infinity where none does.
 
         The lines of a definition follow each other as its checks do, but for helpers that it calls.
@@ -232,4 +234,4 @@ def _words(outcome: Attempt) -> str:
 def _freeze(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [frozen(item) for item in value]
-    return frozen(value) if isinstance(value, np.ndarray) else value
+    return frozen(value) if isinstance(value, ndarray) else value
