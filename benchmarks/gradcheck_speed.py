@@ -45,7 +45,7 @@ def opkit_check(forward: Function, backward: Function, arrays: Sequence[np.ndarr
     case = Case(dict(zip((arg.name for arg in made.inputs), arrays)))
 
     def run() -> None:
-        outcome = compare(Evaluator(made, case).prepare(), np.random.default_rng(0))
+        outcome = compare(Evaluator(made, case).prepare(), np.random.default_rng(0), {}, {})
         assert not outcome.failures
         assert all(tally.agreed == tally.entries for tally in outcome.tallies.values())
 

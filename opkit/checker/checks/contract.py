@@ -218,8 +218,7 @@ def _run_backward(ev: Evaluator, douts: list[ndarray], found: _FirstFailures) ->
         return ev.gradients(douts)
     outputs, _ = ev.run()
     needs = frozenset(leaf.name for leaf in ev.leaves)
-    with np.errstate(all="ignore"):
-        gradients, calls = trace(ev.inputs, outputs, douts, ev.attrs, needs)
+    gradients, calls = trace(ev.inputs, outputs, douts, ev.attrs, needs)
     for call in calls:
         _check_call(call, ev, found)
     return ev.by_leaf(gradients)

@@ -50,8 +50,7 @@ def described(
         text = f"{what} is {failure.actual:.12g}, numerically {failure.expected:.12g} +- {failure.bound:.1e}"
     if pattern and np.isfinite(failure.actual):
         text += f"; looks {pattern}" if not pattern.startswith(("the", "takes")) else f"; {pattern}"
-    with np.errstate(all="ignore"):
-        errors = np.abs(claimed - numeric).T
+    errors = np.abs(claimed - numeric).T
     slopes = _slopes(ev, failure) if failure.code == "GC103" else None
     evidence = Evidence(ev.case, (), place, element, errors if errors.size <= MOST_PLOTTED else None, slopes, pattern)
     return session.failed(

@@ -174,7 +174,7 @@ def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
         ledger.large += 1
         _probe(ev, number, ledger)
         return
-    outcome = compare(ev, session.rng(2000 + number), dict(session.checkable.tolerance), ledger.steps)
+    outcome = compare(ev, session.rng(2000 + number), session.checkable.tolerance, ledger.steps)
     for (leaf, slot), tally in outcome.tallies.items():
         ledger.pairs.setdefault((leaf.name, session.output_name(slot)), _Pair()).add(tally)
     _note(ev, outcome, ledger.tipped.sift(session, ev, outcome), ledger)

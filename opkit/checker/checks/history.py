@@ -74,8 +74,7 @@ def _how(later: list[Any], first: list[Any]) -> str:
     for one, other in zip(first, later):
         if one is None or other is None or np.shape(one) != np.shape(other) or not np.size(one):
             continue
-        with np.errstate(all="ignore"):
-            distance = np.abs(np.asarray(one, dtype=np.float64) - np.asarray(other, dtype=np.float64)).ravel()
+        distance = np.abs(np.asarray(one, dtype=np.float64) - np.asarray(other, dtype=np.float64)).ravel()
         if np.any(distance != 0):
             place = int(np.argmax(np.nan_to_num(distance, nan=np.inf)))
             return f"{np.ravel(one)[place]:.9g} at first, {np.ravel(other)[place]:.9g} later"

@@ -227,8 +227,7 @@ def _try_backward(
         else:
             outputs = [frozen(change_outputs(item)) for item in ev.outputs]
             needs = frozenset(leaf.name for leaf in ev.leaves)
-            with np.errstate(all="ignore"):
-                found = ev.by_leaf(backward(inputs, outputs, [frozen(item) for item in douts], ev.attrs, needs))
+            found = ev.by_leaf(backward(inputs, outputs, [frozen(item) for item in douts], ev.attrs, needs))
     except Exception as error:  # user code
         return _raised("backward", error)
     return None if same(expected, list(found.values()), _ulps(ev), least) else _Fault("backward gave another result")

@@ -128,13 +128,12 @@ def _distance(found: ndarray, expected: ndarray, least: float, *scales: ndarray,
 
     It is 0 where nothing is finite.
     """
-    with np.errstate(all="ignore"):
-        finite = np.isfinite(expected)
-        if not finite.any():
-            return 0.0
-        difference = np.where(finite, np.abs(found - expected), 0.0)
-        if not np.isfinite(difference).all():
-            return float("inf")
-        size = max(least, *(float(np.abs(item[finite]).max(initial=0.0)) for item in (expected, *scales)))
-        worst = max(float(difference.max(initial=0.0)) - slack, 0.0)
+    finite = np.isfinite(expected)
+    if not finite.any():
+        return 0.0
+    difference = np.where(finite, np.abs(found - expected), 0.0)
+    if not np.isfinite(difference).all():
+        return float("inf")
+    size = max(least, *(float(np.abs(item[finite]).max(initial=0.0)) for item in (expected, *scales)))
+    worst = max(float(difference.max(initial=0.0)) - slack, 0.0)
     return 0.0 if worst == 0.0 else worst / size if size else float("inf")

@@ -197,14 +197,13 @@ def _explain(name: str, exact: ndarray, single: ndarray, wobbled: list[list[ndar
     """Say what rounding does not explain; ``wobbled`` holds, for each input, results with it rounded otherwise."""
     if exact.shape != single.shape or not np.isfinite(exact).all() or not exact.size:
         return ""
-    with np.errstate(all="ignore"):
-        # Roundings of several inputs may add up, and cancel in any one try: their effects are added.
-        spread = np.sum([np.max([np.abs(item - exact) for item in tried], axis=0) for tried in wobbled], axis=0)
-        size = max(float(np.abs(exact).max()), natural)
-        if size > OVERFLOW or not np.isfinite(spread).all():
-            return ""
-        allowed = SINGLE_SPREAD * spread + SINGLE_ROUNDINGS * _EPS32 * (size + spread.max()) + UNDERFLOW
-        off = np.abs(single - exact)
+    # Roundings of several inputs may add up, and cancel in any one try: their effects are added.
+    spread = np.sum([np.max([np.abs(item - exact) for item in tried], axis=0) for tried in wobbled], axis=0)
+    size = max(float(np.abs(exact).max()), natural)
+    if size > OVERFLOW or not np.isfinite(spread).all():
+        return ""
+    allowed = SINGLE_SPREAD * spread + SINGLE_ROUNDINGS * _EPS32 * (size + spread.max()) + UNDERFLOW
+    off = np.abs(single - exact)
     bad = ~(off <= allowed)
     if not bad.any():
         return ""

@@ -133,11 +133,8 @@ class _ScanLine:
 def _excess(claimed: ndarray, estimate: Estimate, natural: ndarray) -> ndarray:
     """Return how many times each deviation exceeds what the bound allows, 0 where nothing can be said."""
     value, bound, kind = estimate.value[:, 0], estimate.bound[:, 0], estimate.kind[:, 0]
-    with np.errstate(all="ignore"):
-        slack = (
-            BOUNDS * bound + SCAN_FLOOR * (np.abs(value) + np.abs(claimed)) + SCAN_NATURAL * np.abs(natural) + UNDERFLOW
-        )
-        excess: ndarray = np.abs(claimed - value) / slack
+    slack = BOUNDS * bound + SCAN_FLOOR * (np.abs(value) + np.abs(claimed)) + SCAN_NATURAL * np.abs(natural) + UNDERFLOW
+    excess: ndarray = np.abs(claimed - value) / slack
     excess[np.isnan(excess)] = np.inf
     excess[(kind > Behaviour.ONE_SIDED) | ~np.isfinite(value) | ~np.isfinite(bound)] = 0.0
     return excess

@@ -157,12 +157,11 @@ def _mask_corners(line: _Line) -> float:
     """Take outputs that cross a kink or a jump on the way out of the weights; return their share."""
     step = CORNER_STEP
     above, below = line.moved(step).copy(), line.moved(-step).copy()
-    with np.errstate(all="ignore"):
-        bend = np.abs(above - 2 * line.base + below)
-        change = np.abs(above - line.base) + np.abs(below - line.base)
-        near_bend = np.abs(line.moved(step / 4) - line.base - (line.base - line.moved(-step / 4)))
-        noise = CORNER_ULPS * line.ev.eps() * np.abs(line.base)
-        crossing = ~(bend <= CORNER_BEND * change + noise) | ~(near_bend <= CORNER_NEAR * bend + noise)
+    bend = np.abs(above - 2 * line.base + below)
+    change = np.abs(above - line.base) + np.abs(below - line.base)
+    near_bend = np.abs(line.moved(step / 4) - line.base - (line.base - line.moved(-step / 4)))
+    noise = CORNER_ULPS * line.ev.eps() * np.abs(line.base)
+    crossing = ~(bend <= CORNER_BEND * change + noise) | ~(near_bend <= CORNER_NEAR * bend + noise)
     share = float(crossing.mean()) if crossing.size else 0.0
     if 0.0 < share <= CORNER_SHARE:
         line.leave_out(crossing)

@@ -33,27 +33,24 @@ class Grid:
         self.up, self.down = up[:, :, None], down[:, :, None]
         self.step = 0.5 * (self.up + self.down)
         self.scale = scale[:, None]
-        with np.errstate(all="ignore"):
-            self.plus_change = plus - base[:, None, :]
-            self.minus_change = base[:, None, :] - minus
-            self.plus_slope = self.plus_change / self.up
-            self.minus_slope = self.minus_change / self.down
-            self.slope = (plus - minus) / (self.up + self.down)
-            size = np.fmax(np.fmax(np.abs(plus), np.abs(minus)), np.abs(base)[:, None, :])
-            self.level = np.maximum(eps * size, floor)
+        self.plus_change = plus - base[:, None, :]
+        self.minus_change = base[:, None, :] - minus
+        self.plus_slope = self.plus_change / self.up
+        self.minus_slope = self.minus_change / self.down
+        self.slope = (plus - minus) / (self.up + self.down)
+        size = np.fmax(np.fmax(np.abs(plus), np.abs(minus)), np.abs(base)[:, None, :])
+        self.level = np.maximum(eps * size, floor)
 
     def central(self) -> Picked:
         """Value, bound, noise and step from central differences."""
-        with np.errstate(all="ignore"):
-            second = self.slope
-            fourth = second[:, 1:] + (second[:, 1:] - second[:, :-1]) / SECOND_ORDER
+        second = self.slope
+        fourth = second[:, 1:] + (second[:, 1:] - second[:, :-1]) / SECOND_ORDER
         return self._select(fourth, self.slope, self.step, CENTRAL_NOISE)
 
     def one_sided(self, slope: ndarray) -> Picked:
         """Value, bound, noise and step from slopes on one side (two extrapolations)."""
-        with np.errstate(all="ignore"):
-            first = slope[:, 1:] + (slope[:, 1:] - slope[:, :-1]) / FIRST_ORDER
-            second = first[:, 1:] + (first[:, 1:] - first[:, :-1]) / SECOND_ORDER
+        first = slope[:, 1:] + (slope[:, 1:] - slope[:, :-1]) / FIRST_ORDER
+        second = first[:, 1:] + (first[:, 1:] - first[:, :-1]) / SECOND_ORDER
         return self._select(second, slope, self.step, ONE_SIDED_NOISE)
 
     def _select(self, table: ndarray, slope: ndarray, step: ndarray, amplification: float) -> Picked:
@@ -63,23 +60,22 @@ class Grid:
             nothing = np.full((lines, width), np.nan)
             return nothing, np.full((lines, width), np.inf), np.zeros((lines, width)), nothing
         offset = slope.shape[1] - rungs
-        with np.errstate(all="ignore"):
-            gap = np.abs(np.diff(table, axis=1))
-            error = np.maximum(gap[:, :-1], gap[:, 1:])
-            middle = table[:, 1:-1]
-            fine = step[:, offset + 1 : offset + rungs - 1]
-            level = self.level[:, offset + 1 : offset + rungs - 1]
-            total = error + amplification * level / fine
-            total[~np.isfinite(total)] = np.inf
-            chosen = np.argmin(total, axis=1)[:, None, :]
-            value = np.take_along_axis(middle, chosen, axis=1)
-            finer = np.arange(rungs)[None, :, None] > chosen + 1
-            deviation = np.abs(table - value) * step[:, offset:] / amplification
-            deviation[~(finer & np.isfinite(deviation))] = 0.0
-            noise = deviation.max(axis=1, keepdims=True)
-            total = error + amplification * np.maximum(level, noise) / fine
-            total[~np.isfinite(total)] = np.inf
-            chosen = np.argmin(total, axis=1)[:, None, :]
+        gap = np.abs(np.diff(table, axis=1))
+        error = np.maximum(gap[:, :-1], gap[:, 1:])
+        middle = table[:, 1:-1]
+        fine = step[:, offset + 1 : offset + rungs - 1]
+        level = self.level[:, offset + 1 : offset + rungs - 1]
+        total = error + amplification * level / fine
+        total[~np.isfinite(total)] = np.inf
+        chosen = np.argmin(total, axis=1)[:, None, :]
+        value = np.take_along_axis(middle, chosen, axis=1)
+        finer = np.arange(rungs)[None, :, None] > chosen + 1
+        deviation = np.abs(table - value) * step[:, offset:] / amplification
+        deviation[~(finer & np.isfinite(deviation))] = 0.0
+        noise = deviation.max(axis=1, keepdims=True)
+        total = error + amplification * np.maximum(level, noise) / fine
+        total[~np.isfinite(total)] = np.inf
+        chosen = np.argmin(total, axis=1)[:, None, :]
         value = np.take_along_axis(middle, chosen, axis=1)[:, 0]
         bound = np.take_along_axis(total, chosen, axis=1)[:, 0]
         level_there = np.take_along_axis(level, chosen, axis=1)

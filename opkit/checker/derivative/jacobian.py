@@ -166,11 +166,12 @@ class _Rowwise:
         return matrix
 
 
+@np.errstate(all="ignore")
 def compare(
     evaluator: Evaluator,
     rng: Generator,
-    declared: Mapping[str, float] | None = None,
-    known: dict[str, Steps] | None = None,
+    declared: Mapping[str, float],
+    known: dict[str, Steps],
 ) -> Comparison:
     """Compare the claimed Jacobian with the numeric one.
 
@@ -183,13 +184,6 @@ def compare(
     Raises:
         Exception: what backward raised.
     """
-    with np.errstate(all="ignore"):
-        return _compare(evaluator, rng, declared or {}, {} if known is None else known)
-
-
-def _compare(
-    evaluator: Evaluator, rng: Generator, declared: Mapping[str, float], known: dict[str, Steps]
-) -> Comparison:
     outcome = Comparison()
     entries = sum(evaluator.sizes)
     if not entries or not evaluator.leaves:

@@ -125,33 +125,30 @@ class Judge:
         return found
 
     def _tolerance(self, estimate: Estimate, rows: ndarray | slice = slice(None)) -> ndarray:
-        with np.errstate(all="ignore"):
-            size = np.fmax(np.abs(self.claimed[rows]), np.abs(estimate.value))
-            size = np.where(np.isfinite(size), size, np.abs(estimate.value))
-            relative = np.where(self.single, FLOOR_SINGLE, FLOOR)
-            corner = np.where(estimate.kind >= Behaviour.KINK, CORNER, 0.0)
-            wide = np.maximum(np.abs(estimate.low), np.abs(estimate.high))
-            found: ndarray = BOUNDS * estimate.bound + relative * size + self.absolute + corner * wide
-            found += np.where(estimate.step > 0, self.grid / estimate.step, 0.0)
+        size = np.fmax(np.abs(self.claimed[rows]), np.abs(estimate.value))
+        size = np.where(np.isfinite(size), size, np.abs(estimate.value))
+        relative = np.where(self.single, FLOOR_SINGLE, FLOOR)
+        corner = np.where(estimate.kind >= Behaviour.KINK, CORNER, 0.0)
+        wide = np.maximum(np.abs(estimate.low), np.abs(estimate.high))
+        found: ndarray = BOUNDS * estimate.bound + relative * size + self.absolute + corner * wide
+        found += np.where(estimate.step > 0, self.grid / estimate.step, 0.0)
         return found
 
     def _undecided(self, estimate: Estimate) -> ndarray:
-        with np.errstate(all="ignore"):
-            nothing = ~np.isfinite(estimate.bound) | (estimate.kind >= Behaviour.SINGULAR)
-            vague = estimate.bound > VAGUE * np.fmax(np.abs(estimate.value), self.absolute / VAGUE_LEAST)
+        nothing = ~np.isfinite(estimate.bound) | (estimate.kind >= Behaviour.SINGULAR)
+        vague = estimate.bound > VAGUE * np.fmax(np.abs(estimate.value), self.absolute / VAGUE_LEAST)
         found: ndarray = nothing | (vague & (estimate.kind <= Behaviour.ONE_SIDED))
         return found
 
     def _wrong(self, estimate: Estimate, rows: ndarray | slice = slice(None)) -> ndarray:
         claimed = self.claimed[rows]
-        with np.errstate(all="ignore"):
-            tolerance = self._tolerance(estimate, rows)
-            outside = (claimed < estimate.low - tolerance) | (claimed > estimate.high + tolerance)
-            known = np.isfinite(estimate.bound) & (estimate.kind < Behaviour.SINGULAR)
-            size = np.fmax(np.abs(estimate.value), np.abs(estimate.high))
-            sharp = estimate.bound <= np.maximum(SHARP * size, SHARP_LEAST)
-            # Values may be flat in float64 where the formula is not, as beside a guard.
-            outside &= (estimate.value != 0) | ~(np.abs(claimed) < self.unseen)
+        tolerance = self._tolerance(estimate, rows)
+        outside = (claimed < estimate.low - tolerance) | (claimed > estimate.high + tolerance)
+        known = np.isfinite(estimate.bound) & (estimate.kind < Behaviour.SINGULAR)
+        size = np.fmax(np.abs(estimate.value), np.abs(estimate.high))
+        sharp = estimate.bound <= np.maximum(SHARP * size, SHARP_LEAST)
+        # Values may be flat in float64 where the formula is not, as beside a guard.
+        outside &= (estimate.value != 0) | ~(np.abs(claimed) < self.unseen)
         is_smooth = estimate.kind <= Behaviour.KINK
         limit = HUGE_SLOPE * np.maximum(self.natural, size)
         outside &= is_smooth | (np.abs(claimed) <= limit)  # beside a jump a huge slope is as good as none
@@ -167,8 +164,7 @@ class Judge:
         self.cancelled = unsteady & self._is_well_conditioned(unsteady)
         self.is_wrong &= ~unsteady | self.cancelled
         if again.size > MOST_CONFIRMED:  # that many columns cannot all be accidents: confirm the worst ones only
-            with np.errstate(all="ignore"):
-                excess = np.where(self.is_wrong, np.abs(self.claimed - self.estimate.value) / self.tolerance, 0.0)
+            excess = np.where(self.is_wrong, np.abs(self.claimed - self.estimate.value) / self.tolerance, 0.0)
             again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:MOST_CONFIRMED])
         own = np.abs(self.columns.flat.astype(np.float64))
         own = np.where((own > 0) & (own < OWN_SCALE * self.scales), own, self.scales)
@@ -198,13 +194,11 @@ class Judge:
         for shift in (order, -order, *(rng.permutation(order) for _ in range(TIE_ORDERS))):
             nearby = Columns(_apart(evaluator, shift), leaf)
             steps = TIE_STEP * self.scales[:, None]
-            with np.errstate(all="ignore"):
-                plus, minus, up, down = nearby.ladder(self.rows[suspects], steps[self.rows[suspects]])
-                slope = ((plus - minus) / (up + down)[:, :, None])[:, 0]
+            plus, minus, up, down = nearby.ladder(self.rows[suspects], steps[self.rows[suspects]])
+            slope = ((plus - minus) / (up + down)[:, :, None])[:, 0]
             low[suspects], high[suspects] = np.fmin(low[suspects], slope), np.fmax(high[suspects], slope)
-        with np.errstate(all="ignore"):
-            slack = TIE_SLACK * np.maximum(np.abs(low), np.abs(high)) + self.absolute
-            inside = (self.claimed >= low - slack) & (self.claimed <= high + slack)
+        slack = TIE_SLACK * np.maximum(np.abs(low), np.abs(high)) + self.absolute
+        inside = (self.claimed >= low - slack) & (self.claimed <= high + slack)
         inside &= wrong & tied[:, None]
         return inside
 
@@ -213,32 +207,30 @@ class Judge:
         worst = np.flatnonzero(self.is_wrong.any(axis=0))
         spread = np.zeros(self.claimed.shape)
         rng = np.random.default_rng(7)
-        with np.errstate(all="ignore"):
-            deviation = np.abs(self.claimed - self.estimate.value)
-            if worst.size > MOST_MOVED:
-                relative = np.where(self.is_wrong, deviation / np.fmax(np.abs(self.estimate.value), NONZERO), 0.0)
-                if np.nanmax(relative, initial=0.0) > GROSS:
-                    return spread > 0
-                worst = worst[:MOST_MOVED]
-            array = evaluator.array(leaf)
-            for _ in range(NUDGE_TRIES):
-                nudge = 1 + NUDGE_ULPS * np.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)
-                moved = evaluator.replaced(leaf, frozen((array * nudge).astype(array.dtype)))
-                spread = np.fmax(spread, self._moved(evaluator, leaf, moved, worst))
-            unsteady: ndarray = np.isfinite(self.claimed) & (UNSTEADY * spread > deviation)
+        deviation = np.abs(self.claimed - self.estimate.value)
+        if worst.size > MOST_MOVED:
+            relative = np.where(self.is_wrong, deviation / np.fmax(np.abs(self.estimate.value), NONZERO), 0.0)
+            if np.nanmax(relative, initial=0.0) > GROSS:
+                return spread > 0
+            worst = worst[:MOST_MOVED]
+        array = evaluator.array(leaf)
+        for _ in range(NUDGE_TRIES):
+            nudge = 1 + NUDGE_ULPS * np.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)
+            moved = evaluator.replaced(leaf, frozen((array * nudge).astype(array.dtype)))
+            spread = np.fmax(spread, self._moved(evaluator, leaf, moved, worst))
+        unsteady: ndarray = np.isfinite(self.claimed) & (UNSTEADY * spread > deviation)
         return unsteady & (self.estimate.kind <= Behaviour.ONE_SIDED)
 
     def _is_well_conditioned(self, unsteady: ndarray) -> ndarray:
         """Entries whose true derivative hardly moves by the ulps that move the claimed one: digits were lost."""
         if not unsteady.any():
             return unsteady
-        with np.errstate(all="ignore"):
-            deviation = np.abs(self.claimed - self.estimate.value)
-            largest = np.abs(np.where(np.isfinite(self.estimate.value), self.estimate.value, 0.0)).max(initial=0.0)
-            grave = deviation > np.where(self.single, GRAVE_SINGLE, GRAVE) * np.maximum(
-                np.abs(self.estimate.value), GRAVE_LEAST * largest
-            )
-            found: ndarray = grave & (self.estimate.bound < GRAVE_BOUND * deviation)
+        deviation = np.abs(self.claimed - self.estimate.value)
+        largest = np.abs(np.where(np.isfinite(self.estimate.value), self.estimate.value, 0.0)).max(initial=0.0)
+        grave = deviation > np.where(self.single, GRAVE_SINGLE, GRAVE) * np.maximum(
+            np.abs(self.estimate.value), GRAVE_LEAST * largest
+        )
+        found: ndarray = grave & (self.estimate.bound < GRAVE_BOUND * deviation)
         return found
 
     def _moved(self, evaluator: Evaluator, leaf: InputLeaf, moved: dict[str, object], entries: ndarray) -> ndarray:

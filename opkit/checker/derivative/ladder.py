@@ -41,6 +41,7 @@ def steps_for(scale: ndarray | float, count: int = STEPS, eps: float = RESOLUTIO
     return np.multiply.outer(base, powers)
 
 
+@np.errstate(all="ignore")
 def settle(
     plus: ndarray,
     minus: ndarray,

@@ -14,25 +14,6 @@ from opkit.checker.model.thresholds import RESOLUTION, STEPS
 from opkit.checker.model.types import ArrayMap
 
 
-def walk(
-    function: ArrayMap,
-    point: ndarray,
-    direction: ndarray,
-    steps: ndarray,
-) -> tuple[ndarray, ndarray]:
-    """Return the values of ``function`` at point + h * direction and point - h * direction, (K, J) each.
-
-    Args:
-        function: takes an array of the point's shape, returns a float64 vector (J,), NaN where undefined.
-        point: where to start.
-        direction: of the point's shape.
-        steps: (K,) step sizes.
-    """
-    plus = [function(point + step * direction) for step in steps]
-    minus = [function(point - step * direction) for step in steps]
-    return np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
-
-
 def derivative(
     function: ArrayMap,
     points: ndarray,

@@ -107,30 +107,28 @@ def finer_steps(claimed: float, reach: float) -> ndarray:
 def _unresolved(columns: Columns, elements: ndarray, value: ndarray, claimed: ndarray) -> ndarray:
     plus, minus = columns.ladder(elements, columns.scales[elements][:, None] * _COARSE_AND_FINE)[:2]
     coarse_looks = len(COARSE_LOOKS)
-    with np.errstate(all="ignore"):
-        # What is left beside the numeric slope: an oscillation may lie on a slope that hides it.
-        line = columns.scales[elements][:, None, None] * _COARSE_AND_FINE[:, None] * value[:, None]
-        change = np.fmax(np.abs(plus - columns.base - line), np.abs(minus - columns.base + line))
-        coarse, fine = (
-            np.fmax.reduce(change[:, :coarse_looks], axis=1),
-            np.fmax.reduce(change[:, coarse_looks:], axis=1),
-        )
-        return oscillates(coarse, fine, OSCILLATION_ULPS * columns.evaluator.eps() * np.abs(columns.base))
+    # What is left beside the numeric slope: an oscillation may lie on a slope that hides it.
+    line = columns.scales[elements][:, None, None] * _COARSE_AND_FINE[:, None] * value[:, None]
+    change = np.fmax(np.abs(plus - columns.base - line), np.abs(minus - columns.base + line))
+    coarse, fine = (
+        np.fmax.reduce(change[:, :coarse_looks], axis=1),
+        np.fmax.reduce(change[:, coarse_looks:], axis=1),
+    )
+    return oscillates(coarse, fine, OSCILLATION_ULPS * columns.evaluator.eps() * np.abs(columns.base))
 
 
 def _at_small_steps(columns: Columns, elements: ndarray, value: ndarray, claimed: ndarray) -> ndarray:
     """Entries whose claimed slope agrees with steps that are small enough to distinguish it from the numeric one."""
     plus, minus, up, down = columns.ladder(elements, columns.scales[elements][:, None] * _SMALL)
-    with np.errstate(all="ignore"):
-        slope = (plus - minus) / (up + down)[:, :, None]
-        rounding = GRID_ULPS * columns.evaluator.eps() * np.abs(columns.base) / down[:, :, None]
-        gap = np.abs(value - claimed)
-        gap[gap < OTHER_SCALE * np.fmax(np.abs(claimed), np.abs(value))] = 0.0  # slight: not a matter of scales
-        near = np.minimum(HAS_SMALL_SLOPE * np.abs(claimed), SMALL_GAP_SHARE * gap)
-        agrees = np.abs(slope - claimed[:, None]) <= near[:, None] + rounding
-        found: ndarray = (agrees & (gap[:, None] > OTHER_SCALE_NOISE * rounding)).any(axis=1)
-        if found.any():  # where some have another scale, slight differences are of that kind too
-            found |= (gap < SLIGHT_SCALE * np.fmax(np.abs(claimed), np.abs(value))) & np.isfinite(claimed)
+    slope = (plus - minus) / (up + down)[:, :, None]
+    rounding = GRID_ULPS * columns.evaluator.eps() * np.abs(columns.base) / down[:, :, None]
+    gap = np.abs(value - claimed)
+    gap[gap < OTHER_SCALE * np.fmax(np.abs(claimed), np.abs(value))] = 0.0  # slight: not a matter of scales
+    near = np.minimum(HAS_SMALL_SLOPE * np.abs(claimed), SMALL_GAP_SHARE * gap)
+    agrees = np.abs(slope - claimed[:, None]) <= near[:, None] + rounding
+    found: ndarray = (agrees & (gap[:, None] > OTHER_SCALE_NOISE * rounding)).any(axis=1)
+    if found.any():  # where some have another scale, slight differences are of that kind too
+        found |= (gap < SLIGHT_SCALE * np.fmax(np.abs(claimed), np.abs(value))) & np.isfinite(claimed)
     return found
 
 
@@ -139,9 +137,8 @@ def _on_a_finer_scale(columns: Columns, element: ndarray, claimed: ndarray, entr
     found = np.zeros(claimed.shape, dtype=bool)
     scale = columns.scales[element]
     plus, minus = columns.ladder(element, steps_for(scale, 4))[:2]
-    with np.errstate(all="ignore"):
-        change = np.fmax(np.abs(plus[0] - columns.base), np.abs(minus[0] - columns.base))
-        reach = np.fmax.reduce(change, axis=0)
+    change = np.fmax(np.abs(plus[0] - columns.base), np.abs(minus[0] - columns.base))
+    reach = np.fmax.reduce(change, axis=0)
     least = LEAST_STEP * np.finfo(columns.array.dtype).eps * scale[0]
     for entry in entries.tolist():
         steps = finer_steps(float(claimed[entry]), float(reach[entry]))

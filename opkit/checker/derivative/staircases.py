@@ -34,36 +34,34 @@ def mark_staircases(grid: Grid, out: Estimate) -> None:
 
     That is how a function computed in a lower precision looks, and also one that is meant to have steps.
     """
-    with np.errstate(all="ignore"):
-        fourth = grid.slope[:, 1:] + (grid.slope[:, 1:] - grid.slope[:, :-1]) / SECOND_ORDER
-        if fourth.shape[1] < TWO_SLOPE_RUNGS:
-            return
-        gap = np.abs(np.diff(fourth, axis=1))
-        error = np.maximum(gap[:, :-1], gap[:, 1:])
-        middle = fourth[:, 1:-1]
-        step = grid.step[:, 2:-1]
-        bend = np.abs(grid.plus_slope - grid.minus_slope)[:, 2:-1]
-        size = np.abs(middle)
-        is_coarse = (step > COARSE_STEP * FINE * grid.scale[:, None]) & np.isfinite(error)
-        is_smooth = is_coarse & (error < SMOOTH * size) & (bend < SMOOTH * size)
+    fourth = grid.slope[:, 1:] + (grid.slope[:, 1:] - grid.slope[:, :-1]) / SECOND_ORDER
+    if fourth.shape[1] < TWO_SLOPE_RUNGS:
+        return
+    gap = np.abs(np.diff(fourth, axis=1))
+    error = np.maximum(gap[:, :-1], gap[:, 1:])
+    middle = fourth[:, 1:-1]
+    step = grid.step[:, 2:-1]
+    bend = np.abs(grid.plus_slope - grid.minus_slope)[:, 2:-1]
+    size = np.abs(middle)
+    is_coarse = (step > COARSE_STEP * FINE * grid.scale[:, None]) & np.isfinite(error)
+    is_smooth = is_coarse & (error < SMOOTH * size) & (bend < SMOOTH * size)
     score = np.where(is_smooth, error, np.inf)
     best = np.argmin(score, axis=1)[:, None, :]
     found = np.isfinite(np.take_along_axis(score, best, axis=1))[:, 0]
     value = np.take_along_axis(middle, best, axis=1)[:, 0]
     error_there = np.take_along_axis(error, best, axis=1)[:, 0]
     step_there = np.take_along_axis(np.broadcast_to(step, middle.shape), best, axis=1)[:, 0]
-    with np.errstate(all="ignore"):
-        deviation = np.abs(fourth - value[:, None, :]) * grid.step[:, 1:]
-        finer = grid.step[:, 1:] < step_there[:, None, :]
-        noise = np.where(finer & np.isfinite(deviation), deviation, 0.0).max(axis=1)
-        bound = error_there + 2.0 * noise / step_there
-        conflict = np.abs(value - out.value) > BOUNDS * out.bound + BOUNDS * error_there
-        gap_to_fine = np.abs(value - out.value)
-        reach = _reach(grid, out.value, REACH_GAP * gap_to_fine)
-        slight = conflict & found & (gap_to_fine < SLIGHT * np.abs(value)) & (reach < REACH * step_there)
-        suspect = conflict & found & (reach < REACH * step_there)
-        stairs = suspect & ~slight & (reach < COARSE * grid.scale)
-        bound = np.where(slight, np.maximum(bound, gap_to_fine), bound)
+    deviation = np.abs(fourth - value[:, None, :]) * grid.step[:, 1:]
+    finer = grid.step[:, 1:] < step_there[:, None, :]
+    noise = np.where(finer & np.isfinite(deviation), deviation, 0.0).max(axis=1)
+    bound = error_there + 2.0 * noise / step_there
+    conflict = np.abs(value - out.value) > BOUNDS * out.bound + BOUNDS * error_there
+    gap_to_fine = np.abs(value - out.value)
+    reach = _reach(grid, out.value, REACH_GAP * gap_to_fine)
+    slight = conflict & found & (gap_to_fine < SLIGHT * np.abs(value)) & (reach < REACH * step_there)
+    suspect = conflict & found & (reach < REACH * step_there)
+    stairs = suspect & ~slight & (reach < COARSE * grid.scale)
+    bound = np.where(slight, np.maximum(bound, gap_to_fine), bound)
     for mask, kind in ((slight, Behaviour.REGULAR), (stairs, Behaviour.STAIRCASE)):
         if not mask.any():
             continue
@@ -75,22 +73,21 @@ def mark_staircases(grid: Grid, out: Estimate) -> None:
 
 def mark_finer_slopes(grid: Grid, out: Estimate) -> None:
     """Where much smaller steps agree on another slope than the chosen ones, count both as possible."""
-    with np.errstate(all="ignore"):
-        fourth = grid.slope[:, 1:] + (grid.slope[:, 1:] - grid.slope[:, :-1]) / SECOND_ORDER
-        if fourth.shape[1] < TWO_SLOPE_RUNGS:
-            return
-        gap = np.abs(np.diff(fourth, axis=1))
-        error = np.maximum(gap[:, :-1], gap[:, 1:])
-        middle, step = fourth[:, 1:-1], np.broadcast_to(grid.step[:, 2:-1], error.shape)
-        total = error + CENTRAL_NOISE * grid.level[:, 2:-1] / step
-        size = np.maximum(np.abs(middle), np.abs(out.value)[:, None, :])
-        is_sure = (step < FINER_STEP * out.step[:, None, :]) & (total < FINER_ERROR * size)
-        differs = np.abs(middle - out.value[:, None, :]) > BOUNDS * (out.bound[:, None, :] + total)
-        differs &= np.abs(middle - out.value[:, None, :]) > FINER_GAP * size
-        is_sure[:, :-1] &= is_sure[:, 1:]
-        score = np.where(is_sure & differs, total, np.inf)
-        best = np.argmin(score, axis=1)[:, None, :]
-        found = np.isfinite(np.take_along_axis(score, best, axis=1))[:, 0] & (out.kind <= Behaviour.ONE_SIDED)
+    fourth = grid.slope[:, 1:] + (grid.slope[:, 1:] - grid.slope[:, :-1]) / SECOND_ORDER
+    if fourth.shape[1] < TWO_SLOPE_RUNGS:
+        return
+    gap = np.abs(np.diff(fourth, axis=1))
+    error = np.maximum(gap[:, :-1], gap[:, 1:])
+    middle, step = fourth[:, 1:-1], np.broadcast_to(grid.step[:, 2:-1], error.shape)
+    total = error + CENTRAL_NOISE * grid.level[:, 2:-1] / step
+    size = np.maximum(np.abs(middle), np.abs(out.value)[:, None, :])
+    is_sure = (step < FINER_STEP * out.step[:, None, :]) & (total < FINER_ERROR * size)
+    differs = np.abs(middle - out.value[:, None, :]) > BOUNDS * (out.bound[:, None, :] + total)
+    differs &= np.abs(middle - out.value[:, None, :]) > FINER_GAP * size
+    is_sure[:, :-1] &= is_sure[:, 1:]
+    score = np.where(is_sure & differs, total, np.inf)
+    best = np.argmin(score, axis=1)[:, None, :]
+    found = np.isfinite(np.take_along_axis(score, best, axis=1))[:, 0] & (out.kind <= Behaviour.ONE_SIDED)
     if not found.any():
         return
     other = np.take_along_axis(middle, best, axis=1)[:, 0]
@@ -102,8 +99,7 @@ def mark_finer_slopes(grid: Grid, out: Estimate) -> None:
 
 def _reach(grid: Grid, value: ndarray, tolerance: ndarray) -> ndarray:
     """The largest step up to which the central slope is the fine value, from the finest on, (M, J)."""
-    with np.errstate(all="ignore"):
-        near = np.abs(grid.slope - value[:, None, :]) <= tolerance[:, None, :] + GRID_ULPS * grid.level / grid.step
+    near = np.abs(grid.slope - value[:, None, :]) <= tolerance[:, None, :] + GRID_ULPS * grid.level / grid.step
     run = np.logical_and.accumulate(near[:, ::-1], axis=1)[:, ::-1]
     found: ndarray = np.where(run, grid.step, 0.0).max(axis=1)
     return found

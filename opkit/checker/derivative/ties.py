@@ -63,24 +63,19 @@ def compare_ties(
     plus, minus = np.stack([at(step) for step in steps[0]])[None], np.stack([at(-step) for step in steps[0]])[None]
     base = evaluator.value_at(evaluator.inputs)
     found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones(1))
-    with np.errstate(all="ignore"):
-        matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
-        actual, size = matrix @ direction, np.abs(matrix) @ np.abs(direction)
-        tolerance = BOUNDS * found.bound[0] + np.where(single, TIE_FLOOR_SINGLE, TIE_FLOOR) * size
-        grid = (
-            GRID_ULPS
-            * evaluator.eps()
-            * max(float(np.abs(base[np.isfinite(base)]).max(initial=0.0)), evaluator.typical)
-        )
-        tolerance += np.where(found.step[0] > 0, grid / found.step[0], 0.0)
-        is_sure = (found.kind[0] == Behaviour.REGULAR) & np.isfinite(found.bound[0]) & np.isfinite(actual)
-        is_sure &= np.abs(actual) <= HUGE_SLOPE * np.maximum(
-            evaluator.natural() * np.abs(direction).max(), np.abs(found.value[0])
-        )
-        # What changes as much on the finest step as on the coarsest oscillates in between: no step says anything.
-        reach = np.fmax.reduce(np.abs(plus[0] - base), axis=0)
-        is_sure &= ~oscillates(reach, np.abs(plus[0, -1] - base), OSCILLATION_ULPS * evaluator.eps() * np.abs(base))
-        wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= TIE_BOUND * size)
+    matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
+    actual, size = matrix @ direction, np.abs(matrix) @ np.abs(direction)
+    tolerance = BOUNDS * found.bound[0] + np.where(single, TIE_FLOOR_SINGLE, TIE_FLOOR) * size
+    grid = GRID_ULPS * evaluator.eps() * max(float(np.abs(base[np.isfinite(base)]).max(initial=0.0)), evaluator.typical)
+    tolerance += np.where(found.step[0] > 0, grid / found.step[0], 0.0)
+    is_sure = (found.kind[0] == Behaviour.REGULAR) & np.isfinite(found.bound[0]) & np.isfinite(actual)
+    is_sure &= np.abs(actual) <= HUGE_SLOPE * np.maximum(
+        evaluator.natural() * np.abs(direction).max(), np.abs(found.value[0])
+    )
+    # What changes as much on the finest step as on the coarsest oscillates in between: no step says anything.
+    reach = np.fmax.reduce(np.abs(plus[0] - base), axis=0)
+    is_sure &= ~oscillates(reach, np.abs(plus[0, -1] - base), OSCILLATION_ULPS * evaluator.eps() * np.abs(base))
+    wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= TIE_BOUND * size)
     failures = []
     for entry in np.flatnonzero(wrong):
         if int(entry) in known or _has_it_on_a_finer_scale(at, int(entry), float(actual[entry]), float(reach[entry])):
