@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.thresholds import MOST_BEYOND
@@ -67,8 +66,8 @@ def _difference(item: CheckResult, other: Checkable) -> str:
     options = [f"{name} = {value}" for name, value in _options(case, other).items()]
     if options:
         return ", ".join(options)
-    shapes = {tuple(array.shape for _, array in leaves_of(one.inputs)) for one in other.seen}
-    own = tuple(array.shape for _, array in leaves_of(case.inputs))
+    shapes = {one.shapes for one in other.seen}
+    own = case.shapes
     if own not in shapes:
         return f"shapes {', '.join(str(list(shape)) for shape in own)}"
     return f"values: {case.regime}"

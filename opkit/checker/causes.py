@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.pattern import FLAT
 from opkit.checker.model.report import CheckResult, Status
 
@@ -100,7 +99,7 @@ def hint_of(item: CheckResult) -> str:
 def _repeats_index(item: CheckResult) -> bool:
     """Say whether a finding rests on inputs of which one holds indices that repeat."""
     case = item.evidence.case if item.evidence is not None else None
-    arrays = [] if case is None else [array for _, array in leaves_of(case.inputs)]
+    arrays = [] if case is None else case.arrays
     return any(
         array.dtype.kind in "iu" and array.ndim and len(np.unique(array)) < array.size
         for array in arrays

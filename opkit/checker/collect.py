@@ -132,7 +132,7 @@ def _user_case(checkable: Checkable, given: Any, number: int, seed: int) -> Case
 def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
     """Keep the given cases that forward takes, and add each in the other float dtype."""
     found = Collected()
-    dtypes = {array.dtype.name for case in cases for _, array in leaves_of(case.inputs) if is_float(array)}
+    dtypes = {array.dtype.name for case in cases for array in case.floats}
     found.claims_float64 = "float64" in dtypes or not dtypes
     for case in cases:
         outcome = trial.attempt(case)
@@ -160,7 +160,7 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
         if wide is not case and case.origin != "user" and checkable.infer is None:
             wide = _as_seen(checkable, case, wide)
         found.cases.append(wide)
-    floats = {array.dtype.name for case in found.cases for _, array in leaves_of(case.inputs) if is_float(array)}
+    floats = {array.dtype.name for case in found.cases for array in case.floats}
     found.dtype = "float64" if "float64" in floats or not floats else "float32"
     if not found.cases and not found.findings:
         found.findings.append(_result("GC182", Status.ERROR, "no case gives finite results", checkable))
@@ -169,12 +169,12 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
 
 def _is_finite(case: Case) -> bool:
     """Say whether all the case's values are finite themselves."""
-    return all(bool(np.isfinite(array).all()) for _, array in leaves_of(case.inputs) if is_float(array))
+    return all(bool(np.isfinite(array).all()) for array in case.floats)
 
 
 def _preferred(trial: Trial, case: Case) -> Case:
     """Return the case in float64 where infer and forward take it, as it is otherwise."""
-    if not any(is_float(array) and array.dtype != np.float64 for _, array in leaves_of(case.inputs)):
+    if not any(is_float(array) and array.dtype != np.float64 for array in case.arrays):
         return case
     wide = cast_case(case, "float64")
     outcome = trial.attempt(wide)

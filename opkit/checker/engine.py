@@ -267,9 +267,9 @@ def _is_replaced(session: CheckSession, stage: _Check) -> bool:
 def _raises(session: CheckSession) -> Iterator[CheckResult]:
     """GC180: forward runs on what infer accepts; raising on empty arrays, or on most inputs, is reported."""
     yield session.passed("GC180", len(session.cases))
-    ranks = {tuple(array.ndim for _, array in leaves_of(case.inputs)) for case in session.cases}
+    ranks = {case.ranks for case in session.cases}
     for case, error in session.trial.errors:
-        arrays = [array for _, array in leaves_of(case.inputs)]
+        arrays = case.arrays
         if all(array.size for array in arrays) or tuple(array.ndim for array in arrays) not in ranks:
             continue
         if session.checkable.infer is None or not _has_an_answer(case, error):
@@ -289,7 +289,7 @@ def _raises(session: CheckSession) -> Iterator[CheckResult]:
 
 def _has_an_answer(case: Case, error: Exception) -> bool:
     """Say whether empty arrays have a result: a sum of nothing has one, a maximum of nothing has none."""
-    shapes = {array.shape for _, array in leaves_of(case.inputs)}
+    shapes = {array.shape for array in case.arrays}
     return len(shapes) == 1 and 0 in next(iter(shapes)) and "no identity" not in str(error)
 
 
@@ -317,7 +317,7 @@ def is_users(error: BaseException) -> bool:
 
 
 def _tried(session: CheckSession) -> Iterator[str]:
-    shapes = {tuple(array.shape for _, array in leaves_of(case.inputs)) for case in session.cases}
+    shapes = {case.shapes for case in session.cases}
     regimes = sorted({case.regime for case in session.cases})
     settings = {tuple(sorted((name, str(value)) for name, value in case.attrs.items())) for case in session.cases}
     yield f"{len(session.cases)} cases: {len(shapes)} combinations of shapes, {len(settings)} of attributes"

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from opkit.checker.beyond import beyond
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import OUT_OF_TIME
-from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.numbers import largest
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
 from opkit.checker.model.session import CheckSession, is_empty
@@ -80,7 +78,7 @@ def _why_open(item: CheckResult) -> str:
         return "nothing declares such inputs"
     if item.code not in _NUMBERS or item.evidence is None or item.evidence.case is None:
         return ""
-    if _largest(item.evidence.case) > EXTREME_SIZE:
+    if max(map(largest, item.evidence.case.floats), default=0.0) > EXTREME_SIZE:
         return f"values beyond {EXTREME_SIZE:g} are extremes that nothing declares"
     numbers = [item.expected, item.actual]
     if item.code == "GC101" and all(isinstance(number, float) for number in numbers):
@@ -88,11 +86,6 @@ def _why_open(item: CheckResult) -> str:
         if abs(expected - actual) <= SINGLE_ROUNDING * max(abs(expected), abs(actual)):
             return "a difference of float32's rounding: a constant or a step on the way is held in float32"
     return ""
-
-
-def _largest(case: Case) -> float:
-    arrays = [array for _, array in leaves_of(case.inputs) if is_float(array)]
-    return max((float(np.abs(array).max(initial=0.0, where=np.isfinite(array))) for array in arrays), default=0.0)
 
 
 def unserved(session: CheckSession, every: Collection[Unserved]) -> Iterator[CheckResult]:

@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import describe_inputs
-from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
+from opkit.checker.model.evaluate import Evaluator, is_float
 from opkit.checker.model.place import raised_at
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult
@@ -51,7 +51,7 @@ def edge_code(code: str, case: Case) -> str:
     """Return the code that a finding on an empty or 0-d case goes by."""
     if is_empty(case):
         return "GC160"
-    if is_scalar(case) and all(array.ndim == 0 for _, array in leaves_of(case.inputs)):
+    if is_scalar(case) and all(array.ndim == 0 for array in case.arrays):
         return "GC161"
     return code
 
@@ -107,7 +107,7 @@ def _is_declared_narrow(ev: Evaluator, desc: TensorDesc, item: Any) -> bool:
 
 def _check_kept_dtype(ev: Evaluator, found: _FirstFailures) -> None:
     """Without an infer function a float result has the float inputs' common dtype, or is a narrow step of all."""
-    dtypes = {array.dtype.name for _, array in leaves_of(ev.inputs) if is_float(array)}
+    dtypes = {array.dtype.name for array in ev.case.floats}
     if len(dtypes) != 1:
         return
     (expected,) = dtypes
@@ -289,7 +289,7 @@ def single_cases(session: CheckSession) -> list[Evaluator]:
     """Return evaluators of ordinary float64 cases cast to float32, where infer and forward take them."""
     found = []
     for ev in session.diverse(SINGLE_CASES, 0, session.evaluators):
-        if not any(array.dtype == np.float64 for _, array in leaves_of(ev.inputs)):
+        if not any(array.dtype == np.float64 for array in ev.case.arrays):
             continue
         is_recorded = bool(session.checkable.recorded or session.checkable.seen)
         if session.checkable.infer is None and is_recorded and not ev.case.precision:

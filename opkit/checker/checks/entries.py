@@ -16,6 +16,7 @@ from opkit.checker.derivative.jacobian import Comparison
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.numbers import resolution_of
 from opkit.checker.model.pattern import guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
@@ -80,7 +81,7 @@ def _slopes(ev: Evaluator, failure: EntryFailure) -> Slopes:
     """Return the one-sided difference quotients at a kink, for a plot."""
     columns = Columns(ev, failure.leaf)
     elements = np.array([failure.element])
-    steps = steps_for(columns.scales[elements], STEPS, float(np.finfo(columns.array.dtype).eps))
+    steps = steps_for(columns.scales[elements], STEPS, resolution_of(columns.array))
     plus, minus, up, down = columns.ladder(elements, steps)
     base = columns.base[failure.entry]
     right = (plus[0, :, failure.entry] - base) / up[0]

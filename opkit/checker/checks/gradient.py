@@ -22,6 +22,7 @@ from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.model.budget import takes_longer
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.middle import median
+from opkit.checker.model.numbers import typical
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
@@ -30,7 +31,6 @@ from opkit.checker.model.thresholds import (
     CALLS_A_PROBE,
     ENOUGH_FAILING,
     EXTRA_PROBES,
-    EXTREME,
     PLAIN_CALLS,
     PROBE_SHARP,
     PROBE_SHARP_SINGLE,
@@ -158,7 +158,7 @@ def _ordered(evaluators: list[Evaluator]) -> list[Evaluator]:
         evaluators,
         key=lambda ev: (
             sum(ev.array(leaf).size for leaf in ev.leaves) + sum(ev.sizes) > SMALL_CASE,
-            ev.case.regime.split()[0] in EXTREME,
+            ev.case.is_extreme,
         ),
     )
 
@@ -219,8 +219,7 @@ def _is_right_beside(ev: Evaluator, failure: EntryFailure) -> bool:
     def moved(array: ndarray) -> ndarray:
         if array.dtype.kind != "f":
             return array
-        size = float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) if array.size else 0.0
-        shift: ndarray = array + (size or 1.0) * BESIDE * rng.uniform(-1, 1, array.shape)
+        shift: ndarray = array + (typical(array) or 1.0) * BESIDE * rng.uniform(-1, 1, array.shape)
         return shift.astype(array.dtype)
 
     try:

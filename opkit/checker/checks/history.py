@@ -15,6 +15,7 @@ from numpy.random import Generator
 from opkit.checker.checks.purity import same
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, snapshot
+from opkit.checker.model.numbers import widened
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
@@ -74,7 +75,7 @@ def _how(later: list[Any], first: list[Any]) -> str:
     for one, other in zip(first, later):
         if one is None or other is None or np.shape(one) != np.shape(other) or not np.size(one):
             continue
-        distance = np.abs(np.asarray(one, dtype=np.float64) - np.asarray(other, dtype=np.float64)).ravel()
+        distance = np.abs(widened(one) - widened(other)).ravel()
         if np.any(distance != 0):
             place = int(np.argmax(np.nan_to_num(distance, nan=np.inf)))
             return f"{np.ravel(one)[place]:.9g} at first, {np.ravel(other)[place]:.9g} later"

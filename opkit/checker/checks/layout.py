@@ -17,6 +17,7 @@ from numpy.random import Generator
 from opkit.checker.checks.purity import same
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.formats import FORMATS
+from opkit.checker.model.numbers import largest
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
@@ -239,7 +240,7 @@ def _raised(who: str, error: Exception) -> _Fault:
 
 
 def _largest(arrays: Sequence[ndarray | None]) -> float:
-    sizes = [float(np.abs(item).max(initial=0.0, where=np.isfinite(item))) for item in arrays if item is not None]
+    sizes = [largest(item) for item in arrays if item is not None]
     return max(sizes, default=0.0)
 
 
@@ -248,7 +249,7 @@ def _zero_strides(ev: Evaluator, douts: list[ndarray], gradients: list[ndarray |
 
     All strides are zero in the gradient of a sum, one in what was expanded or comes of a sum over an axis.
     """
-    has_axes = any(array.ndim > 1 for array in (*douts, *(array for _, array in leaves_of(ev.inputs))))
+    has_axes = any(array.ndim > 1 for array in (*douts, *ev.case.arrays))
     for axis in (0, -1, None) if has_axes else (0,):
         found = _spread_gradients(ev, douts, gradients, axis) or _spread_inputs(ev, douts, gradients, axis)
         if found:

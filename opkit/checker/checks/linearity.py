@@ -12,10 +12,10 @@ from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
+from opkit.checker.model.numbers import largest, widened
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
-    EXTREME,
     FACTORS,
     IS_SINGLE,
     LINEAR,
@@ -35,7 +35,7 @@ _Found = dict[InputLeaf, ndarray]
 def linearity(session: CheckSession) -> Iterator[CheckResult]:
     """GC110, GC111, GC112, GC113."""
     found: dict[str, CheckResult] = {}
-    pool = [ev for ev in session.evaluators if ev.case.regime.split()[0] not in EXTREME]
+    pool = [ev for ev in session.evaluators if not ev.case.is_extreme]
     evaluators = [ev for ev in session.diverse(LINEARITY_CASES, 1, pool) if ev.leaves and sum(ev.sizes)]
     for number, ev in enumerate(evaluators):
         try:
@@ -117,7 +117,7 @@ def _partial(
 def _run(ev: Evaluator, vector: ndarray) -> _Found:
     gradients = ev.gradients(ev.douts_from(vector))
     return {
-        leaf: np.asarray(value, dtype=np.float64)
+        leaf: widened(value)
         for leaf, value in gradients.items()
         if value is not None and np.shape(value) == ev.array(leaf).shape
     }
@@ -134,6 +134,6 @@ def _distance(found: ndarray, expected: ndarray, least: float, *scales: ndarray,
     difference = np.where(finite, np.abs(found - expected), 0.0)
     if not np.isfinite(difference).all():
         return float("inf")
-    size = max(least, *(float(np.abs(item[finite]).max(initial=0.0)) for item in (expected, *scales)))
+    size = max(least, *(largest(item[finite]) for item in (expected, *scales)))
     worst = max(float(difference.max(initial=0.0)) - slack, 0.0)
     return 0.0 if worst == 0.0 else worst / size if size else float("inf")

@@ -15,13 +15,13 @@ from numpy.random import Generator
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 from opkit.checker.model.formats import FORMATS
+from opkit.checker.model.numbers import signed, widened
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
     LINE_SHARES,
     LINE_STEPS,
     LINES,
-    MAGNITUDES,
     NARROW_PROMISE,
     REFERENCE_CASES,
     SPREADS,
@@ -45,7 +45,7 @@ def _line(ev: Evaluator, leaf: InputLeaf, rng: Generator) -> Iterator[tuple[floa
     """Yield, for one line, what forward changes by, what backward says of it, and how far rounding may part them."""
     form = FORMATS[ev.checkable.format]
     base = ev.array(leaf).astype(np.float64)
-    moves = rng.choice([-1.0, 1.0], base.shape) * rng.uniform(*MAGNITUDES, base.shape)
+    moves = signed(rng, base.shape)
     moves *= LINE_STEPS[rng.integers(len(LINE_STEPS))] * scales_of(base).reshape(base.shape)
     weights = rng.choice([-1.0, 1.0], sum(ev.sizes))
     douts = ev.douts_from(weights)
@@ -61,7 +61,7 @@ def _line(ev: Evaluator, leaf: InputLeaf, rng: Generator) -> Iterator[tuple[floa
             return
         if gradient is None:
             return
-        terms = np.asarray(gradient, dtype=np.float64) * way
+        terms = widened(gradient) * way
         slopes.append(float(terms.sum()))
         noise += form.eps**2 * float(np.square(terms).sum()) / len(points)
         if number in (0, len(points) - 1):

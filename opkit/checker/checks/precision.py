@@ -16,12 +16,11 @@ from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
 from opkit.checker.model.middle import median
+from opkit.checker.model.numbers import largest, signed, widened
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession, cast_case, is_empty
 from opkit.checker.model.thresholds import (
     ARGUMENT_LEAST,
-    EXTREME,
-    EXTREME_SINGLE,
     GRADIENT_LEAST,
     GUARD_LOSS,
     HALF_GRID,
@@ -29,7 +28,6 @@ from opkit.checker.model.thresholds import (
     HALF_REPEATS,
     HALF_STAIRS,
     LEAST_NUDGE,
-    MAGNITUDES,
     NOISE_CASES,
     NOISE_LEAST,
     NOISE_MOST,
@@ -59,7 +57,7 @@ _DOUBT = "at the limits of float32, "
 
 def single_precision(session: CheckSession) -> Iterator[CheckResult]:
     """GC150: float32 results and gradients agree with float64's within what rounding the inputs explains."""
-    pool = [ev for ev in session.evaluators if ev.case.regime.split()[0] not in EXTREME_SINGLE]
+    pool = [ev for ev in session.evaluators if not ev.case.is_extreme or ev.case.regime.split()[0] == "saturated"]
     chosen = (
         session.diverse(PRECISION_CASES, 1, pool)
         + [ev for ev in pool if ev.case.regime in ("large", "saturated", "ties")][:SATURATED_CASES]
@@ -68,12 +66,12 @@ def single_precision(session: CheckSession) -> Iterator[CheckResult]:
         :STEEP_CASES
     ]
     tried = 0
-    largest = _gradient_sizes(session, chosen)
+    highest = _gradient_sizes(session, chosen)
     doubt: CheckResult | None = None
     for number, ev in enumerate(chosen):
-        if not all(array.dtype == np.float64 for _, array in leaves_of(ev.inputs) if is_float(array)):
+        if not all(array.dtype == np.float64 for array in ev.case.floats):
             continue
-        message = _compare_single(session, ev, session.rng(4000 + number), largest)
+        message = _compare_single(session, ev, session.rng(4000 + number), highest)
         if message is None:
             continue
         tried += 1
@@ -92,7 +90,7 @@ def single_precision(session: CheckSession) -> Iterator[CheckResult]:
 
 def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[str, float]:
     """Return how large the gradients of each input get: their rounding may be of that size wherever they are small."""
-    largest: dict[str, float] = {}
+    highest: dict[str, float] = {}
     for number, ev in enumerate(evaluators):
         weights = session.rng(4000 + number).uniform(-1, 1, sum(ev.sizes))
         try:
@@ -100,12 +98,11 @@ def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[
         except Exception:  # reported by the contract check
             continue
         for name, value in found.items():
-            size = float(np.abs(value).max(initial=0.0, where=np.isfinite(value)))
-            largest[name] = max(largest.get(name, 0.0), size)
-    return largest
+            highest[name] = max(highest.get(name, 0.0), largest(value))
+    return highest
 
 
-def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, largest: dict[str, float]) -> str | None:
+def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highest: dict[str, float]) -> str | None:
     """Return "" where float32 agrees, a message where it does not, None where it cannot be compared."""
     low_case = cast_case(ev.case, "float32")
     low_outcome = session.trial.probe(low_case)
@@ -113,7 +110,7 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, larges
     high_outcome = session.trial.probe(high_case)
     # Nothing says how large values may be where neither a definition nor cases do.
     is_found = ev.checkable.infer is None and ev.case.origin == "search"
-    is_extreme = ev.case.regime.split()[0] in EXTREME or is_found
+    is_extreme = ev.case.is_extreme or is_found
     if high_outcome.is_accepted and low_outcome.answer is Answer.NONFINITE:
         message = _overflow(high_outcome, low_outcome)
         # Where forward overflows it leaves its domain; that it need not is worth a note, but is not a failure. NaN, as
@@ -139,7 +136,7 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, larges
         return None
     low.typical = high.typical = ev.typical
     natural = high.natural()
-    widest = max((float(np.abs(array).max(initial=0.0)) for _, array in leaves_of(high.inputs) if is_float(array)))
+    widest = max(map(largest, high.case.floats))
     for name, value in exact.items():
         others = [[item[name] for item in tried if name in item] for tried in wobbled]
         if name not in single or any(len(tried) != SINGLE_NUDGES for tried in others):
@@ -149,7 +146,7 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, larges
             continue  # gradients there are small differences of numbers that the offset rounds
         # An output may be the small difference of numbers of the usual size.
         floor = (
-            max(natural, GRADIENT_LEAST * largest.get(name, 0.0))
+            max(natural, GRADIENT_LEAST * highest.get(name, 0.0))
             if is_gradient
             else max(RESULT_LEAST * ev.typical, ARGUMENT_LEAST * widest)
         )
@@ -218,18 +215,18 @@ def _nudged(ev: Evaluator, leaf: InputLeaf, number: int) -> dict[str, object]:
     array = ev.array(leaf)
     rng = np.random.default_rng([7, number])
     # Magnitudes vary too: what is the same for a whole row may have no effect, and an oscillation's phase may recur.
-    share = rng.choice([-1.0, 1.0], array.shape) * rng.uniform(LEAST_NUDGE, 1.0, array.shape) if number else 1.0
+    share = signed(rng, array.shape, (LEAST_NUDGE, 1.0)) if number else 1.0
     return ev.replaced(leaf, frozen(array * (1 + share * _EPS32)))
 
 
 def _results(ev: Evaluator, weights: ndarray, inputs: dict[str, object] | None) -> dict[str, ndarray]:
     """Outputs and gradients by name, as float64."""
     outputs, pullback = ev.run(inputs)
-    found = {f"output {index}": np.asarray(outputs[index], dtype=np.float64) for index in ev.slots}
+    found = {f"output {index}": widened(outputs[index]) for index in ev.slots}
     if ev.leaves and ev.slots and ev.checkable.has_gradient:
         for leaf, value in ev.gradients(ev.douts_from(weights), pullback).items():
             if value is not None:
-                found[f"the gradient of {leaf}"] = np.asarray(value, dtype=np.float64)
+                found[f"the gradient of {leaf}"] = widened(value)
     return found
 
 
@@ -241,7 +238,7 @@ def low_precision(session: CheckSession) -> Iterator[CheckResult]:
     evaluators = [
         ev
         for ev in session.diverse(NOISE_CASES, 2)
-        if ev.case.regime.split()[0] not in EXTREME
+        if not ev.case.is_extreme
         and ev.leaves
         and ev.slots
         and ev.case.regime != "zeros"
@@ -271,12 +268,7 @@ def low_precision(session: CheckSession) -> Iterator[CheckResult]:
 def _noise(ev: Evaluator, rng: Generator) -> float | None:
     """Return forward's noise relative to its size along a random direction, None where values say nothing."""
     arrays = [(leaf, array) for leaf, array in leaves_of(ev.inputs) if is_float(array)]
-    moves = [
-        scales_of(array).reshape(array.shape)
-        * rng.choice([-1.0, 1.0], array.shape)
-        * rng.uniform(*MAGNITUDES, array.shape)
-        for _, array in arrays
-    ]
+    moves = [scales_of(array).reshape(array.shape) * signed(rng, array.shape) for _, array in arrays]
     steps = steps_for(np.ones(1))
     buffers, moving = ev.movable([leaf for leaf, _ in arrays], of_forward=True)
     values: list[list[ndarray]] = [[], []]
@@ -295,7 +287,7 @@ def _noise(ev: Evaluator, rng: Generator) -> float | None:
     plus, minus = (np.stack([item[entries] for item in side])[None] for side in values)
     base = base[entries]
     found = settle(plus, minus, base, steps, steps, eps[entries], np.ones(1))
-    size = float(np.abs(base).max(initial=0.0))
+    size = largest(base)
     telling = (found.value[0] != 0) & (found.kind[0] <= Behaviour.ONE_SIDED) & np.isfinite(found.bound[0])
     stairs = found.kind[0] == Behaviour.STAIRCASE
     if size == 0 or not (telling | stairs).any():

@@ -15,6 +15,7 @@ from numpy.random import Generator
 
 from opkit.checker.checks.contract import is_write
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of, snapshot
+from opkit.checker.model.numbers import resolution_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
@@ -48,7 +49,7 @@ def same(first: Sequence[Any], second: Sequence[Any], ulps: float = REPEAT_ULPS,
 def _close(one: ndarray, other: ndarray, ulps: float, least: float) -> bool:
     """Say whether floats differ by a few ulps of the largest at most; NaN equals NaN."""
     finite = np.isfinite(one)
-    slack = ulps * np.finfo(one.dtype).eps * max(float(np.abs(one).max(initial=0.0, where=finite)), least)
+    slack = ulps * resolution_of(one) * max(float(np.abs(one).max(initial=0.0, where=finite)), least)
     equal = (one == other) | (np.isnan(one) & np.isnan(other)) | (np.abs(one - other) <= slack)
     return bool(equal.all())
 

@@ -20,6 +20,7 @@ from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
 from opkit.checker.model.measured import Found, Samples, judged
+from opkit.checker.model.numbers import signed, widened
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
@@ -72,7 +73,7 @@ def _formats(checkable: Checkable, ev: Evaluator) -> list[str]:
     """Return the formats in which a case is run: its own, and narrower ones that the op may take."""
     if checkable.format:
         return [checkable.format]
-    dtypes = {array.dtype.name for _, array in leaves_of(ev.inputs) if is_float(array)}
+    dtypes = {array.dtype.name for array in ev.case.floats}
     own = next((name for name in FORMATS if name in dtypes), "float64")
     narrower = [name for name in ("float32", *HALVES) if FORMATS[name].bits < FORMATS[own].bits]
     return [own, *(name for name in narrower if checkable.in_format is not None or name == "float32")]
@@ -127,7 +128,7 @@ def _near(ev: Evaluator, inputs: _Arrays, form: Format, rng: Generator) -> list[
     def moved(array: ndarray) -> ndarray:
         if not is_float(array):
             return array
-        share = form.eps * rng.choice([-1.0, 1.0], array.shape) * rng.uniform(1.0, 2.0, array.shape)
+        share = form.eps * signed(rng, array.shape, (1.0, 2.0))
         return frozen(form.rounded(form.rounded(array) * (1 + share)))
 
     return [inputs, *(ev.map_inputs(moved) for _ in range(REFERENCE_NEAR - 1))]
@@ -227,7 +228,7 @@ def _measured_gradients(
 
             def value(array: ndarray, leaf: Any = leaf, here: Evaluator = here) -> ndarray:
                 results, _ = given.run(here.replaced(leaf, frozen(array)), ev.attrs, None, "float64")
-                return np.concatenate([np.asarray(item, dtype=np.float64).ravel() for item in results])
+                return np.concatenate([widened(item).ravel() for item in results])
 
             slopes, bound = weighted_gradient(value, here.array(leaf), weights)
             row.append((slopes.reshape(here.array(leaf).shape), bound, claimed[leaf]))
@@ -250,16 +251,14 @@ def _judge(
 ) -> None:
     """Judge each result, or gradient, over the inputs tried."""
     code, form = what
-    terms = max((array.size for _, array in leaves_of(ev.inputs)), default=1)
+    terms = max((array.size for array in ev.case.arrays), default=1)
     for name, column in zip(names, zip(*rows)):
         if any(item is None for sample in column for item in sample):
             continue  # the contract check reports what is missing
         shape = np.shape(column[0][0])
         if any(np.shape(item) != shape for sample in column for item in sample[:3]) or not np.prod(shape):
             continue
-        exact, own, given = (
-            np.stack([np.asarray(sample[which], dtype=np.float64).ravel() for sample in column]) for which in range(3)
-        )
+        exact, own, given = (np.stack([widened(sample[which]).ravel() for sample in column]) for which in range(3))
         slack = float(session.checkable.tolerance.get(name, 0.0))
         samples = Samples(exact, own, given, form.name, terms, slack, column[0][3])
         found = judged(_at_single(samples) if form.name == "float64" else samples)

@@ -16,6 +16,7 @@ from numpy.random import Generator
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.lines import derivative
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, leaves_of
+from opkit.checker.model.numbers import widened
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
     BOUNDS,
@@ -55,7 +56,7 @@ def scan(session: CheckSession, domain: str) -> None:
 
 def _is_alike(ev: Evaluator) -> bool:
     """Say whether all inputs are float64 arrays of the one output's shape; several of one element may be numbers."""
-    arrays = [array for _, array in leaves_of(ev.inputs)]
+    arrays = ev.case.arrays
     if len(ev.slots) != 1 or len(ev.outputs) != 1 or not arrays or not 1 <= ev.outputs[0].ndim <= 3:
         return False
     if len(arrays) > 1 and arrays[0].size == 1:
@@ -114,7 +115,7 @@ class _ScanLine:
                 return None
             douts = [np.full((*self.lead, points.size), WEIGHT)]
             gradient = self.ev.gradients(douts, inputs=self.inputs(points))[self.leaf]
-            claimed = np.asarray(gradient, dtype=np.float64).reshape(-1) / WEIGHT
+            claimed = widened(gradient).reshape(-1) / WEIGHT
             excess = _excess(claimed, derivative(self.forward, points), self.forward(points) / points)
         except Exception:  # user code; it does not take that many elements: the other cases are those it does take
             return None

@@ -72,7 +72,7 @@ def _filled(checkable: Checkable, found: Sequence[Case], options: Options, trial
 
 
 def _elements(case: Case) -> int:
-    return sum(array.size for _, array in leaves_of(case.inputs))
+    return sum(array.size for array in case.arrays)
 
 
 def _is_usable(case: Case) -> bool:
@@ -81,12 +81,12 @@ def _is_usable(case: Case) -> bool:
 
 def _is_moderate(case: Case) -> bool:
     """Say whether partial sums of the case's floats stay far from infinity, and their products too."""
-    arrays = [array for _, array in leaves_of(case.inputs) if is_float(array)]
+    arrays = case.floats
     return all(float(np.abs(array).max()) < float(np.finfo(array.dtype).max) ** PROOF_MODERATE for array in arrays)
 
 
 def _has_elements(case: Case) -> bool:
-    arrays = [array for _, array in leaves_of(case.inputs)]
+    arrays = case.arrays
     return bool(arrays) and all(array.size for array in arrays)
 
 
@@ -134,14 +134,14 @@ def _representatives(cases: Sequence[Case]) -> list[Case]:
 
 def _sizes(case: Case) -> list[int]:
     """Return the different sizes above 1, sorted; an axis of one element may be one that is spread over others."""
-    return sorted({size for _, array in leaves_of(case.inputs) for size in array.shape if size > 1})
+    return sorted({size for array in case.arrays for size in array.shape if size > 1})
 
 
 def _grown(checkable: Checkable, case: Case, trial: Trial, seed: int) -> Iterator[Case]:
     """Yield the case with other sizes, as far as the op takes them."""
     sizes = _sizes(case)
     seen: set[_Key] = set()
-    if any(size == 1 for _, array in leaves_of(case.inputs) for size in array.shape):
+    if any(size == 1 for array in case.arrays for size in array.shape):
         opened = [{1: row[-1], **dict(zip(sizes, row))} for row in _TARGETS[:2]]
         made = _first(case, opened, trial, seed, seen)
         yield from [] if made is None else [made]
@@ -229,7 +229,7 @@ def _tiled(array: ndarray, shape: tuple[int, ...], rng: Generator) -> ndarray:
 def _whole_numbers(cases: Sequence[Case], trial: Trial) -> Iterator[Case]:
     """Yield cases with whole numbers in place of floats, where the op takes them and keeps its promises."""
     for case in cases:
-        if not any(is_float(array) for _, array in leaves_of(case.inputs)):
+        if not any(is_float(array) for array in case.arrays):
             continue
         for dtype in ("int64", "int32"):
             made = replace(case, inputs={name: _rounded(value, dtype) for name, value in case.inputs.items()})

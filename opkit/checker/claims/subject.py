@@ -18,6 +18,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.claim import Claims
 from opkit.checker.model.evaluate import is_float, leaves_of, snapshot
+from opkit.checker.model.numbers import largest, resolution_of
 from opkit.checker.model.thresholds import (
     PROOF_NOISE,
     PROOF_NOISE_CAP,
@@ -111,7 +112,7 @@ def resolution(inputs: Sequence[ndarray], outputs: Results) -> float:
     That of the coarsest float dtype; float32's too where float64 results are numbers of float32 and the inputs are not.
     """
     floats = [array for array in (*inputs, *outputs) if is_float(array)]
-    found = max((float(np.finfo(array.dtype).eps) for array in floats), default=RESOLUTION)
+    found = max((resolution_of(array) for array in floats), default=RESOLUTION)
     is_narrow = any(_is_narrow(array) for array in outputs) and not any(_is_narrow(array) for array in inputs)
     return max(found, SINGLE_RESOLUTION) if is_narrow else found
 
@@ -128,7 +129,7 @@ def bound_of(output: ndarray, moved: float, rel: float) -> float:
     """Return by how much a result may be off on devices."""
     if output.dtype.kind not in "fc":
         return 0.0
-    scale = float(np.abs(output).max(initial=0.0))
+    scale = largest(output)
     return PROOF_ULPS * rel * scale + min(PROOF_NOISE * moved, PROOF_NOISE_CAP * math.sqrt(rel) * scale)
 
 
@@ -137,7 +138,7 @@ def _noise(subject: Subject, case: Case, outputs: Results) -> list[float]:
     try:
         again = subject.run(nudge(case.inputs, np.random.default_rng(case.seed)), case.attrs)
         return [
-            float(np.abs(one - other).max(initial=0.0)) if one.dtype.kind in "fc" and one.shape == other.shape else 0.0
+            largest(one - other) if one.dtype.kind in "fc" and one.shape == other.shape else 0.0
             for one, other in zip(outputs, again, strict=True)
         ]
     except Exception:  # user code at the edge of its domain
@@ -152,7 +153,7 @@ def nudge(inputs: Mapping[str, Any], rng: Generator) -> dict[str, Any]:
             return [moved(item) for item in value]
         if not is_float(value):
             return value
-        eps = PROOF_NUDGE * float(np.finfo(value.dtype).eps)
+        eps = PROOF_NUDGE * resolution_of(value)
         return np.asarray(value * (1.0 + eps * rng.choice([-1.0, 1.0], value.shape))).astype(value.dtype)
 
     return {name: moved(value) for name, value in inputs.items()}

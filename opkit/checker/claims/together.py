@@ -17,6 +17,7 @@ from opkit.checker.claims.prove import Refutation, Tally
 from opkit.checker.claims.subject import Whole, args_of, bound_of, nudge
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import is_float
+from opkit.checker.model.numbers import largest
 from opkit.checker.model.thresholds import PROOF_DOUTS
 from opkit.checker.model.types import Attrs, Results
 from opkit.sharding import Arg, cut
@@ -72,7 +73,7 @@ def _follows(
     for arg, gradient in expected.items():
         if any(arg not in one for one in found):
             continue
-        moved = float(np.abs(gradient - nudged[arg]).max(initial=0.0)) if arg in nudged else 0.0
+        moved = largest(gradient - nudged[arg]) if arg in nudged else 0.0
         limit = bound_of(gradient, moved, whole.resolution)
         parts = [one[arg] for one in found]
         judged = matched(arg, gradient, parts, dict(signature.inputs)[arg].dual, limit, whole.resolution)

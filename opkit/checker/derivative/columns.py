@@ -18,12 +18,12 @@ from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.rows import Rows, candidates
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.middle import median
+from opkit.checker.model.numbers import resolution_of, signed, typical, widened
 from opkit.checker.model.thresholds import (
     CENTRAL_ENOUGH,
     CENTRAL_NOISE,
     LEAST_EXTRAPOLATED,
     LEAST_SCALE,
-    MAGNITUDES,
     MOST_EXTRAPOLATED,
     MOVES,
     QUICK_STEP,
@@ -40,11 +40,9 @@ from opkit.record import record
 
 def scales_of(array: ndarray) -> ndarray:
     """Return the magnitude to step by for every element, (n,): its own, or a share of the array's."""
-    flat = np.abs(array.ravel().astype(np.float64))
-    if not flat.size:
-        return flat
-    typical = float(np.sqrt(np.mean(np.square(flat)))) or 1.0
-    return np.maximum(flat, LEAST_SCALE * typical)
+    flat = np.abs(widened(array).ravel())
+    scales: ndarray = np.maximum(flat, LEAST_SCALE * (typical(flat) or 1.0))
+    return scales
 
 
 @record
@@ -174,7 +172,7 @@ class Columns:
 
     def estimate(self, elements: ndarray, scales: ndarray, count: int = STEPS, shrink: float = 1.0) -> Estimate:
         """A full ladder for some elements."""
-        resolution = float(np.finfo(self.array.dtype).eps)
+        resolution = resolution_of(self.array)
         steps = shrink * steps_for(scales[elements], count, resolution)
         plus, minus, up, down = self.ladder(elements, steps)
         return settle(plus, minus, self.base, up, down, self.evaluator.eps(), scales[elements])
@@ -187,8 +185,8 @@ class Columns:
     def steps(self, rng: Generator) -> Steps:
         """Find good step sizes with a ladder along one random direction."""
         size = self.flat.size
-        direction = self.scales * rng.choice([-1.0, 1.0], size) * rng.uniform(*MAGNITUDES, size)
-        rungs = steps_for(np.ones(1), STEPS, float(np.finfo(self.array.dtype).eps))[0]
+        direction = self.scales * signed(rng, size)
+        rungs = steps_for(np.ones(1), STEPS, resolution_of(self.array))[0]
         kept = self.flat.copy()
         values = np.empty((2, rungs.size, self.base.size))
         for index, step in enumerate(rungs):
@@ -227,7 +225,7 @@ class Columns:
 def _patterns(size: int) -> tuple[ndarray, ndarray]:
     """Two ways (n,) to move all elements, each by another share: a row moved evenly may have no effect on anything."""
     rng = np.random.default_rng([3, size])
-    first, second = (rng.choice([-1.0, 1.0], size) * rng.uniform(*MOVES, size) for _ in range(2))
+    first, second = (signed(rng, size, MOVES) for _ in range(2))
     return first, second
 
 

@@ -15,6 +15,7 @@ from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
+from opkit.checker.model.numbers import resolution_of, signed, widened
 from opkit.checker.model.thresholds import (
     BOUNDS,
     CORNER_BEND,
@@ -25,7 +26,6 @@ from opkit.checker.model.thresholds import (
     FLOOR,
     FLOOR_SINGLE,
     IS_SINGLE,
-    MAGNITUDES,
     SLOW_STEPS,
     STEPS,
 )
@@ -117,20 +117,20 @@ def probe_leaf(
     """
     array = ev.array(leaf)
     entries = sum(ev.sizes)
-    signs = rng.choice([-1.0, 1.0], array.shape) * rng.uniform(*MAGNITUDES, array.shape)
+    signs = signed(rng, array.shape)
     direction = signs * scales_of(array).reshape(array.shape)
     if support is not None:
         direction = np.where(support, direction, 0.0)
-    weights = rng.choice([-1.0, 1.0], entries) * rng.uniform(*MAGNITUDES, entries)
+    weights = signed(rng, entries)
     line = _Line(ev, leaf, direction, weights)
     masked = 0.0 if is_slow else _mask_corners(line)
     douts = ev.douts_from(line.weights)
     gradient = ev.gradients(douts)[leaf]
-    claimed = np.full(array.shape, np.nan) if gradient is None else np.asarray(gradient, dtype=np.float64)
+    claimed = np.full(array.shape, np.nan) if gradient is None else widened(gradient)
     if claimed.shape != array.shape:
         claimed = np.full(array.shape, np.nan)
     weighted = claimed * direction
-    resolution = float(np.finfo(array.dtype).eps)
+    resolution = resolution_of(array)
     steps = steps_for(np.ones(1), SLOW_STEPS if is_slow else STEPS, resolution)
     plus = np.array([line.value(step) for step in steps[0]])[None, :, None]
     minus = np.array([line.value(-step) for step in steps[0]])[None, :, None]

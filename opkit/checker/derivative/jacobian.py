@@ -19,6 +19,7 @@ from opkit.checker.derivative.judge import EntryFailure, Judge
 from opkit.checker.derivative.rows import Rows, candidates
 from opkit.checker.derivative.ties import compare_ties
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.numbers import largest
 from opkit.checker.model.thresholds import (
     AGREE,
     AGREE_NOISE,
@@ -276,7 +277,7 @@ def _agreement(claimed: ndarray, value: ndarray, noise: ndarray, single: ndarray
     size = np.fmax(np.abs(claimed), np.abs(value))
     tolerance: ndarray = np.where(single, AGREE_SINGLE, AGREE) * size + AGREE_NOISE * noise
     if declared:
-        tolerance = tolerance + declared * np.abs(value[np.isfinite(value)]).max(initial=0.0)
+        tolerance = tolerance + declared * largest(value)
     return tolerance
 
 

@@ -14,13 +14,13 @@ from opkit.checker.derivative.columns import Columns, scales_of
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.resolution import misled
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.numbers import largest, resolution_of, widened
 from opkit.checker.model.thresholds import (
     ABSOLUTE,
     ABSOLUTE_SINGLE,
     BOUNDS,
     CANCELLED_ULPS,
     CORNER,
-    EXTREME,
     FLOOR,
     FLOOR_SINGLE,
     GRAVE,
@@ -98,9 +98,8 @@ class Judge:
         self.columns, self.rows, self.scales, self.claimed, self.single = columns, rows, scales, claimed, single
         columns.find_rows(LADDER_SHARE)
         self.estimate = columns.estimate(rows, scales)
-        largest = np.abs(np.where(np.isfinite(claimed), claimed, 0.0)).max(initial=0.0)
         smallest = scales.min(initial=np.inf, where=scales > 0)
-        largest_value = max(np.abs(columns.base[np.isfinite(columns.base)]).max(initial=0.0), columns.evaluator.typical)
+        largest_value = max(largest(columns.base), columns.evaluator.typical)
         self.natural = largest_value / smallest
         rounding = CANCELLED_ULPS * columns.evaluator.eps() * self.natural + UNDERFLOW
         if columns.evaluator.case.origin != "recorded":  # elsewhere terms may cancel that did not where it was seen
@@ -109,8 +108,8 @@ class Judge:
         self.grid = GRID_ULPS * columns.evaluator.eps() * largest_value
         # Terms that cancel may be as large as the products of the other inputs (attention with weights near 1).
         terms = TERM_ULPS * columns.evaluator.eps() * columns.evaluator.others(columns.leaf)
-        self.absolute = (np.where(single, ABSOLUTE_SINGLE, ABSOLUTE) + declared) * largest + rounding + terms
-        is_extreme = columns.evaluator.case.regime.split()[0] in EXTREME
+        self.absolute = (np.where(single, ABSOLUTE_SINGLE, ABSOLUTE) + declared) * largest(claimed) + rounding + terms
+        is_extreme = columns.evaluator.case.is_extreme
         self.unseen = GUARD_SLOPE * self.natural if is_extreme else 0.0
         self.tolerance = self._tolerance(self.estimate)
         self.is_corner = self.estimate.kind >= Behaviour.KINK
@@ -215,7 +214,7 @@ class Judge:
             worst = worst[:MOST_MOVED]
         array = evaluator.array(leaf)
         for _ in range(NUDGE_TRIES):
-            nudge = 1 + NUDGE_ULPS * np.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)
+            nudge = 1 + NUDGE_ULPS * resolution_of(array) * rng.choice([-1, 1], array.shape)
             moved = evaluator.replaced(leaf, frozen((array * nudge).astype(array.dtype)))
             spread = np.fmax(spread, self._moved(evaluator, leaf, moved, worst))
         unsteady: ndarray = np.isfinite(self.claimed) & (UNSTEADY * spread > deviation)
@@ -226,9 +225,8 @@ class Judge:
         if not unsteady.any():
             return unsteady
         deviation = np.abs(self.claimed - self.estimate.value)
-        largest = np.abs(np.where(np.isfinite(self.estimate.value), self.estimate.value, 0.0)).max(initial=0.0)
         grave = deviation > np.where(self.single, GRAVE_SINGLE, GRAVE) * np.maximum(
-            np.abs(self.estimate.value), GRAVE_LEAST * largest
+            np.abs(self.estimate.value), GRAVE_LEAST * largest(self.estimate.value)
         )
         found: ndarray = grave & (self.estimate.bound < GRAVE_BOUND * deviation)
         return found
@@ -244,7 +242,7 @@ class Judge:
                 gradient = None
             vector[entry] = 0.0
             if gradient is not None and np.size(gradient) == self.columns.flat.size:
-                flat = np.asarray(gradient, dtype=np.float64).ravel()[self.rows] / WEIGHT
+                flat = widened(gradient).ravel()[self.rows] / WEIGHT
                 change[:, entry] = np.abs(flat - self.claimed[:, entry])
         return np.nan_to_num(change, nan=0.0, posinf=0.0)
 

@@ -16,6 +16,7 @@ from opkit.checker.derivative.corners import mark_jumps, mark_kinks
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.grid import Grid
 from opkit.checker.derivative.staircases import mark_finer_slopes, mark_staircases
+from opkit.checker.model.numbers import widened
 from opkit.checker.model.thresholds import (
     BETTER_SIDE,
     FIRST_STEP,
@@ -35,10 +36,11 @@ def steps_for(scale: ndarray | float, count: int = STEPS, eps: float = RESOLUTIO
         count: rungs.
         eps: the input dtype's resolution; steps below 16 eps are left out.
     """
-    base = 2.0 ** np.floor(np.log2(np.maximum(np.asarray(scale, dtype=np.float64), NONZERO))) * FIRST_STEP
+    base = 2.0 ** np.floor(np.log2(np.maximum(widened(scale), NONZERO))) * FIRST_STEP
     powers = RATIO ** -np.arange(count, dtype=np.float64)
     powers = powers[powers >= LEAST_STEP * eps]
-    return np.multiply.outer(base, powers)
+    steps: ndarray = np.multiply.outer(base, powers)
+    return steps
 
 
 @np.errstate(all="ignore")

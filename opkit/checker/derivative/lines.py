@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from opkit.checker.derivative.estimate import Estimate
 from opkit.checker.derivative.ladder import settle, steps_for
+from opkit.checker.model.numbers import resolution_of, widened
 from opkit.checker.model.thresholds import RESOLUTION, STEPS
 from opkit.checker.model.types import ArrayMap
 
@@ -39,13 +40,13 @@ def derivative(
     points = np.asarray(points)
     magnitude = np.abs(points).astype(np.float64) if scale is None else scale
     magnitude = np.where(magnitude > 0, magnitude, 1.0)
-    steps = steps_for(magnitude, STEPS, float(np.finfo(points.dtype).eps))
+    steps = steps_for(magnitude, STEPS, resolution_of(points))
     with np.errstate(all="ignore"):
         above = [(points + step).astype(points.dtype) for step in steps.T]
         below = [(points - step).astype(points.dtype) for step in steps.T]
-        plus = np.stack([np.asarray(function(item), dtype=np.float64) for item in above], axis=1)[:, :, None]
-        minus = np.stack([np.asarray(function(item), dtype=np.float64) for item in below], axis=1)[:, :, None]
-        base = np.asarray(function(points), dtype=np.float64)[:, None]
+        plus = np.stack([widened(function(item)) for item in above], axis=1)[:, :, None]
+        minus = np.stack([widened(function(item)) for item in below], axis=1)[:, :, None]
+        base = widened(function(points))[:, None]
         up = np.stack([item.astype(np.float64) - points for item in above], axis=1)
         down = np.stack([points - item.astype(np.float64) for item in below], axis=1)
     return settle(plus, minus, base, up, down, np.array([eps]), magnitude)

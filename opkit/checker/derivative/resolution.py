@@ -15,6 +15,7 @@ from numpy import ndarray
 from opkit.checker.derivative.columns import Columns
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.ladder import steps_for
+from opkit.checker.model.numbers import resolution_of
 from opkit.checker.model.thresholds import (
     COARSE_LOOKS,
     FINE_LOOKS,
@@ -139,7 +140,7 @@ def _on_a_finer_scale(columns: Columns, element: ndarray, claimed: ndarray, entr
     plus, minus = columns.ladder(element, steps_for(scale, 4))[:2]
     change = np.fmax(np.abs(plus[0] - columns.base), np.abs(minus[0] - columns.base))
     reach = np.fmax.reduce(change, axis=0)
-    least = LEAST_STEP * np.finfo(columns.array.dtype).eps * scale[0]
+    least = LEAST_STEP * resolution_of(columns.array) * scale[0]
     for entry in entries.tolist():
         steps = finer_steps(float(claimed[entry]), float(reach[entry]))
 

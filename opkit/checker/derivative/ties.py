@@ -16,12 +16,12 @@ from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.resolution import finer_steps, has_slope, oscillates
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
+from opkit.checker.model.numbers import largest, resolution_of, signed
 from opkit.checker.model.thresholds import (
     BOUNDS,
     GRID_ULPS,
     HAS_SLOPE,
     HUGE_SLOPE,
-    MAGNITUDES,
     OSCILLATION_ULPS,
     QUARTER,
     STEPS,
@@ -47,7 +47,7 @@ def compare_ties(
     _, places = np.unique(pooled, return_inverse=True)
     if places.max(initial=0) + 1 == pooled.size:
         return []
-    rates = rng.choice([-1.0, 1.0], pooled.size) * rng.uniform(*MAGNITUDES, pooled.size)
+    rates = signed(rng, pooled.size)
     direction = rates[places.reshape(-1)] * max(float(np.abs(pooled).max()), TIE_LENGTH)
     parts = np.split(direction, np.cumsum([array.size for array in arrays])[:-1])
 
@@ -59,14 +59,14 @@ def compare_ties(
         found: ndarray = evaluator.value_of(moving).copy()
         return found
 
-    steps = steps_for(np.ones(1), STEPS, float(np.finfo(arrays[0].dtype).eps))
+    steps = steps_for(np.ones(1), STEPS, resolution_of(arrays[0]))
     plus, minus = np.stack([at(step) for step in steps[0]])[None], np.stack([at(-step) for step in steps[0]])[None]
     base = evaluator.value_at(evaluator.inputs)
     found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones(1))
     matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
     actual, size = matrix @ direction, np.abs(matrix) @ np.abs(direction)
     tolerance = BOUNDS * found.bound[0] + np.where(single, TIE_FLOOR_SINGLE, TIE_FLOOR) * size
-    grid = GRID_ULPS * evaluator.eps() * max(float(np.abs(base[np.isfinite(base)]).max(initial=0.0)), evaluator.typical)
+    grid = GRID_ULPS * evaluator.eps() * max(largest(base), evaluator.typical)
     tolerance += np.where(found.step[0] > 0, grid / found.step[0], 0.0)
     is_sure = (found.kind[0] == Behaviour.REGULAR) & np.isfinite(found.bound[0]) & np.isfinite(actual)
     is_sure &= np.abs(actual) <= HUGE_SLOPE * np.maximum(

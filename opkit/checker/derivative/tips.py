@@ -10,7 +10,8 @@ from numpy import ndarray
 
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
-from opkit.checker.model.thresholds import TIP_CURVES, TIP_FINER, TIP_LEAST, TIP_SEED, TIP_SHARES, TIP_TORN, TIP_WEIGHTS
+from opkit.checker.model.numbers import resolution_of, signed
+from opkit.checker.model.thresholds import TIP_CURVES, TIP_FINER, TIP_LEAST, TIP_SEED, TIP_SHARES, TIP_TORN
 
 
 def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, is_bent: bool = True) -> bool:
@@ -31,13 +32,11 @@ def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, i
     rng = np.random.default_rng(TIP_SEED)
     own = {one: np.zeros(evaluator.array(one).shape) for one in evaluator.leaves}
     own[leaf].reshape(-1)[element] = 1.0
-    other = {
-        one: rng.choice([-1.0, 1.0], part.shape) * rng.uniform(*TIP_WEIGHTS, part.shape) for one, part in own.items()
-    }
+    other = {one: signed(rng, part.shape) for one, part in own.items()}
     other[leaf].reshape(-1)[element] = 0.0
     array = evaluator.array(leaf)
     # The cube root balances rounding against what is smooth: the optimum of central differences.
-    length = float(np.cbrt(np.finfo(array.dtype).eps)) * float(scales_of(array)[element])
+    length = float(np.cbrt(resolution_of(array))) * float(scales_of(array)[element])
 
     def value(share: float, length: float) -> float:
         direction = {one: own[one] + share * other[one] for one in own}

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
+from opkit.checker.model.numbers import typical
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, is_empty
-from opkit.checker.model.steps import distance, is_step, result_at, scale_of
+from opkit.checker.model.steps import distance, is_step, result_at
 from opkit.checker.model.thresholds import RATIO
 
 
@@ -60,7 +61,7 @@ def _standing_in(session: CheckSession, leaf: InputLeaf) -> Iterator[tuple[str, 
 def _is_same(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
     """Say whether an output is the input, here and at other values that forward takes."""
     array = ev.array(leaf)
-    moved = (array, -array, RATIO * array, array + scale_of(array))
+    moved = (array, -array, RATIO * array, array + (typical(array) or 1.0))
     results = [(item, result_at(ev, leaf, item, slot)) for item in moved]
     return all(
         result is None or (result.shape == item.shape and distance(result, item) <= 0) for item, result in results

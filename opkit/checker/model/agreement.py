@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy import ndarray
 
+from opkit.checker.model.numbers import largest, resolution_of
 from opkit.checker.model.thresholds import AGREEMENT_ULPS, CANCELLED, COARSE_ULPS, MOSTLY
 
 
@@ -22,9 +23,9 @@ def agree(one: ndarray | None, other: ndarray | None) -> bool:
         return False
     if any(item.dtype.kind not in "fc" for item in (one, other)):
         return bool(np.array_equal(one, other))
-    eps = max(float(np.finfo(item.dtype).eps) for item in (one, other))
+    eps = max(map(resolution_of, (one, other)))
     wide, narrow = one.astype(np.float64), other.astype(np.float64)
-    scale = float(np.abs(wide).max(initial=0.0, where=np.isfinite(wide)))
+    scale = largest(wide)
     same = (wide == narrow) | (np.isnan(wide) & np.isnan(narrow))
     with np.errstate(all="ignore"):
         return bool((same | (np.abs(wide - narrow) <= AGREEMENT_ULPS * eps * scale)).all())

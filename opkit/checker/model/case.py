@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.model.thresholds import MOST_BITS
+from opkit.checker.model.thresholds import EXTREME, MOST_BITS
 from opkit.checker.model.types import Attrs
+from opkit.ir import Shape
 
 #: The label of a case that an earlier run failed on; whether the op still takes it is open.
 FORMER = "a former failure"
@@ -64,6 +65,33 @@ class Case:
     origin: str = "search"
     label: str = ""
     precision: str = ""
+
+    @property
+    def arrays(self) -> list[ndarray]:
+        """All arrays among the inputs, in order."""
+        every = self.inputs.values()
+        parts = (part if isinstance(part, (list, tuple)) else [part] * isinstance(part, ndarray) for part in every)
+        return [item for part in parts for item in part]
+
+    @property
+    def floats(self) -> list[ndarray]:
+        """Those of a float dtype."""
+        return [array for array in self.arrays if array.dtype.kind == "f"]
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The shapes of all arrays."""
+        return tuple(array.shape for array in self.arrays)
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """How many axes each array has."""
+        return tuple(array.ndim for array in self.arrays)
+
+    @property
+    def is_extreme(self) -> bool:
+        """Whether rounding alone may make results worthless."""
+        return self.regime.split()[0] in EXTREME
 
     def to_json(self) -> dict[str, Any]:
         """Return {"x": {"shape", "dtype", "regime", "seed"}, attribute: value} (arrays only by description)."""

@@ -5,6 +5,7 @@ Runs and flattens; it never compares and never decides.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -15,6 +16,7 @@ from numpy import ndarray
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.copies import is_same_option
+from opkit.checker.model.numbers import largest, resolution_of, typical, widened
 from opkit.checker.model.thresholds import SEEN_ULPS
 from opkit.checker.model.types import ArrayMap, Gradients, Pullback, Ran, Results
 from opkit.ir import Shape
@@ -197,7 +199,7 @@ class Evaluator:
 
     def vector(self, outputs: Sequence[Any]) -> ndarray:
         """Flatten the differentiable outputs into one float64 vector."""
-        parts = [np.asarray(outputs[index], dtype=np.float64).ravel() for index in self.slots]
+        parts = [widened(outputs[index]).ravel() for index in self.slots]
         if len(parts) == 1:
             return parts[0]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -227,7 +229,7 @@ class Evaluator:
     def eps(self) -> ndarray:
         """The resolution of every entry of the vector."""
         parts = [
-            np.full(size, max(float(np.finfo(self.outputs[index].dtype).eps), self.resolution))
+            np.full(size, max(resolution_of(self.outputs[index]), self.resolution))
             for index, size in zip(self.slots, self.sizes)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -241,24 +243,22 @@ class Evaluator:
 
         A gradient far below it comes from cancellation, and its rounding is that of the larger terms.
         """
-        results = [float(np.abs(self.outputs[index]).max(initial=0.0)) for index in self.slots]
-        arrays = [self.array(leaf) for leaf in self.leaves]
-        sizes = [float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) for array in arrays if array.size]
-        smallest = min((size for size in sizes if size > 0), default=1.0)
-        return max([*results, self.typical]) / smallest
+        results = [largest(self.outputs[index]) for index in self.slots]
+        return max([*results, self.typical]) / self._smallest()
 
     def others(self, leaf: InputLeaf) -> float:
         """Return the product of the magnitudes above 1 of the two largest inputs beside one, 0 where it is alone."""
-        arrays = [self.array(one) for one in self.leaves if one != leaf]
-        sizes = sorted((float(np.abs(array).max(initial=0.0)) for array in arrays), reverse=True)
-        return float(np.prod([max(size, 1.0) for size in sizes[:2]])) if sizes else 0.0
+        sizes = sorted((largest(self.array(one)) for one in self.leaves if one != leaf), reverse=True)
+        return math.prod(max(size, 1.0) for size in sizes[:2]) if sizes else 0.0
 
     def spread(self) -> float:
         """Return the largest argument over the typical size of the smallest."""
-        arrays = [np.abs(self.array(leaf).astype(np.float64)) for leaf in self.leaves]
-        sizes = [float(np.sqrt(np.mean(np.square(array)))) for array in arrays if array.size]
-        smallest = min((size for size in sizes if size > 0), default=1.0)
-        return max((float(array.max(initial=0.0)) for array in arrays), default=0.0) / smallest
+        return max((largest(self.array(leaf)) for leaf in self.leaves), default=0.0) / self._smallest()
+
+    def _smallest(self) -> float:
+        """Return the typical size of the smallest argument, 1 where all are 0."""
+        sizes = [typical(self.array(leaf)) for leaf in self.leaves]
+        return min((size for size in sizes if size > 0), default=1.0)
 
     def locate(self, entry: int) -> tuple[int, Shape]:
         """Return (output index, element index) of an entry of the vector."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy import ndarray
 
+from opkit.checker.model.numbers import widened
 from opkit.record import record
 
 
@@ -42,7 +43,7 @@ class Format:
 
     def rounded(self, array: ndarray) -> ndarray:
         """Return the nearest numbers of the format, as float64; those that would be infinite are kept finite."""
-        wide = np.asarray(array, dtype=np.float64)
+        wide = widened(array)
         if self.name == "float64":
             return wide
         _, exponent = np.frexp(wide)

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy import ndarray
 
+from opkit.checker.model.numbers import widened
+
 
 def median(values: Sequence[float] | ndarray) -> float:
     """Return what ``np.median`` returns for numbers (n,), n > 0: NaN where one is NaN."""
-    ordered = np.sort(np.asarray(values, dtype=np.float64), axis=None)
+    ordered = np.sort(widened(values), axis=None)
     if np.isnan(ordered[-1]):
         return float("nan")
     half = ordered.size // 2

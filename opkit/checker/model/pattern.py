@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy import ndarray
 
+from opkit.checker.model.numbers import largest
 from opkit.checker.model.thresholds import (
     PATTERN,
 )
@@ -30,10 +31,10 @@ def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str
     if not finite.any():
         return "not finite"
     claimed, numeric = np.where(finite, claimed, 0.0), np.where(finite, numeric, 0.0)
-    size = float(np.abs(numeric).max(initial=0.0))
+    size = largest(numeric)
     if not size:
-        return FLAT if np.abs(claimed).max(initial=0.0) else ""
-    if not np.abs(claimed).max(initial=0.0):
+        return FLAT if largest(claimed) else ""
+    if not largest(claimed):
         return "always zero"
     close = _Close(size)
     if close(claimed, -numeric):
@@ -54,7 +55,7 @@ class _Close:
         self.size = size
 
     def __call__(self, one: ndarray, other: ndarray) -> bool:
-        return bool(np.abs(one - other).max(initial=0.0) <= PATTERN * self.size)
+        return bool(largest(one - other) <= PATTERN * self.size)
 
 
 def _structured(claimed: ndarray, numeric: ndarray, shape: Shape, close: _Close) -> str:
@@ -82,7 +83,7 @@ def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, clo
     where = _where(columns, size)
     if len(columns) < size:
         where = _condition(values.reshape(-1), wrong.any(axis=0), name) or where
-    if not np.abs(claimed[:, columns]).max(initial=0.0):
+    if not largest(claimed[:, columns]):
         return f"zero {where}"
     if close(claimed[:, columns], -numeric[:, columns]):
         return f"of the wrong sign {where}"

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter, process_time
 from typing import Any
 
-import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
@@ -21,15 +20,15 @@ from opkit.checker.model.codes import CODES, OUT_OF_TIME
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.drawing import Drawing
 from opkit.checker.model.draws import generator
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float, leaves_of
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float
 from opkit.checker.model.middle import median
+from opkit.checker.model.numbers import largest
 from opkit.checker.model.options import Options
 from opkit.checker.model.recast import recast
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.thresholds import (
     CALLS_A_CASE,
     CALLS_TIMED,
-    EXTREME,
     MOST_ELEMENTS,
     SLOW_CALL,
 )
@@ -38,18 +37,18 @@ from opkit.checker.model.trial import Trial
 
 def is_empty(case: Case) -> bool:
     """Say whether one of the case's arrays has no elements."""
-    return any(array.size == 0 for _, array in leaves_of(case.inputs))
+    return any(array.size == 0 for array in case.arrays)
 
 
 def is_scalar(case: Case) -> bool:
     """Say whether the case's first array is 0-d."""
-    return next((array.ndim == 0 for _, array in leaves_of(case.inputs)), False)
+    return next((array.ndim == 0 for array in case.arrays), False)
 
 
 def cast_case(case: Case, dtype: str) -> Case:
     """Return the case with its float arrays in another float dtype."""
 
-    arrays = [array for _, array in leaves_of(case.inputs) if isinstance(array, ndarray) and is_float(array)]
+    arrays = [array for array in case.arrays if isinstance(array, ndarray) and is_float(array)]
     wide = iter(recast(arrays, dtype))
 
     def cast(value: Any) -> Any:
@@ -115,7 +114,7 @@ class CheckSession:
             self.evaluators.append(Evaluator(self.checkable, case).prepare())
         if large is not None and not self.is_slow:
             self.large.append(Evaluator(self.checkable, large).prepare())
-        sizes = [float(np.abs(ev.outputs[index]).max(initial=0.0)) for ev in self.ordinary() for index in ev.slots]
+        sizes = [largest(ev.outputs[index]) for ev in self.ordinary() for index in ev.slots]
         typical = median(sizes) if sizes else 0.0
         for ev in self.evaluators:
             ev.typical = typical
@@ -150,11 +149,7 @@ class CheckSession:
     # --- choosing cases
     def ordinary(self) -> list[Evaluator]:
         """Cases whose values are neither extreme nor absent."""
-        return [
-            ev
-            for ev in self.evaluators
-            if ev.case.regime.split()[0] not in EXTREME and not any(0 in shape for shape in ev.shapes)
-        ]
+        return [ev for ev in self.evaluators if not ev.case.is_extreme and not any(0 in shape for shape in ev.shapes)]
 
     def diverse(self, limit: int, smallest: int = 1, pool: list[Evaluator] | None = None) -> list[Evaluator]:
         """Return up to ``limit`` ordinary cases that differ in rank, attributes and regime."""
@@ -245,14 +240,12 @@ def _various(cases: list[Case]) -> list[Case]:
     """Order cases: one of each combination of ranks and attributes first, the smaller and the ordinary ones before."""
 
     def order(case: Case) -> tuple[bool, int]:
-        return case.regime.split()[0] in EXTREME or is_empty(case), sum(
-            array.size for _, array in leaves_of(case.inputs)
-        )
+        return case.is_extreme or is_empty(case), sum(array.size for array in case.arrays)
 
     first: dict[object, Case] = {}
     later = []
     for case in sorted(cases, key=order):
-        ranks = tuple(array.ndim for _, array in leaves_of(case.inputs))
+        ranks = case.ranks
         kind = (ranks, is_empty(case), str(sorted(case.attrs.items())))
         if first.setdefault(kind, case) is not case:
             later.append(case)

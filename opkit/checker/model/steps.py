@@ -11,6 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.numbers import largest, resolution_of, typical
 from opkit.checker.model.thresholds import LEAST_SCALE, LOOKS, REPEAT_ULPS
 
 
@@ -18,19 +19,14 @@ def is_step(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
     """Say whether small moves that its dtype shows leave an output as it is, but for the few that meet a jump."""
     array = ev.array(leaf)
     rng = np.random.default_rng(LOOKS)
-    eps = max(float(np.finfo(item.dtype).eps) for item in (array, ev.outputs[slot]))
-    scale, step, flat = scale_of(array), float(np.sqrt(eps)), 0
+    eps = max(map(resolution_of, (array, ev.outputs[slot])))
+    scale, step, flat = typical(array) or 1.0, float(np.sqrt(eps)), 0
     for _ in range(LOOKS):
         point = array + LEAST_SCALE * scale * rng.uniform(-1, 1, array.shape)
         near = point + step * scale * rng.choice([-1.0, 1.0], array.shape)
         first, second = (result_at(ev, leaf, item, slot) for item in (point, near))
         flat += first is not None and second is not None and distance(first, second) <= 0
     return 2 * flat > LOOKS
-
-
-def scale_of(array: ndarray) -> float:
-    """Return the root mean square of an array, 1 where it is 0."""
-    return float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) or 1.0
 
 
 def result_at(ev: Evaluator, leaf: InputLeaf, array: ndarray, slot: int) -> ndarray | None:
@@ -46,5 +42,5 @@ def distance(one: ndarray, other: ndarray) -> float:
     """Return by how much two arrays differ beyond rounding."""
     if one.shape != other.shape or not one.size:
         return float("inf") if one.shape != other.shape else 0.0
-    rounding = REPEAT_ULPS * float(np.finfo(one.dtype).eps) * float(np.abs(one).max())
+    rounding = REPEAT_ULPS * resolution_of(one) * largest(one)
     return float(np.abs(one - other).max()) - rounding

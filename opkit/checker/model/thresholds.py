@@ -259,8 +259,8 @@ FINER_BELOW, TIE_FINER_ABOVE, TIE_FINER_BELOW = 1e-4, 1e-13, 1e-2
 TIE_FLOOR, TIE_FLOOR_SINGLE, TIE_BOUND, TIE_LENGTH = 1e-7, 1e-4, 1e-3, 0.5
 
 # ---- tips of cones ---------------------------------------------------------------------------------------------------
-#: Seed and magnitudes of the direction that is added to an element's own. Tuned.
-TIP_SEED, TIP_WEIGHTS = 13, (0.5, 1.5)
+#: Seed of the direction that is added to an element's own. Tuned.
+TIP_SEED = 13
 #: Its shares, the first of which that changes the bend by less than itself counts. Tuned.
 TIP_SHARES = (1.0, 0.25, 0.0625, 0.015625)
 #: Twice the share changes a sum of absolute values twice, a norm of power p 2**p times: above the power 1.26 it is a
@@ -452,8 +452,6 @@ COARSE_ULPS, MOSTLY = 16.0, 0.5
 CANCELLED = 0.1
 #: Regimes in which rounding alone may make results worthless; not used where exactness is asked for. Tuned.
 EXTREME = frozenset({"huge", "1e5", "tiny", "offset", "far", "saturated", "steep", "wide"})
-#: The same, for the comparison of float32 with float64, which saturated values suit. Tuned.
-EXTREME_SINGLE = frozenset({"tiny", "offset", "far", "1e5", "huge", "wide", "steep"})
 
 #: Axes and elements that a shape given by hand may have: numpy's limit, and what 64 bits can address in any dtype.
 #: Source: numpy 2, NPY_MAXDIMS. Derived.

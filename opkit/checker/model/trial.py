@@ -18,7 +18,7 @@ from numpy import ndarray
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
-from opkit.checker.model.evaluate import frozen, is_float, leaves_of, snapshot
+from opkit.checker.model.evaluate import frozen, is_float, snapshot
 from opkit.checker.model.thresholds import MOST_BROKEN, MOST_ERRORS, SLOW_CALL
 from opkit.checker.model.types import Attrs
 from opkit.errors import KernelError, OpkitError
@@ -163,7 +163,7 @@ class Trial:
         outcome = self.probe(case)
         self.said = _words(outcome) if self.checkable.infer is None else ""
         self.counts[outcome.answer] += 1
-        self.has_found |= outcome.is_accepted and all(array.size for _, array in leaves_of(case.inputs))
+        self.has_found |= outcome.is_accepted and all(array.size for array in case.arrays)
         self.broken += isinstance(outcome.error, KernelError)
         self.wanting += outcome.answer is Answer.RAISED and bool(_WHOLE.search(str(outcome.error)))
         if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:

@@ -1,0 +1,38 @@
+"""Numbers: what the numbers of an array are like: how large they are, and how finely its dtype tells them apart.
+
+Single arrays only; what a size means for a derivative is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy import ndarray
+from numpy.random import Generator
+
+from opkit.checker.model.thresholds import MAGNITUDES
+from opkit.ir import Shape
+
+
+def widened(array: object) -> ndarray:
+    """Return numbers as an array of float64."""
+    return np.asarray(array, dtype=np.float64)
+
+
+def largest(array: ndarray) -> float:
+    """Return the largest magnitude of the finite elements, 0 where there is none."""
+    return float(np.abs(array).max(initial=0.0, where=np.isfinite(array)))
+
+
+def typical(array: ndarray) -> float:
+    """Return the root mean square, 0 where there is no element."""
+    return float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) if array.size else 0.0
+
+
+def resolution_of(array: ndarray) -> float:
+    """Return the relative distance between neighbouring numbers of a float array's dtype."""
+    return float(np.finfo(array.dtype).eps)
+
+
+def signed(rng: Generator, shape: Shape | int, magnitudes: tuple[float, float] = MAGNITUDES) -> ndarray:
+    """Return random signs times magnitudes, so that along such a direction nothing is invisible and no swap cancels."""
+    return np.asarray(rng.choice([-1.0, 1.0], shape) * rng.uniform(*magnitudes, shape))
