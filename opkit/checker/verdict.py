@@ -15,7 +15,7 @@ from opkit.checker.model.codes import OUT_OF_TIME
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
-from opkit.checker.model.session import CheckSession, is_empty
+from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import EXTREME_SIZE, SINGLE_ROUNDING
 from opkit.checker.search.table import Standing, Table, Unserved, unserved_line
 
@@ -95,7 +95,7 @@ def unserved(session: CheckSession, every: Collection[Unserved]) -> Iterator[Che
     """
     open_ = [one for one in every if one.is_special]
     if session.checkable.uses_misfits:
-        open_ += [one for one in every if one.answer.standing is Standing.MISFIT and not is_empty(one.answer.case)]
+        open_ += [one for one in every if one.answer.standing is Standing.MISFIT and not one.answer.case.is_empty]
     for one in open_[:1]:
         code = "GC101" if one.is_special else "GC142"
         why = "right where these sizes differ" if one.is_special else "the framework would use it as it is"
@@ -108,7 +108,7 @@ def unserved(session: CheckSession, every: Collection[Unserved]) -> Iterator[Che
             code, Status.UNDECIDED, message, case=case.to_json(), evidence=Evidence(case=case), beyond=True
         )
     rest = [one for one in every if one not in open_[:1]]
-    full = [one for one in rest if not is_empty(one.answer.case)]
+    full = [one for one in rest if not one.answer.case.is_empty]
     line = unserved_line(full or rest)
     if line:
         session.notes.append(line)

@@ -5,8 +5,8 @@ Compares descriptions only; values decide alone whether a narrower result lost a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,12 @@ from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.checkable import describe_inputs
+from opkit.checker.model.checkable import KernelCall, describe_inputs
 from opkit.checker.model.evaluate import Evaluator, is_float
 from opkit.checker.model.place import raised_at
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult
-from opkit.checker.model.session import CheckSession, cast_case, is_empty, is_scalar
+from opkit.checker.model.session import CheckSession, Findings, cast_case
 from opkit.checker.model.steps import is_step
 from opkit.checker.model.thresholds import (
     ALONE,
@@ -28,57 +28,66 @@ from opkit.checker.model.thresholds import (
     SINGLE_CASES,
 )
 from opkit.errors import InferError, KernelError, OpkitError
-from opkit.ir import TensorDesc
-
-_FORWARD = ("GC140", "GC141", "GC144")
-_GRADIENT = ("GC142", "GC143", "GC145", "GC148", "GC181")
 
 
-@dataclass(slots=True)
-class _FirstFailures:
-    """The first failure per code."""
-
-    session: CheckSession
-    results: dict[str, CheckResult]
+class _Edges(Findings):
+    """Failures, those on empty and 0-d arrays under codes of their own."""
 
     def add(self, code: str, message: str, ev: Evaluator, **fields: Any) -> None:
-        code = edge_code(code, ev.case)
-        if code not in self.results:
-            self.results[code] = self.session.failed(code, message, ev, **fields)
+        super().add(edge_code(code, ev.case), message, ev, **fields)
+
+    def compare(
+        self,
+        ev: Evaluator,
+        item: Any,
+        codes: Sequence[str],
+        says: Sequence[str],
+        promised: Sequence[Any],
+        **fields: Any,
+    ) -> None:
+        """Add what is wrong with an array's shape and dtype.
+
+        Args:
+            ev: the case.
+            item: the array.
+            codes: of a wrong shape, and of a wrong dtype.
+            says: the message on each, with places for what is and for what was promised.
+            promised: the shape, with -1 where any will do, and the dtype's name.
+            **fields: of the result.
+        """
+        shape, dtype = promised
+        if -1 not in shape and item.shape != shape:
+            self.add(codes[0], says[0].format(item.shape, shape), ev, expected=[*shape], actual=[*item.shape], **fields)
+        if item.dtype.name != dtype and dtype not in _ANY_DTYPE:
+            name = item.dtype.name
+            self.add(codes[1], says[1].format(name, dtype), ev, expected=dtype, actual=name, **fields)
+
+
+#: Dtypes of definitions that numpy has not.
+_ANY_DTYPE = ("invalid", "tensor_buffer", "of_record", "char")
 
 
 def edge_code(code: str, case: Case) -> str:
     """Return the code that a finding on an empty or 0-d case goes by."""
-    if is_empty(case):
-        return "GC160"
-    if is_scalar(case) and all(array.ndim == 0 for array in case.arrays):
-        return "GC161"
-    return code
+    return "GC160" if case.is_empty else "GC161" if case.is_scalar else code
 
 
 def forward_contract(session: CheckSession) -> Iterator[CheckResult]:
     """GC140, GC141, GC144: what forward returns against what infer promises, in float64 and in float32."""
-    found = _FirstFailures(session, {})
+    found = _Edges(session)
     evaluators = session.evaluators + session.large + session.single
     for ev in evaluators:
         _check_outputs(ev, found)
-    yield from found.results.values()
-    for code in _FORWARD:
-        if code not in found.results:
-            yield session.passed(code, len(evaluators))
+    yield from found.told(("GC140", "GC141", "GC144"), len(evaluators))
 
 
-def _check_outputs(ev: Evaluator, found: _FirstFailures) -> None:
+def _check_outputs(ev: Evaluator, found: _Edges) -> None:
     session = found.session
     raw = ev.forward(ev.inputs)
     for item in raw:
         if not isinstance(item, (ndarray, np.generic)):
-            found.add(
-                "GC144",
-                f"forward returned {type(item).__name__} where an array is expected",
-                ev,
-                actual=str(type(item)),
-            )
+            message = f"forward returned {type(item).__name__} where an array is expected"
+            found.add("GC144", message, ev, actual=str(type(item)))
             return
     try:
         promised = session.trial.promise(ev.case.inputs, ev.case.attrs)
@@ -93,27 +102,16 @@ def _check_outputs(ev: Evaluator, found: _FirstFailures) -> None:
         return
     for index, (desc, item) in enumerate(zip(promised, raw)):
         name = session.output_name(index)
-        if -1 not in desc.shape and tuple(np.shape(item)) != desc.shape:
-            message = f"forward returned {name} of shape {np.shape(item)}; infer promises {desc.shape}"
-            found.add("GC140", message, ev, output=name, expected=list(desc.shape), actual=list(np.shape(item)))
-        if item.dtype.name != desc.dtype and not _is_declared_narrow(ev, desc, item):
-            message = f"forward returned {name} as {item.dtype.name}; infer promises {desc.dtype}"
-            found.add("GC141", message, ev, output=name, expected=desc.dtype, actual=item.dtype.name)
+        says = [f"forward returned {name} {what} {{}}; infer promises {{}}" for what in ("of shape", "as")]
+        found.compare(ev, item, ("GC140", "GC141"), says, (desc.shape, desc.dtype), output=name)
 
 
-def _is_declared_narrow(ev: Evaluator, desc: TensorDesc, item: Any) -> bool:
-    return desc.dtype in ("invalid", "tensor_buffer", "of_record", "char")
-
-
-def _check_kept_dtype(ev: Evaluator, found: _FirstFailures) -> None:
+def _check_kept_dtype(ev: Evaluator, found: _Edges) -> None:
     """Without an infer function a float result has the float inputs' common dtype, or is a narrow step of all."""
     dtypes = {array.dtype.name for array in ev.case.floats}
-    if len(dtypes) != 1:
-        return
-    (expected,) = dtypes
-    for index, item in enumerate(ev.outputs):
-        if is_float(item) and item.dtype.name != expected and not _is_step(ev, index):
-            name = found.session.output_name(index)
+    for index, item in enumerate(ev.outputs) if len(dtypes) == 1 else ():
+        if is_float(item) and item.dtype.name not in dtypes and not _is_step(ev, index):
+            name, (expected,) = found.session.output_name(index), dtypes
             message = f"forward returned {name} as {item.dtype.name} for {expected} inputs"
             found.add("GC141", message, ev, output=name, expected=expected, actual=item.dtype.name)
 
@@ -126,7 +124,7 @@ def _is_step(ev: Evaluator, slot: int) -> bool:
 
 def gradient_contract(session: CheckSession) -> Iterator[CheckResult]:
     """GC142, GC143, GC145, GC148, GC181: that every gradient is there, with its input's shape and dtype."""
-    found = _FirstFailures(session, {})
+    found = _Edges(session)
     pool = session.evaluators + session.large + session.single
     evaluators = [ev for ev in pool if ev.leaves and ev.slots]
     for number, ev in enumerate(evaluators):
@@ -134,18 +132,15 @@ def gradient_contract(session: CheckSession) -> Iterator[CheckResult]:
     if session.checkable.registration is not None and not found.results:
         for number, ev in enumerate(session.diverse(CONTRACT_CASES, 1, evaluators)):
             _check_alone(ev, found, session.rng(number))
-    yield from found.results.values()
-    for code in _GRADIENT:
+    yield from found.told(("GC142", "GC143", "GC145", "GC148", "GC181"), len(evaluators))
+    cases = [ev.case for ev in evaluators]
+    edges = {"GC160": sum(case.is_empty for case in cases), "GC161": sum(case.is_scalar for case in cases)}
+    for code, count in edges.items():
         if code not in found.results:
-            yield session.passed(code, len(evaluators))
-    for code, test in (("GC160", is_empty), ("GC161", is_scalar)):
-        if code not in found.results:
-            count = sum(1 for ev in evaluators if test(ev.case))
             yield session.passed(code, count) if count else session.skipped(code, "the op takes none")
 
 
-def _check_gradients(ev: Evaluator, found: _FirstFailures, rng: Generator) -> None:
-    session = found.session
+def _check_gradients(ev: Evaluator, found: _Edges, rng: Generator) -> None:
     douts = ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes)))
     try:
         gradients = _run_backward(ev, douts, found)
@@ -154,33 +149,29 @@ def _check_gradients(ev: Evaluator, found: _FirstFailures, rng: Generator) -> No
         code = "GC123" if is_write(error) else "GC181"
         if isinstance(error, KernelError):
             code, message = "GC144", error.message
-        found.add(code, message, ev, where=raised_at(error, session.checkable.backward_where))
+        found.add(code, message, ev, where=raised_at(error, ev.checkable.backward_where))
         return
     for leaf, gradient in gradients.items():
-        array = ev.array(leaf)
+        array, name = ev.array(leaf), str(leaf)
         if gradient is None:
-            found.add("GC145", f"input {leaf} gets no gradient", ev, input=str(leaf))
+            found.add("GC145", f"input {leaf} gets no gradient", ev, input=name)
         elif not isinstance(gradient, (ndarray, np.generic)):
-            found.add(
-                "GC144", f"the gradient of {leaf} is a {type(gradient).__name__}, not an array", ev, input=str(leaf)
-            )
+            message = f"the gradient of {leaf} is a {type(gradient).__name__}, not an array"
+            found.add("GC144", message, ev, input=name)
         else:
-            if gradient.shape != array.shape:
-                message = f"the gradient of {leaf} has shape {gradient.shape}; the input has {array.shape}"
-                expected, actual = list(array.shape), list(gradient.shape)
-                found.add("GC142", message, ev, input=str(leaf), expected=expected, actual=actual)
-            if gradient.dtype != array.dtype:
-                message = f"the gradient of {leaf} is {gradient.dtype.name}; the input is {array.dtype.name}"
-                expected_, actual_ = array.dtype.name, gradient.dtype.name
-                found.add("GC143", message, ev, input=str(leaf), expected=expected_, actual=actual_)
-            if not sum(ev.sizes) and np.asarray(gradient).size and np.any(np.asarray(gradient) != 0):
+            says = (
+                f"the gradient of {leaf} has shape {{}}; the input has {{}}",
+                f"the gradient of {leaf} is {{}}; the input is {{}}",
+            )
+            found.compare(ev, gradient, ("GC142", "GC143"), says, (array.shape, array.dtype.name), input=name)
+            if not sum(ev.sizes) and np.any(np.asarray(gradient) != 0):
                 message = (
                     f"the gradient of {leaf} is not 0, although there is no output element that could depend on it"
                 )
-                found.add("GC160", message, ev, input=str(leaf), expected=0.0)
+                found.add("GC160", message, ev, input=name, expected=0.0)
 
 
-def _check_alone(ev: Evaluator, found: _FirstFailures, rng: Generator) -> None:
+def _check_alone(ev: Evaluator, found: _Edges, rng: Generator) -> None:
     """Each gradient requested alone, as if all other inputs were constants, compared with all of them together."""
     names = sorted({leaf.name for leaf in ev.leaves})
     if len(names) < 2:
@@ -212,7 +203,7 @@ def _agree(one: ndarray, other: ndarray) -> bool:
     return one.shape == other.shape and np.allclose(one, other, ALONE, 0.0, equal_nan=True)
 
 
-def _run_backward(ev: Evaluator, douts: list[ndarray], found: _FirstFailures) -> dict[Any, Any]:
+def _run_backward(ev: Evaluator, douts: list[ndarray], found: _Edges) -> dict[Any, Any]:
     trace = ev.checkable.trace
     if trace is None:
         return ev.gradients(douts)
@@ -224,26 +215,21 @@ def _run_backward(ev: Evaluator, douts: list[ndarray], found: _FirstFailures) ->
     return ev.by_leaf(gradients)
 
 
-def _check_call(call: Any, ev: Evaluator, found: _FirstFailures) -> None:
+def _check_call(call: KernelCall, ev: Evaluator, found: _Edges) -> None:
     """GC148: one backward kernel against its own infer function."""
     if call.promised is None:
         return
-    where = call.kernel.where
+    kernel, where = call.kernel.name, call.kernel.where
     if len(call.promised) != len(call.outputs):
-        message = f"{call.kernel.name} returned {len(call.outputs)} results for {len(call.promised)} declared outputs"
+        message = f"{kernel} returned {len(call.outputs)} results for {len(call.promised)} declared outputs"
         found.add("GC148", message, ev, expected=len(call.promised), actual=len(call.outputs), where=where)
         return
     for name, desc, item in zip(call.kernel.outputs, call.promised, call.outputs):
         if not isinstance(item, (ndarray, np.generic)):
-            found.add("GC144", f"{call.kernel.name} returned a {type(item).__name__} for {name}", ev, where=where)
+            found.add("GC144", f"{kernel} returned a {type(item).__name__} for {name}", ev, where=where)
             continue
-        if -1 not in desc.shape and tuple(item.shape) != desc.shape:
-            message = f"{call.kernel.name} returned {name} of shape {item.shape}; its infer promises {desc.shape}"
-            expected, actual = list(desc.shape), list(item.shape)
-            found.add("GC148", message, ev, output=name, expected=expected, actual=actual, where=where)
-        elif item.dtype.name != desc.dtype and desc.dtype not in ("invalid",):
-            message = f"{call.kernel.name} returned {name} as {item.dtype.name}; its infer promises {desc.dtype}"
-            found.add("GC148", message, ev, output=name, expected=desc.dtype, actual=item.dtype.name, where=where)
+        says = [f"{kernel} returned {name} {what} {{}}; its infer promises {{}}" for what in ("of shape", "as")]
+        found.compare(ev, item, ("GC148", "GC148"), says, (desc.shape, desc.dtype), output=name, where=where)
 
 
 def is_write(error: BaseException | None) -> bool:

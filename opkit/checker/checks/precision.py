@@ -18,7 +18,7 @@ from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float,
 from opkit.checker.model.middle import median
 from opkit.checker.model.numbers import largest, signed, widened
 from opkit.checker.model.report import CheckResult, Status
-from opkit.checker.model.session import CheckSession, cast_case, is_empty
+from opkit.checker.model.session import CheckSession, cast_case
 from opkit.checker.model.thresholds import (
     ARGUMENT_LEAST,
     GRADIENT_LEAST,
@@ -62,7 +62,7 @@ def single_precision(session: CheckSession) -> Iterator[CheckResult]:
         session.diverse(PRECISION_CASES, 1, pool)
         + [ev for ev in pool if ev.case.regime in ("large", "saturated", "ties")][:SATURATED_CASES]
     )
-    chosen += [ev for ev in session.evaluators if ev.case.regime in ("steep", "offset") and not is_empty(ev.case)][
+    chosen += [ev for ev in session.evaluators if ev.case.regime in ("steep", "offset") and not ev.case.is_empty][
         :STEEP_CASES
     ]
     tried = 0

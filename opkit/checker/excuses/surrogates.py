@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import typical
 from opkit.checker.model.report import CheckResult
-from opkit.checker.model.session import CheckSession, is_empty
+from opkit.checker.model.session import CheckSession
 from opkit.checker.model.steps import distance, is_step, result_at
 from opkit.checker.model.thresholds import RATIO
 
@@ -49,7 +49,7 @@ def _line(session: CheckSession, failed: Mapping[int, CheckResult]) -> str:
 
 def _standing_in(session: CheckSession, leaf: InputLeaf) -> Iterator[tuple[str, str]]:
     """Yield the outputs of which forward is a step or the identity in an input, with the words for it."""
-    evaluators = [ev for ev in session.ordinary() if leaf in ev.leaves and not is_empty(ev.case)]
+    evaluators = [ev for ev in session.ordinary() if leaf in ev.leaves and not ev.case.is_empty]
     for slot in evaluators[0].slots if evaluators else ():
         output = session.output_name(slot)
         if all(_is_same(ev, leaf, slot) for ev in evaluators):

@@ -89,6 +89,16 @@ class Case:
         return tuple(array.ndim for array in self.arrays)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether one of the arrays has no elements."""
+        return any(array.size == 0 for array in self.arrays)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether all arrays are 0-d."""
+        return not any(self.ranks)
+
+    @property
     def is_extreme(self) -> bool:
         """Whether rounding alone may make results worthless."""
         return self.regime.split()[0] in EXTREME

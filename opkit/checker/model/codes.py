@@ -16,6 +16,15 @@ class CheckCode:
     name: str
     title: str
 
+    @property
+    def is_of_backward(self) -> bool:
+        """Whether a report of it shows backward's place, and not forward's."""
+        return self.code in _DERIVATIVES or "backward" in self.title or "gradient" in self.title
+
+
+#: What says that backward is wrong, without a word of it in its title.
+_DERIVATIVES = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC113", "GC152"})
+
 
 #: Every code of the checker, by code. A code is never given to another check.
 CODES: dict[str, CheckCode] = {

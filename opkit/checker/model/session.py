@@ -6,7 +6,7 @@ Holds what checks have in common; no check is made here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from time import perf_counter, process_time
 from typing import Any
@@ -33,16 +33,6 @@ from opkit.checker.model.thresholds import (
     SLOW_CALL,
 )
 from opkit.checker.model.trial import Trial
-
-
-def is_empty(case: Case) -> bool:
-    """Say whether one of the case's arrays has no elements."""
-    return any(array.size == 0 for array in case.arrays)
-
-
-def is_scalar(case: Case) -> bool:
-    """Say whether the case's first array is 0-d."""
-    return next((array.ndim == 0 for array in case.arrays), False)
 
 
 def cast_case(case: Case, dtype: str) -> Case:
@@ -149,7 +139,7 @@ class CheckSession:
     # --- choosing cases
     def ordinary(self) -> list[Evaluator]:
         """Cases whose values are neither extreme nor absent."""
-        return [ev for ev in self.evaluators if not ev.case.is_extreme and not any(0 in shape for shape in ev.shapes)]
+        return [ev for ev in self.evaluators if not ev.case.is_extreme and not ev.case.is_empty]
 
     def diverse(self, limit: int, smallest: int = 1, pool: list[Evaluator] | None = None) -> list[Evaluator]:
         """Return up to ``limit`` ordinary cases that differ in rank, attributes and regime."""
@@ -196,8 +186,7 @@ class CheckSession:
     # --- results
     def result(self, code: str, status: Status, message: str = "", **fields: Any) -> CheckResult:
         """Make a result of the check with that code."""
-        is_backward = "backward" in CODES[code].title or "gradient" in CODES[code].title
-        where = self.checkable.backward_where if is_backward else self.checkable.forward_where
+        where = self.checkable.backward_where if CODES[code].is_of_backward else self.checkable.forward_where
         fields.setdefault("where", where or self.checkable.forward_where)
         return CheckResult(CODES[code].name, status, code, message, **fields)
 
@@ -219,10 +208,7 @@ class CheckSession:
             if breach.code in codes and breach.code not in reported:
                 reported.add(breach.code)
                 evidence = Evidence(case=breach.case)
-                where = self.checkable.backward_where if breach.code == "GC123" else self.checkable.forward_where
-                yield self.failed(
-                    breach.code, breach.message, case=breach.case.to_json(), evidence=evidence, where=where
-                )
+                yield self.failed(breach.code, breach.message, case=breach.case.to_json(), evidence=evidence)
 
     def skipped(self, code: str, why: str) -> CheckResult:
         """Make a result of a check that does not apply."""
@@ -236,17 +222,34 @@ class CheckSession:
         return f"output {index}" if len(outputs) != 1 else f"{outputs[0].name}[{index}]"
 
 
+@dataclass(slots=True)
+class Findings:
+    """The first failure of each code that a check finds."""
+
+    session: CheckSession
+    results: dict[str, CheckResult] = field(default_factory=dict)
+
+    def add(self, code: str, message: str, ev: Evaluator, **fields: Any) -> None:
+        """Keep a failure, unless its code has one."""
+        if code not in self.results:
+            self.results[code] = self.session.failed(code, message, ev, **fields)
+
+    def told(self, codes: Iterable[str], cases: int) -> Iterator[CheckResult]:
+        """Yield the failures, and a pass on so many cases for each of these codes that has none."""
+        yield from self.results.values()
+        yield from (self.session.passed(code, cases) for code in codes if code not in self.results)
+
+
 def _various(cases: list[Case]) -> list[Case]:
     """Order cases: one of each combination of ranks and attributes first, the smaller and the ordinary ones before."""
 
     def order(case: Case) -> tuple[bool, int]:
-        return case.is_extreme or is_empty(case), sum(array.size for array in case.arrays)
+        return case.is_extreme or case.is_empty, sum(array.size for array in case.arrays)
 
     first: dict[object, Case] = {}
     later = []
     for case in sorted(cases, key=order):
-        ranks = case.ranks
-        kind = (ranks, is_empty(case), str(sorted(case.attrs.items())))
+        kind = (case.ranks, case.is_empty, str(sorted(case.attrs.items())))
         if first.setdefault(kind, case) is not case:
             later.append(case)
     return sorted(first.values(), key=order) + later
