@@ -175,7 +175,7 @@ class _Moved:
         """Run backward on rearranged arrays, with forward's results rearranged as well where they are handed over."""
         ev, backward = self.ev, self.ev.checkable.backward
         if change is None or backward is None or ev.checkable.vjp is not None:
-            return list(ev.gradients(douts, inputs=inputs).values())
+            return ev.pulled(douts, inputs=inputs)
         outputs = [frozen(change(item)) for item in ev.outputs]
         needs = frozenset(leaf.name for leaf in ev.leaves)
         found = backward(inputs, outputs, [frozen(item) for item in douts], ev.attrs, needs)

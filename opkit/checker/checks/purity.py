@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,18 @@ from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.checks.contract import is_write
-from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of, snapshot
+from opkit.checker.model.evaluate import Evaluator, copies, is_float, snapshot
 from opkit.checker.model.numbers import resolution_of
 from opkit.checker.model.report import CheckResult
-from opkit.checker.model.session import CheckSession
+from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import (
     BACKWARD_PURITY_CASES,
     PURITY_CASES,
     REPEAT_ULPS,
     REPEATS,
 )
+
+_OTHERWISE = "forward gave another result for the same arguments"
 
 
 def same(first: Sequence[Any], second: Sequence[Any], ulps: float = REPEAT_ULPS, least: float = 0.0) -> bool:
@@ -58,8 +61,7 @@ def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
     """Cases to run in between: other values of the same shapes, other shapes, another dtype."""
 
     def holds_the_same(item: Evaluator) -> bool:
-        pairs = zip(leaves_of(item.inputs), leaves_of(ev.inputs))
-        return all(np.array_equal(one, other) for (_, one), (_, other) in pairs)
+        return all(map(np.array_equal, item.case.arrays, ev.case.arrays))
 
     alike = [item for item in session.evaluators if item is not ev and item.shapes == ev.shapes]
     other_values = [item for item in alike if item.is_set_like(ev) and not holds_the_same(item)]
@@ -88,82 +90,60 @@ def _rearranged(ev: Evaluator, before: list[Evaluator]) -> list[Evaluator]:
 
 def forward_purity(session: CheckSession) -> Iterator[CheckResult]:
     """GC120, GC122, GC124, GC125 for forward."""
-    found: dict[str, CheckResult] = {}
+    found = Findings(session, {item.code: item for item in session.breaches("GC122")})
     evaluators = session.diverse(PURITY_CASES) + session.large
-    found.update((item.code, item) for item in session.breaches("GC122"))
-    for ev in [] if found else evaluators:
-        for code, message in _forward_faults(session, ev):
-            found.setdefault(code, session.failed(code, message, ev))
-    if not found:
-        yield from _unsteady_settings(session)
-    yield from found.values()
-    for code in ("GC120", "GC122"):
-        if code not in found:
-            yield session.passed(code, len(evaluators))
-    session.is_impure |= bool(found)
-
-
-def _unsteady_settings(session: CheckSession) -> Iterator[CheckResult]:
-    """GC120 under every combination of attributes that was tried."""
-    seen: set[str] = set()
-    for ev in session.ordinary():
-        setting = str(sorted(ev.attrs.items()))
-        if setting in seen:
-            continue
-        seen.add(setting)
+    for ev in [] if found.results else evaluators:
+        for code, message in islice(_forward_faults(session, ev), 1):
+            found.add(code, message, ev)
+    settings: dict[str, Evaluator] = {}
+    for ev in [] if found.results else session.ordinary():
+        settings.setdefault(str(sorted(ev.attrs.items())), ev)
+    for ev in settings.values():
         if not same(ev.outputs, snapshot(ev.forward(ev.inputs))):
-            session.is_impure = True
-            yield session.failed("GC120", "forward gave another result for the same arguments", ev)
-            return
+            found.add("GC120", _OTHERWISE, ev)
+    yield from found.told(("GC120", "GC122"), len(evaluators))
+    session.is_impure |= bool(found.results)
 
 
 def _forward_faults(session: CheckSession, ev: Evaluator) -> Iterator[tuple[str, str]]:
-    views = ev.inputs
-    first = ev.forward(views)
+    """Yield what is wrong; after the first, what follows says little."""
+    first = ev.forward(ev.inputs)
     kept = snapshot(first)
-    if session.drawing.touched_by(lambda: ev.forward(views)):
+    if session.drawing.touched_by(lambda: ev.forward(ev.inputs)):
         yield "GC120", "forward draws from, or seeds, numpy's global random numbers"
-        return
-    if not all(same(kept, snapshot(ev.forward(views))) for _ in range(REPEATS)):
-        yield "GC120", "forward gave another result for the same arguments"
-        return
+    if not all(same(kept, snapshot(ev.forward(ev.inputs))) for _ in range(REPEATS)):
+        yield "GC120", _OTHERWISE
+    changed = "GC124", "a later call of forward changed an array that an earlier call had returned"
     if not same(kept, snapshot(first), 0.0):
-        yield "GC124", "a later call of forward changed an array that an earlier call had returned"
-        return
+        yield changed
     for other in _others(session, ev):
         others = snapshot(other.forward(other.inputs))
         if not same(kept, snapshot(first), 0.0):
-            yield "GC124", "a later call of forward changed an array that an earlier call had returned"
-            return
-        if not same(kept, snapshot(ev.forward(views))) or not same(other.outputs, others):
+            yield changed
+        if not same(kept, snapshot(ev.forward(ev.inputs))) or not same(other.outputs, others):
             yield "GC125", "forward gave another result after a call with other arguments"
-            return
 
 
 def backward_purity(session: CheckSession) -> Iterator[CheckResult]:
     """GC121, GC123, GC124, GC125 for backward."""
-    found: dict[str, CheckResult] = {}
+    found = Findings(session, {item.code: item for item in session.breaches("GC123")})
     evaluators = [ev for ev in session.diverse(BACKWARD_PURITY_CASES) + session.large if ev.leaves and ev.slots]
-    found.update((item.code, item) for item in session.breaches("GC123"))
     alone: dict[Evaluator, bool] = {}
-    for number, ev in enumerate([] if found else evaluators):
+    where = session.checkable.backward_where
+    for number, ev in enumerate([] if found.results else evaluators):
         rng = session.rng(500 + number)
         try:
-            faults = list(_backward_faults(session, ev, rng, alone))
+            faults = list(islice(_backward_faults(session, ev, rng, alone), 1))
         except Exception as error:  # user code; only one order of calls may make it raise
+            faults = []
             if is_write(error):
                 faults = [("GC123", f"backward wrote to a read-only argument: {error}")]
             elif _runs_alone(ev, rng):
                 faults = [("GC125", f"backward raised after another call: {type(error).__name__}: {error}")]
-            else:
-                faults = []
         for code, message in faults:
-            found.setdefault(code, session.failed(code, message, ev, where=session.checkable.backward_where))
-    yield from found.values()
-    for code in ("GC121", "GC123", "GC124", "GC125"):
-        if code not in found:
-            yield session.passed(code, len(evaluators))
-    session.is_impure |= bool(found)
+            found.add(code, message, ev, where=where)
+    yield from found.told(("GC121", "GC123", "GC124", "GC125"), len(evaluators))
+    session.is_impure |= bool(found.results)
 
 
 def _runs_alone(ev: Evaluator, rng: Generator) -> bool:
@@ -177,77 +157,46 @@ def _runs_alone(ev: Evaluator, rng: Generator) -> bool:
 def _backward_faults(
     session: CheckSession, ev: Evaluator, rng: Generator, alone: dict[Evaluator, bool]
 ) -> Iterator[tuple[str, str]]:
-    entries = sum(ev.sizes)
-    douts = ev.douts_from(rng.uniform(-2, 2, entries))
-    others = ev.douts_from(rng.uniform(-2, 2, entries))
-    views = ev.inputs
-    outputs, pullback = ev.run(views)
+    """Yield what is wrong; after the first, what follows says little."""
+    douts, others = (ev.douts_from(rng.uniform(-2, 2, sum(ev.sizes))) for _ in range(2))
+    outputs, pullback = ev.run()
     kept_outputs = snapshot(outputs)
     raw = list(ev.gradients(douts, pullback).values())
-    kept = [None if item is None else np.array(item, copy=True) for item in raw]
-    if session.drawing.touched_by(lambda: ev.gradients(douts, inputs=views)):
+    kept = copies(raw)
+    if session.drawing.touched_by(lambda: ev.gradients(douts)):
         yield "GC121", "backward draws from, or seeds, numpy's global random numbers"
-        return
     if not same(kept_outputs, snapshot(outputs), 0.0):
         yield "GC123", "backward wrote to forward's result"
-        return
-    for _ in range(REPEATS):
-        if not same(kept, _fresh(ev, views, douts)):
-            yield "GC121", "backward gave another result for the same arguments"
-            return
-    if session.checkable.vjp is not None and not _repeats(ev, views, douts):
+    if not all(same(kept, ev.pulled(douts)) for _ in range(REPEATS)):
+        yield "GC121", "backward gave another result for the same arguments"
+    if session.checkable.vjp is not None and not _repeats(ev, douts):
         yield (
             "GC121",
             "a second backward of the same forward gave another result than the first: it changes what was saved",
         )
-        return
-    _fresh(ev, views, others)
+    ev.gradients(others)
     if not same(kept, raw, 0.0):
         yield "GC124", "a later call of backward changed a gradient that an earlier call had returned"
-        return
-    yield from _interleaved(session, ev, douts, kept, alone)
-
-
-def _fresh(ev: Evaluator, views: dict[str, Any], douts: list[ndarray]) -> list[ndarray | None]:
-    return list(ev.gradients(douts, inputs=views).values())
-
-
-def _repeats(ev: Evaluator, views: dict[str, Any], douts: list[ndarray]) -> bool:
-    """Say whether backward, called twice after one forward, gives the same; it may refuse a second call."""
-    _, pullback = ev.run(views)
-    first = [None if item is None else np.array(item, copy=True) for item in ev.gradients(douts, pullback).values()]
-    try:
-        second = list(ev.gradients(douts, pullback).values())
-    except Exception:  # user code: what was saved is gone, as it is without retain_graph
-        return True
-    return same(first, second)
-
-
-def _interleaved(
-    session: CheckSession,
-    ev: Evaluator,
-    douts: list[ndarray],
-    kept: list[ndarray | None],
-    alone: dict[Evaluator, bool],
-) -> Iterator[tuple[str, str]]:
-    """Another forward, and another backward, between a forward and its backward.
-
-    ``alone`` remembers of the other ones whether they run at all.
-    """
-    views = ev.inputs
-    for other in _others(session, ev):
+    for other in _others(session, ev):  # another forward, and another backward, between a forward and its backward
         if other not in alone:
             alone[other] = _runs_alone(other, session.rng(0))
         if not alone[other]:
             continue
-        _, pullback = ev.run(views)
+        _, pullback = ev.run()
         _, other_pullback = other.run()
-        if not same(kept, list(ev.gradients(douts, pullback).values())):
+        if not same(kept, ev.pulled(douts, pullback)):
             yield "GC125", "backward gave another result after forward had been called with other arguments in between"
-            return
         if other.leaves and other.slots:
-            other_douts = other.douts_from(np.ones(sum(other.sizes)))
-            other.gradients(other_douts, other_pullback)
-        if not same(kept, _fresh(ev, views, douts)):
+            other.gradients(other.douts_from(np.ones(sum(other.sizes))), other_pullback)
+        if not same(kept, ev.pulled(douts)):
             yield "GC125", "backward gave another result after calls with other arguments"
-            return
+
+
+def _repeats(ev: Evaluator, douts: list[ndarray]) -> bool:
+    """Say whether backward, called twice after one forward, gives the same; it may refuse a second call."""
+    _, pullback = ev.run()
+    first = ev.pulled(douts, pullback)
+    try:
+        return same(first, ev.pulled(douts, pullback))
+    except Exception:  # user code: what was saved is gone, as it is without retain_graph
+        return True

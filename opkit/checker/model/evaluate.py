@@ -6,7 +6,7 @@ Runs and flattens; it never compares and never decides.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -62,6 +62,11 @@ def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, ndarray]]:
 def snapshot(outputs: Sequence[Any]) -> list[ndarray]:
     """Return copies of results, which later calls cannot change."""
     return [np.array(item, copy=True) for item in outputs]
+
+
+def copies(gradients: Iterable[Any]) -> list[ndarray | None]:
+    """Return copies of gradients, which later calls cannot change; what is missing is None."""
+    return [None if item is None else np.array(item, copy=True) for item in gradients]
 
 
 class Evaluator:
@@ -168,6 +173,12 @@ class Evaluator:
         if pullback is None:
             _, pullback = self.run(inputs)
         return self.by_leaf(pullback([frozen(item) for item in douts], needs))
+
+    def pulled(
+        self, douts: Results, pullback: Pullback | None = None, inputs: Mapping[str, Any] | None = None
+    ) -> list[ndarray | None]:
+        """Return copies of the gradients in the order of the leaves."""
+        return copies(self.gradients(douts, pullback, inputs).values())
 
     def by_leaf(self, found: Gradients) -> dict[InputLeaf, ndarray | None]:
         """Sort gradients by leaf; what is missing is None."""
