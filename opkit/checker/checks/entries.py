@@ -16,7 +16,7 @@ from opkit.checker.derivative.jacobian import Comparison
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.evaluate import Evaluator
-from opkit.checker.model.numbers import resolution_of
+from opkit.checker.model.numbers import place_of, resolution_of
 from opkit.checker.model.pattern import guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
@@ -29,13 +29,12 @@ def described(
     ev: Evaluator,
     failure: EntryFailure,
     outcome: Comparison,
-    output: str,
-    element: Shape,
     code: str,
 ) -> CheckResult:
     """Return a wrong entry of a case's Jacobian as a failure."""
-    array = ev.array(failure.leaf)
-    place = tuple(int(i) for i in np.unravel_index(failure.element, array.shape)) if array.ndim else ()
+    slot, element = ev.locate(failure.entry)
+    array, output = ev.array(failure.leaf), session.output_name(slot)
+    place = place_of(failure.element, array.shape)
     claimed, numeric = outcome.analytic[failure.leaf], outcome.numeric[failure.leaf]
     pattern = guess_pattern(claimed, numeric, array, str(failure.leaf))
     what = f"d {output}{index_of(element)} / d {failure.leaf}{index_of(place)}"
@@ -69,11 +68,10 @@ def described(
 
 
 def undecided(
-    session: CheckSession, ev: Evaluator, failure: EntryFailure, outcome: Comparison, code: str, why: str
+    session: CheckSession, ev: Evaluator, failure: EntryFailure, outcome: Comparison, why: str
 ) -> CheckResult:
     """Return a wrong entry of which nothing says whether its point is meant, with the words that say so."""
-    index, element = ev.locate(failure.entry)
-    made = described(session, ev, failure, outcome, session.output_name(index), element, code)
+    made = described(session, ev, failure, outcome, failure.code)
     return replace(made, status=Status.UNDECIDED, message=f"{made.message}. {why}", beyond=True)
 
 

@@ -5,8 +5,9 @@ Decides and explains; the numbers come from jacobian and directions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,29 +44,6 @@ from opkit.checker.model.thresholds import (
     SURE_CASES,
 )
 
-_CODES = ("GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC152")
-
-
-@dataclass(slots=True)
-class _Pair:
-    """What was seen of one input and one output over all cases."""
-
-    detectable: list[float] = field(default_factory=list)
-    entries: int = 0
-    agreed: int = 0
-    corners: int = 0
-    undecided: int = 0
-    cases: int = 0
-
-    def add(self, tally: Tally) -> None:
-        self.entries += tally.entries
-        self.agreed += tally.agreed
-        self.corners += tally.corners
-        self.undecided += tally.undecided
-        self.cases += 1
-        if np.isfinite(tally.detectable):
-            self.detectable.append(tally.detectable)
-
 
 @dataclass(slots=True)
 class _Ledger:
@@ -73,24 +51,24 @@ class _Ledger:
 
     session: CheckSession
     failures: dict[tuple[str, str, str], CheckResult] = field(default_factory=dict)
-    counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    pairs: dict[tuple[str, str], _Pair] = field(default_factory=dict)
+    found: int = 0
+    pairs: dict[tuple[str, str], Tally] = field(default_factory=dict)
     probes: list[float] = field(default_factory=list)
     probed: set[str] = field(default_factory=set)
-    vague: int = 0
     large: int = 0
     left_out: int = 0
     broken: list[CheckResult] = field(default_factory=list)
-    failing: set[int] = field(default_factory=set)
+    failing: int = 0
     steps: dict[str, Steps] = field(default_factory=dict)
     tipped: Tipped = field(default_factory=Tipped)
     is_extra: bool = False
     exact: CheckResult | None = None
 
-    def fail(self, code: str, leaf: InputLeaf, output: str, result: CheckResult) -> None:
-        key = (code, leaf.name, output)
-        self.counts[key] = self.counts.get(key, 0) + 1
-        self.failures.setdefault(key, result)
+    def fail(self, code: str, leaf: InputLeaf, output: str, make: Callable[[], CheckResult]) -> None:
+        """Keep the first failure of each code, input and output."""
+        self.found += 1
+        if (code, leaf.name, output) not in self.failures:
+            self.failures[code, leaf.name, output] = make()
 
 
 def gradients(session: CheckSession) -> Iterator[CheckResult]:
@@ -104,13 +82,13 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
     budget = RUN_BUDGET * session.options.effort
     for number, ev in enumerate(_ordered(evaluators)):
         budget -= _cost(ev)
-        if len(ledger.failing) >= ENOUGH_FAILING:
+        if ledger.failing >= ENOUGH_FAILING:
             break
         is_late = number > 0 and not session.has_time(CALLS_A_PROBE)
         if is_late or (budget < 0 and number >= SURE_CASES):
             ledger.left_out += 1
             continue
-        known = sum(ledger.counts.values())
+        known = ledger.found
         try:
             _examine(ev, number, ledger)
         except Exception as error:  # where user code raises, the contract check's finding says why
@@ -119,8 +97,7 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
                 continue
             message = f"a case could not be compared: {type(error).__name__}: {error}"
             ledger.broken.append(session.result("GC101", Status.UNDECIDED, message, case=ev.case.to_json()))
-        if sum(ledger.counts.values()) > known:
-            ledger.failing.add(number)
+        ledger.failing += ledger.found > known
     if not ledger.failing:
         for number, ev in enumerate(session.large):
             _probe_large(ev, 900 + number, ledger)
@@ -176,7 +153,7 @@ def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
         return
     outcome = compare(ev, session.rng(2000 + number), session.checkable.tolerance, ledger.steps)
     for (leaf, slot), tally in outcome.tallies.items():
-        ledger.pairs.setdefault((leaf.name, session.output_name(slot)), _Pair()).add(tally)
+        ledger.pairs.setdefault((leaf.name, session.output_name(slot)), Tally()).add(tally)
     _note(ev, outcome, ledger.tipped.sift(session, ev, outcome), ledger)
 
 
@@ -185,14 +162,9 @@ def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledg
     for failure in sorted(failures, key=lambda item: -item.excess):
         if session.is_found(ev.case) and _is_coincidence(ledger, ev, outcome, failure):
             continue
-        index, element = ev.locate(failure.entry)
-        output = session.output_name(index)
+        output = session.output_name(ev.locate(failure.entry)[0])
         code = edge_code(failure.code, ev.case) if failure.code != "GC105" else failure.code
-        key = (code, failure.leaf.name, output)
-        if key in ledger.failures:
-            ledger.counts[key] += 1
-            continue
-        ledger.fail(code, failure.leaf, output, described(session, ev, failure, outcome, output, element, code))
+        ledger.fail(code, failure.leaf, output, partial(described, session, ev, failure, outcome, code))
 
 
 def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure: EntryFailure) -> bool:
@@ -208,7 +180,7 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
         why = (
             "Backward is right as near as can be to these exact values: say in a cases function whether they are meant"
         )
-        ledger.exact = undecided(session, ev, failure, outcome, failure.code, why)
+        ledger.exact = undecided(session, ev, failure, outcome, why)
     return True
 
 
@@ -245,13 +217,11 @@ def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> Non
             ledger.probed.add(leaf.name)
             if np.isfinite(probe.detectable):
                 ledger.probes.append(probe.detectable)
-            else:
-                ledger.vague += 1
             if probe.is_wrong and (
                 not session.has_time(CALLS_A_PROBE)
                 or probe_leaf(ev, leaf, np.random.default_rng([number, count, 1]), None, declared, is_slow).is_wrong
             ):
-                ledger.fail("GC102", leaf, "", _describe_probe(session, ev, leaf, probe, declared))
+                ledger.fail("GC102", leaf, "", partial(_describe_probe, session, ev, leaf, probe, declared))
                 break
 
 
@@ -272,7 +242,6 @@ def _describe_probe(session: CheckSession, ev: Evaluator, leaf: InputLeaf, probe
         actual=probe.actual,
         bound=probe.bound,
         evidence=Evidence(ev.case, element=element),
-        where=session.checkable.backward_where,
     )
 
 
@@ -285,17 +254,16 @@ def _results(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResu
         yield from ledger.broken[:1]
     if ledger.exact is not None:
         yield ledger.exact
-    failed = {(code, name) for code, name, _ in ledger.failures}
+    codes, wrong = ({key[place] for key in ledger.failures} for place in (0, 1))
     for (name, output), pair in ledger.pairs.items():
-        if not any(code in _CODES or code in ("GC160", "GC161") for code, other in failed if other == name):
+        if name not in wrong:
             yield _pair_result(session, name, output, pair)
     if not ledger.pairs and not ledger.failures and not ledger.large:
         yield from _nothing(ledger)
     else:
-        yield from _open(ledger, evaluators)
-    if ledger.large and not any(code == "GC102" for code, _ in failed):
+        yield from _open(ledger, evaluators, wrong | ledger.probed)
+    if ledger.large and "GC102" not in codes:
         yield _probe_result(session, ledger)
-    codes = {code for code, _ in failed}
     corners = sum(pair.corners for pair in ledger.pairs.values())
     for code in ("GC103", "GC104", "GC106"):
         if code not in codes:
@@ -324,10 +292,9 @@ def _nothing(ledger: _Ledger) -> Iterator[CheckResult]:
     yield session.skipped("GC101", text)
 
 
-def _open(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResult]:
-    """GC101 for pairs of input and output that no case decided."""
+def _open(ledger: _Ledger, evaluators: list[Evaluator], known: set[str]) -> Iterator[CheckResult]:
+    """GC101 for pairs of input and output that no case decided, but for inputs that are known otherwise."""
     session = ledger.session
-    wrong = {name for _, name, _ in ledger.failures}
     pairs = {
         (leaf.name, session.output_name(slot))
         for ev in evaluators
@@ -335,11 +302,7 @@ def _open(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResult]
         for slot in ev.slots
         if ev.array(leaf).size and ev.outputs[slot].size
     }
-    missing = [
-        (name, output)
-        for name, output in sorted(pairs - ledger.pairs.keys())
-        if name not in wrong and name not in ledger.probed
-    ]
+    missing = [(name, output) for name, output in sorted(pairs - ledger.pairs.keys()) if name not in known]
     if not missing or ledger.broken:
         return
     shown = ", ".join(f"d({output})/d({name})" for name, output in missing)
@@ -355,32 +318,25 @@ def _left_out(ledger: _Ledger) -> str:
     return f"{ledger.left_out} cases were left out (a call of forward takes {seconds:.2g} s); raise --timeout"
 
 
-def _pair_result(session: CheckSession, name: str, output: str, pair: _Pair) -> CheckResult:
-    detectable = median(pair.detectable) if pair.detectable else None
-    best = min(pair.detectable) if pair.detectable else None
+def _pair_result(session: CheckSession, name: str, output: str, pair: Tally) -> CheckResult:
+    best = min(pair.detectable, default=None)
     promise = max(session.options.promise, PROMISE_TOLERANCE * float(session.checkable.tolerance.get(name, 0.0)))
     is_single = any(
         ev.case.precision or ev.outputs[index].dtype != np.float64 for ev in session.evaluators for index in ev.slots
     )
     if session.dtype != "float64" or is_single:
         promise = max(promise, PROMISE_SINGLE)
-    fields: dict[str, Any] = {
-        "input": name,
-        "output": output,
-        "detectable": best,
-        "cases": pair.cases,
-        "where": session.checkable.backward_where,
-    }
     text = f"{pair.agreed} of {pair.entries} entries agree in {pair.cases} cases"
     if pair.corners:
         text += f", {pair.corners} lie at kinks, jumps or ties"
     if pair.undecided:
         text += f", {pair.undecided} could not be decided"
-    is_vague = detectable is not None and detectable > promise and (best or 0.0) > promise
-    if is_vague or pair.agreed + pair.corners == 0:
-        text += f"; the smallest error that would have been seen is {detectable or float('inf'):.1e}, not {promise:.0e}"
-        return session.result("GC101", Status.UNDECIDED, text, **fields)
-    return session.result("GC101", Status.PASS, text, **fields)
+    status = Status.PASS
+    if (best or 0.0) > promise or pair.agreed + pair.corners == 0:
+        sees = median(pair.detectable) if pair.detectable else float("inf")
+        text += f"; the smallest error that would have been seen is {sees:.1e}, not {promise:.0e}"
+        status = Status.UNDECIDED
+    return session.result("GC101", status, text, input=name, output=output, detectable=best, cases=pair.cases)
 
 
 def _probe_result(session: CheckSession, ledger: _Ledger) -> CheckResult:

@@ -81,7 +81,7 @@ def _result(session: CheckSession, name: str, found: ndarray, cases: int) -> Che
     """
     changed, said, noise = found.T
     form = session.checkable.format
-    fields = {"input": name, "cases": cases, "where": session.checkable.backward_where}
+    fields = {"input": name, "cases": cases}
     power = max(float(np.square(said).sum()), float(np.square(changed).sum()))
     if not power:
         return session.result("GC102", Status.UNDECIDED, f"in {form} no line shows a slope of {name}", **fields)

@@ -11,12 +11,13 @@ import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
+from opkit.checker.checks.entries import index_of
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
 from opkit.checker.model.middle import median
-from opkit.checker.model.numbers import largest, signed, widened
+from opkit.checker.model.numbers import largest, place_of, signed, widened
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession, cast_case
 from opkit.checker.model.thresholds import (
@@ -105,24 +106,21 @@ def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[
 def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highest: dict[str, float]) -> str | None:
     """Return "" where float32 agrees, a message where it does not, None where it cannot be compared."""
     low_case = cast_case(ev.case, "float32")
-    low_outcome = session.trial.probe(low_case)
-    high_case = cast_case(low_case, "float64")
-    high_outcome = session.trial.probe(high_case)
-    # Nothing says how large values may be where neither a definition nor cases do.
-    is_found = ev.checkable.infer is None and ev.case.origin == "search"
-    is_extreme = ev.case.is_extreme or is_found
+    cases = low_case, cast_case(low_case, "float64")
+    low_outcome, high_outcome = map(session.trial.probe, cases)
     if high_outcome.is_accepted and low_outcome.answer is Answer.NONFINITE:
         message = _overflow(high_outcome, low_outcome)
         # Where forward overflows it leaves its domain; that it need not is worth a note, but is not a failure. NaN, as
-        # of one infinity over another, is not an overflow of the result.
+        # of one infinity over another, is not an overflow of the result. Nothing says how large values may be where
+        # neither a definition nor cases do.
+        is_extreme = ev.case.is_extreme or session.is_found(ev.case)
         has_nan = any(is_float(item) and np.isnan(item).any() for item in low_outcome.outputs)
         return _DOUBT + message if message and is_extreme and not has_nan else message
     if not low_outcome.is_accepted or not high_outcome.is_accepted:
         return None
-    low, high = Evaluator(ev.checkable, low_case).prepare(), Evaluator(ev.checkable, high_case).prepare()
-    if low.sizes != high.sizes or low.leaves != high.leaves:
-        return None
-    if any(low.outputs[index].dtype != np.float32 for index in low.slots):
+    low, high = (Evaluator(ev.checkable, case).prepare() for case in cases)
+    is_single = all(low.outputs[index].dtype == np.float32 for index in low.slots)
+    if low.sizes != high.sizes or low.leaves != high.leaves or not is_single:
         return None
     weights = rng.uniform(-1, 1, sum(high.sizes)).astype(np.float32)
     try:
@@ -134,47 +132,58 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highes
         exact, single = _results(high, weights, None), _results(low, weights, None)
     except Exception:  # reported by the contract check, or a nudge left the domain
         return None
-    low.typical = high.typical = ev.typical
-    natural = high.natural()
-    widest = max(map(largest, high.case.floats))
-    for name, value in exact.items():
-        others = [[item[name] for item in tried if name in item] for tried in wobbled]
-        if name not in single or any(len(tried) != SINGLE_NUDGES for tried in others):
-            continue
-        is_gradient = name.startswith("the")
-        if is_gradient and ev.case.regime == "offset":
-            continue  # gradients there are small differences of numbers that the offset rounds
-        # An output may be the small difference of numbers of the usual size.
-        floor = (
-            max(natural, GRADIENT_LEAST * highest.get(name, 0.0))
-            if is_gradient
-            else max(RESULT_LEAST * ev.typical, ARGUMENT_LEAST * widest)
+    high.typical = ev.typical
+    known = set(exact).intersection(single, *(one for tried in wobbled for one in tried))
+    every = (
+        _off(
+            session,
+            high,
+            name,
+            (exact[name], single[name]),
+            [[one[name] for one in tried] for tried in wobbled],
+            highest,
         )
-        given = single[name] if is_gradient or not is_found else _unguarded(value, single[name], others)
-        message = _explain(name, value, given, others, floor)
-        if message:
-            loss, size = float(np.abs(single[name] - value).max()), float(np.abs(value).max())
-            if ev.case.regime == "large" and not is_gradient and loss < GUARD_LOSS * size:
-                continue  # terms that are saturated in float32 and guarded against log(0)
-            if ev.case.regime == "steep" and is_gradient and loss < STEEP_LOSS * max(size, floor):
-                continue  # where the terms of a norm cancel nearly all, no order of computing keeps these digits
-            if is_found and widest > ORDINARY_MOST:  # nothing says that such values are meant (rule 5)
-                return f"{_DOUBT}{message}"
-            if ev.case.regime != "offset":
-                return message
-            if loss > OFFSET_LOSS * size:
-                # The author decides which of a formula's digits matter: UNDECIDED, and not a failure.
-                return f"{_DOUBT}{message}; the digits are lost to cancellation"
-    return ""
+        for name in exact
+        if name in known
+    )
+    return next(filter(None, every), "")
 
 
-def _unguarded(exact: ndarray, single: ndarray, wobbled: list[list[ndarray]]) -> ndarray:
-    """Return the float32 results without those that a bound decides: no change of an input changes them (rule 5)."""
-    is_flat = np.ones(np.shape(exact), dtype=bool)
-    for tried in wobbled:
-        for item in tried:
-            is_flat &= np.asarray(item == exact)
-    return np.where(is_flat, exact, single)
+def _off(
+    session: CheckSession,
+    high: Evaluator,
+    name: str,
+    values: tuple[ndarray, ndarray],
+    wobbled: list[list[ndarray]],
+    highest: dict[str, float],
+) -> str:
+    """Say in what one result, or gradient, in float32 differs from float64's by more than rounding explains."""
+    exact, single = values
+    regime, is_gradient, is_found = high.case.regime, name.startswith("the"), session.is_found(high.case)
+    if exact.shape != single.shape or not np.isfinite(exact).all() or not exact.size:
+        return ""
+    if is_gradient and regime == "offset":
+        return ""  # gradients there are small differences of numbers that the offset rounds
+    # Roundings of several inputs may add up, and cancel in any one try: their effects are added.
+    spread = np.sum([np.max([np.abs(item - exact) for item in tried], axis=0) for tried in wobbled], axis=0)
+    widest = max(map(largest, high.case.floats))
+    # An output may be the small difference of numbers of the usual size.
+    floor = max(RESULT_LEAST * high.typical, ARGUMENT_LEAST * widest)
+    if is_gradient:
+        floor = max(high.natural(), GRADIENT_LEAST * highest.get(name, 0.0))
+    elif is_found:  # a bound decides where no change of an input changes a result (rule 5)
+        single = np.where(spread == 0, exact, single)
+    message = _explain(name, exact, single, spread, floor)
+    loss, size = float(np.abs(values[1] - exact).max()), largest(exact)
+    if regime == "large" and not is_gradient and loss < GUARD_LOSS * size:
+        return ""  # terms that are saturated in float32 and guarded against log(0)
+    if regime == "steep" and is_gradient and loss < STEEP_LOSS * max(size, floor):
+        return ""  # where the terms of a norm cancel nearly all, no order of computing keeps these digits
+    if not message or (is_found and widest > ORDINARY_MOST):  # nothing says that such values are meant (rule 5)
+        return message and f"{_DOUBT}{message}"
+    if regime == "offset":  # the author decides which of a formula's digits matter: UNDECIDED, and not a failure
+        return f"{_DOUBT}{message}; the digits are lost to cancellation" if loss > OFFSET_LOSS * size else ""
+    return message
 
 
 def _overflow(high: Attempt, low: Attempt) -> str | None:
@@ -184,29 +193,23 @@ def _overflow(high: Attempt, low: Attempt) -> str | None:
             continue
         bad = ~np.isfinite(single) & (np.abs(exact) < OVERFLOW)
         if bad.any():
-            place = tuple(int(i) for i in np.argwhere(bad)[0])
-            text = f"output {index}{list(place) if place else ''} is {single[place]} in float32 and {exact[place]:.9g}"
+            place = place_of(np.argmax(bad), np.shape(bad))
+            text = f"output {index}{index_of(place)} is {single[place]} in float32 and {exact[place]:.9g}"
             return f"{text} in float64: a step on the way overflows, or becomes 0"
     return None
 
 
-def _explain(name: str, exact: ndarray, single: ndarray, wobbled: list[list[ndarray]], natural: float) -> str:
-    """Say what rounding does not explain; ``wobbled`` holds, for each input, results with it rounded otherwise."""
-    if exact.shape != single.shape or not np.isfinite(exact).all() or not exact.size:
-        return ""
-    # Roundings of several inputs may add up, and cancel in any one try: their effects are added.
-    spread = np.sum([np.max([np.abs(item - exact) for item in tried], axis=0) for tried in wobbled], axis=0)
-    size = max(float(np.abs(exact).max()), natural)
+def _explain(name: str, exact: ndarray, single: ndarray, spread: ndarray, natural: float) -> str:
+    """Say what rounding does not explain, where a result moves by ``spread`` as inputs are rounded otherwise."""
+    size = max(largest(exact), natural)
     if size > OVERFLOW or not np.isfinite(spread).all():
         return ""
     allowed = SINGLE_SPREAD * spread + SINGLE_ROUNDINGS * _EPS32 * (size + spread.max()) + UNDERFLOW
     off = np.abs(single - exact)
-    bad = ~(off <= allowed)
-    if not bad.any():
+    if (off <= allowed).all():
         return ""
-    where = np.unravel_index(int(np.argmax(np.nan_to_num(off - allowed, nan=np.inf))), exact.shape)
-    place = tuple(int(i) for i in where)
-    text = f"{name}{list(place) if place else ''} is {single[where]:.9g} in float32 and {exact[where]:.9g} in float64"
+    where = place_of(np.argmax(np.nan_to_num(off - allowed, nan=np.inf)), exact.shape)
+    text = f"{name}{index_of(where)} is {single[where]:.9g} in float32 and {exact[where]:.9g} in float64"
     return f"{text}; rounding explains a difference of {allowed[where]:.1e} at most"
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
+from opkit.checker.checks.entries import index_of
 from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.derivative.weighted import weighted_gradient
 from opkit.checker.model.checkable import Checkable
@@ -20,7 +21,7 @@ from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
 from opkit.checker.model.measured import Found, Samples, judged
-from opkit.checker.model.numbers import signed, widened
+from opkit.checker.model.numbers import place_of, signed, widened
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
@@ -264,9 +265,9 @@ def _judge(
         found = judged(_at_single(samples) if form.name == "float64" else samples)
         if found is None:
             continue
-        element = tuple(int(i) for i in np.unravel_index(found.element, shape)) if shape else ()
+        element = place_of(found.element, shape)
         subject = name if code == VALUES else f"the gradient of {name}"
-        place = f"{name}{list(element) if element else ''}"
+        place = f"{name}{index_of(element)}"
         ledger.add(code, form.name, found, place)
         if found.kind:
             _note(session, ev, found, (code, form), (subject, name, element), ledger)
@@ -288,7 +289,7 @@ def _note(
 ) -> None:
     code, form = what
     subject, name, element = place
-    where = f"{subject}{list(element) if element else ''}"
+    where = f"{subject}{index_of(element)}"
     reference = session.checkable.reference
     assert reference is not None
     size = f"{found.share:.1e} of the largest"

@@ -70,4 +70,4 @@ class Tipped:
             "Forward has no derivative where several elements meet, such as a slice of zeros, and "
             "nothing says whether such points are meant: return a finite gradient there, or say so in a cases function"
         )
-        return undecided(session, ev, failure, outcome, "GC105", why)
+        return undecided(session, ev, failure, outcome, why)

@@ -17,7 +17,7 @@ from numpy.random import Generator
 from opkit.checker.claims.subject import Subject, Whole
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.evaluate import snapshot
-from opkit.checker.model.numbers import largest
+from opkit.checker.model.numbers import largest, place_of
 from opkit.checker.model.thresholds import PROOF_ULPS
 from opkit.ir import Shape
 from opkit.sharding import Arg, Sbp, cut, gathered, shard_sizes
@@ -178,5 +178,5 @@ def _worst(arg: Arg, expected: ndarray, actual: ndarray, bound: float, device: i
     worst = int(np.argmax(off))
     if float(off.flat[worst]) <= bound:
         return None
-    index = tuple(int(item) for item in np.unravel_index(worst, off.shape))
+    index = place_of(worst, off.shape)
     return Wrong(arg, index, expected[index].item(), actual[index].item(), bound, device)

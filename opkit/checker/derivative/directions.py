@@ -15,7 +15,7 @@ from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
-from opkit.checker.model.numbers import resolution_of, signed, widened
+from opkit.checker.model.numbers import place_of, resolution_of, signed, widened
 from opkit.checker.model.thresholds import (
     BOUNDS,
     CORNER_BEND,
@@ -188,4 +188,4 @@ def bisect(ev: Evaluator, leaf: InputLeaf, seed: int) -> tuple[Shape, Probe] | N
     last = probe_leaf(ev, leaf, np.random.default_rng([seed, low]), support.reshape(array.shape))
     if not last.is_wrong:
         return None
-    return tuple(int(i) for i in np.unravel_index(low, array.shape)), last
+    return place_of(low, array.shape), last

@@ -39,13 +39,19 @@ _NOTHING = np.zeros(0)
 
 @dataclass(slots=True)
 class Tally:
-    """Counts for one input and one output of one case."""
+    """Counts for one input and one output of one case, or of several."""
 
     entries: int = 0
     agreed: int = 0
     corners: int = 0
     undecided: int = 0
-    detectable: float = float("inf")
+    cases: int = 0
+    detectable: list[float] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Count another case too."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 @dataclass(slots=True)
@@ -304,5 +310,6 @@ def _tally(
             agreed=int(counts.sum()),
             corners=int(corner[:, part].sum()),
             undecided=int(undecided[:, part].sum()),
-            detectable=float(np.partition(share, share.size // 2)[share.size // 2]) if share.size else float("inf"),
+            cases=1,
+            detectable=[float(np.partition(share, share.size // 2)[share.size // 2])] if share.size else [],
         )

@@ -16,7 +16,7 @@ from numpy import ndarray
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.copies import is_same_option
-from opkit.checker.model.numbers import largest, resolution_of, typical, widened
+from opkit.checker.model.numbers import largest, place_of, resolution_of, typical, widened
 from opkit.checker.model.thresholds import SEEN_ULPS
 from opkit.checker.model.types import ArrayMap, Gradients, Pullback, Ran, Results
 from opkit.ir import Shape
@@ -276,6 +276,6 @@ class Evaluator:
         for index, size in zip(self.slots, self.sizes):
             if entry < size:
                 shape = self.outputs[index].shape
-                return index, tuple(int(i) for i in np.unravel_index(entry, shape)) if shape else ()
+                return index, place_of(entry, shape)
             entry -= size
         raise IndexError(entry)

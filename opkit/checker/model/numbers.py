@@ -5,6 +5,8 @@ Single arrays only; what a size means for a derivative is decided elsewhere.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
@@ -31,6 +33,11 @@ def typical(array: ndarray) -> float:
 def resolution_of(array: ndarray) -> float:
     """Return the relative distance between neighbouring numbers of a float array's dtype."""
     return float(np.finfo(array.dtype).eps)
+
+
+def place_of(index: Any, shape: Shape) -> Shape:
+    """Return the place in an array of a shape that an index into its flat elements means."""
+    return tuple(int(i) for i in np.unravel_index(int(index), shape))
 
 
 def signed(rng: Generator, shape: Shape | int, magnitudes: tuple[float, float] = MAGNITUDES) -> ndarray:
