@@ -5,7 +5,7 @@ Runs both in each format that the op takes, and reports; what the numbers say is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,23 +14,23 @@ from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.checks.entries import index_of
+from opkit.checker.derivative.columns import Columns
 from opkit.checker.derivative.directions import probe_leaf
-from opkit.checker.derivative.weighted import weighted_gradient
+from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.draws import generator
-from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
 from opkit.checker.model.measured import Found, Samples, judged
 from opkit.checker.model.numbers import place_of, signed, widened
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR
-from opkit.checker.model.types import Attrs, Gradients, Results
+from opkit.checker.model.thresholds import MEASURED_ELEMENTS, REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR
+from opkit.checker.model.types import Arrays, Attrs, Gradients, Results
 from opkit.ir import Shape
 
 VALUES, GRADIENTS, ITSELF = "GC107", "GC108", "GC109"
-_Arrays = Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ def _misfit(given: Reference, names: Sequence[str], outputs: Sequence[Any], exac
     return ""
 
 
-def _near(ev: Evaluator, inputs: _Arrays, form: Format, rng: Generator) -> list[_Arrays]:
+def _near(ev: Evaluator, inputs: Arrays, form: Format, rng: Generator) -> list[Arrays]:
     """Return the inputs, and others within two units in their last places: what rounds otherwise there is a sample."""
 
     def moved(array: ndarray) -> ndarray:
@@ -139,7 +139,7 @@ def _near(ev: Evaluator, inputs: _Arrays, form: Format, rng: Generator) -> list[
 def _plain(checkable: Checkable) -> InFormat:
     """Return an op of numpy arrays as it runs in a format."""
 
-    def run(arrays: _Arrays, attrs: Attrs, douts: Results | None, format: str) -> tuple[Results, Gradients]:
+    def run(arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> tuple[Results, Gradients]:
         cast = {name: cast_to(value, format) for name, value in arrays.items()}
         outputs, pullback = checkable.run(cast, attrs)
         found = [np.array(item) for item in outputs]
@@ -177,7 +177,7 @@ def _samples(
     given: Reference,
     run: InFormat,
     ev: Evaluator,
-    near: Sequence[_Arrays],
+    near: Sequence[Arrays],
     douts: Results | None,
     format: str,
     ledger: _Ledger,
@@ -211,34 +211,44 @@ def _samples(
 
 
 def _measured_gradients(
-    given: Reference,
-    run: InFormat,
-    ev: Evaluator,
-    near: Sequence[_Arrays],
-    douts: Results,
-    format: str,
+    given: Reference, run: InFormat, ev: Evaluator, near: Sequence[Arrays], douts: Results, format: str
 ) -> list[list[_Sample]]:
     """Return the samples of gradients by differences; the reference's own error is what rounding the inputs changes."""
-    weights = np.concatenate([item.ravel() for item in douts]) if douts else np.zeros(0)
-    rows: list[list[Any]] = []
+    rows = []
     for arrays in near[:2]:
         claimed = ev.by_leaf(run(arrays, ev.attrs, douts, format)[1])
-        row: list[Any] = []
-        for leaf in ev.leaves:
-            here = Evaluator(ev.checkable, replace(ev.case, inputs=arrays))
-
-            def value(array: ndarray, leaf: Any = leaf, here: Evaluator = here) -> ndarray:
-                results, _ = given.run(here.replaced(leaf, frozen(array)), ev.attrs, None, "float64")
-                return np.concatenate([widened(item).ravel() for item in results])
-
-            slopes, bound = weighted_gradient(value, here.array(leaf), weights)
-            row.append((slopes.reshape(here.array(leaf).shape), bound, claimed[leaf]))
-        rows.append(row)
+        rows.append([(*_slopes(given, ev, arrays, leaf, douts), claimed[leaf]) for leaf in ev.leaves])
     first, second = rows
     return [
         [(here[0], beside[0], here[2], here[1]) for here, beside in zip(row, other)]
         for row, other in ((first, second), (second, first))
     ]
+
+
+def _slopes(
+    given: Reference, ev: Evaluator, arrays: Arrays, leaf: InputLeaf, douts: Results
+) -> tuple[ndarray, ndarray]:
+    """Return the gradient of a reference's weighted results by differences, and how far each element may be off.
+
+    What is not measured, and what has no derivative, is NaN.
+    """
+    weights, base = np.concatenate([item.ravel() for item in douts]), np.zeros(1)
+
+    def change(arrays: Arrays, attrs: Attrs) -> list[ndarray]:
+        results, _ = given.run(arrays, attrs, None, "float64")
+        return [weights @ np.concatenate([widened(item).ravel() for item in results]) - base]
+
+    base = change(arrays, ev.attrs)[0]  # differences keep the digits
+    alone = replace(ev.checkable, forward=change, surrogate=None, nondifferentiable_outputs=frozenset())
+    columns = Columns(Evaluator(alone, replace(ev.case, inputs=arrays)).prepare(), leaf)
+    size = columns.flat.size
+    slopes, bound = np.full(size, np.nan), np.full(size, np.inf)
+    elements = np.unique(np.linspace(0, size - 1, min(size, MEASURED_ELEMENTS)).astype(int))
+    found = columns.estimate(elements, columns.scales)
+    is_smooth = (found.kind[:, 0] <= Behaviour.ONE_SIDED) & np.isfinite(found.bound[:, 0])
+    slopes[elements] = np.where(is_smooth, found.value[:, 0], np.nan)
+    bound[elements] = found.bound[:, 0]
+    return slopes.reshape(columns.array.shape), bound
 
 
 # --- judging
@@ -361,7 +371,7 @@ def _confirmed(session: CheckSession, given: Reference, chosen: Sequence[Evaluat
 
 
 def _itself(session: CheckSession, given: Reference, ev: Evaluator) -> CheckResult:
-    def run(arrays: _Arrays, attrs: Attrs) -> tuple[Results, Callable[..., Gradients]]:
+    def run(arrays: Arrays, attrs: Attrs) -> tuple[Results, Callable[..., Gradients]]:
         outputs, _ = given.run(arrays, attrs, None, "float64")
         return outputs, lambda douts, needs: given.run(arrays, attrs, douts, "float64")[1]
 

@@ -14,6 +14,7 @@ from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.derivative.estimate import Estimate
+from opkit.checker.derivative.grid import at, extrapolated, gaps, least
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.rows import Rows, candidates
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
@@ -232,29 +233,25 @@ def _patterns(size: int) -> tuple[ndarray, ndarray]:
 def _choose(values: ndarray, base: ndarray, rungs: ndarray, eps: ndarray) -> Steps:
     """Choose steps from the values (2, K, J) on both sides along one direction."""
     slope = (values[0] - values[1]) / (2.0 * rungs[:, None])
-    fourth = slope[1:] + (slope[1:] - slope[:-1]) / SECOND_ORDER
-    gap = np.abs(np.diff(fourth, axis=0))
+    fourth = extrapolated(slope, SECOND_ORDER)
     level = eps * np.abs(base)
-    total = np.maximum(gap[:-1], gap[1:]) + CENTRAL_NOISE * level / rungs[2:-1, None]
-    total[~np.isfinite(total)] = np.inf
-    chosen = np.argmin(total, axis=0)
-    columns = np.arange(base.size)
-    value = fourth[1:-1][chosen, columns]
-    usable = np.isfinite(total[chosen, columns]) & (value != 0)
+    total = gaps(fourth) + CENTRAL_NOISE * level / rungs[2:-1, None]
+    chosen = least(total)
+    value = at(chosen, fourth[1:-1])
+    usable = np.isfinite(at(chosen, total)) & (value != 0)
     if not usable.any():
         return Steps(USUAL_CENTRAL, USUAL_EXTRAPOLATED, False, level)
     finer = np.arange(fourth.shape[0])[:, None] > chosen + 1
     deviation = np.where(finer & np.isfinite(fourth), np.abs(fourth - value) * rungs[1:, None], 0.0) / CENTRAL_NOISE
     noise = np.where(usable, np.maximum(level, deviation.max(axis=0)), level)
-    size = np.abs(value[usable])
-    error = (np.abs(slope[:, usable] - value[usable]) + noise[usable] / rungs[:, None]) / size
-    error[~np.isfinite(error)] = np.inf
+    error = np.abs(slope[:, usable] - value[usable]) + noise[usable] / rungs[:, None]
+    error = np.where(np.isfinite(error), error / np.abs(value[usable]), np.inf)
     scores = np.sort(error, axis=1)[:, 3 * (error.shape[1] - 1) // 4]
     best = int(np.argmin(scores))
-    extrapolated = median(rungs[2:-1][chosen[usable]])
+    extrapolating = median(rungs[2:-1][chosen[0, usable]])
     return Steps(
         float(rungs[best]),
-        min(max(extrapolated, LEAST_EXTRAPOLATED), MOST_EXTRAPOLATED),
+        min(max(extrapolating, LEAST_EXTRAPOLATED), MOST_EXTRAPOLATED),
         bool(scores[best] < CENTRAL_ENOUGH),
         noise,
     )

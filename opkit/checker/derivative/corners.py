@@ -5,11 +5,13 @@ Marks them on an estimate; which gradients are valid there follows from the inte
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy import ndarray
 
 from opkit.checker.derivative.estimate import Behaviour, Estimate
-from opkit.checker.derivative.grid import Grid, Picked
+from opkit.checker.derivative.grid import Grid, Picked, at
 from opkit.checker.model.thresholds import (
     CLEAR,
     GROWTH,
@@ -46,22 +48,22 @@ def mark_kinks(grid: Grid, out: Estimate, left: Picked, right: Picked) -> None:
     if not steady.any():
         return
 
-    def there(values: ndarray) -> ndarray:
-        return np.take_along_axis(np.broadcast_to(values, bend.shape), index, axis=1)[:, 0]
+    size_there = at(index, size)
+    doubt = np.abs(at(index, bend) - at(index - 1, bend)) + at(index, own)
+    steepest = np.maximum(np.abs(grid.plus_slope), np.abs(grid.minus_slope))
+    kink = steady.any(axis=1) & (size_there > KINK_BEND * at(index, steepest))
+    kink &= ~(out.step < at(index, grid.step)) | (out.bound > KINK_DOUBT * size_there)
+    sides = ((left, grid.minus_slope), (right, grid.plus_slope))
+    one, other = (np.where(side[1] < doubt, side[0], at(index, slope)) for side, slope in sides)
+    slack = np.maximum(*(np.fmin(side[1], doubt) for side, _ in sides))
+    _mark(out, kink, Behaviour.KINK, (np.minimum(one, other), np.maximum(one, other), slack))
 
-    slope_right, slope_left, step = there(grid.plus_slope), there(grid.minus_slope), there(grid.step)
-    doubt = np.abs(there(bend) - np.take_along_axis(bend, index - 1, axis=1)[:, 0]) + there(own)
-    slopes = np.maximum(np.abs(slope_right), np.abs(slope_left))
-    kink = steady.any(axis=1) & (there(size) > KINK_BEND * slopes)
-    kink &= ~(out.step < step) | (out.bound > KINK_DOUBT * there(size))
-    use_right, use_left = right[1] < doubt, left[1] < doubt
-    pick_right, pick_left = np.where(use_right, right[0], slope_right), np.where(use_left, left[0], slope_left)
-    slack = np.maximum(np.where(use_right, right[1], doubt), np.where(use_left, left[1], doubt))
-    out.low[kink] = np.minimum(pick_left, pick_right)[kink]
-    out.high[kink] = np.maximum(pick_left, pick_right)[kink]
-    out.value[kink] = 0.5 * (pick_left + pick_right)[kink]
-    out.bound[kink] = slack[kink]
-    out.kind[kink] = Behaviour.KINK
+
+def _mark(out: Estimate, where: ndarray, kind: Behaviour, found: tuple[ndarray, ndarray, ndarray]) -> None:
+    """Enter an interval of valid derivatives: its ends, and how far they may be off."""
+    low, high, bound = found
+    out.low[where], out.high[where], out.value[where] = low[where], high[where], 0.5 * (low + high)[where]
+    out.bound[where], out.kind[where] = bound[where], kind
 
 
 def _mark_singular(grid: Grid, out: Estimate) -> None:
@@ -69,16 +71,12 @@ def _mark_singular(grid: Grid, out: Estimate) -> None:
     steep = np.fmax(np.abs(grid.plus_slope), np.abs(grid.minus_slope))
     quiet = np.isfinite(steep) & (steep * grid.step > QUIET_NOISE * grid.level)
     index = grid.finest(quiet)
-    fine = np.take_along_axis(steep, index, axis=1)[:, 0]
-    coarse = np.take_along_axis(steep, np.maximum(index - 1, 0), axis=1)[:, 0]
-    coarser = np.take_along_axis(steep, np.maximum(index - 2, 0), axis=1)[:, 0]
-    coarsest = np.take_along_axis(steep, np.maximum(index - 3, 0), axis=1)[:, 0]
-    enough = (quiet.sum(axis=1) >= QUIET_RUNGS) & (index[:, 0] >= QUIET_RUNGS - 1)
-    step_there = np.take_along_axis(np.broadcast_to(grid.step, steep.shape), index, axis=1)[:, 0]
-    growth = GROWTH
-    grows = (fine > growth * coarse) & (coarse > growth * coarser) & (coarser > growth * coarsest)
-    change = np.take_along_axis(steep * grid.step, index, axis=1)[:, 0]
-    singular = enough & grows & (step_there < SINGULAR_STEP * grid.scale) & (change > SINGULAR_CHANGE * grid.size())
+    rungs = [at(np.maximum(index - coarser, 0), steep) for coarser in range(4)]
+    singular = (quiet.sum(axis=1) >= QUIET_RUNGS) & (index[:, 0] >= QUIET_RUNGS - 1)
+    for fine, coarse in pairwise(rungs):
+        singular &= fine > GROWTH * coarse
+    step = at(index, grid.step)
+    singular &= (step < SINGULAR_STEP * grid.scale) & (rungs[0] * step > SINGULAR_CHANGE * grid.size())
     out.kind[singular] = Behaviour.SINGULAR
     out.bound[singular] = np.inf
 
@@ -107,7 +105,4 @@ def mark_jumps(grid: Grid, out: Estimate) -> None:
         high = np.maximum(high, np.where(is_clear, beside, -np.inf).max(axis=1))
         near = np.abs(beside[:, half - 1] - beside[:, half])
         doubt = np.fmax(doubt, np.where(np.isfinite(near), near, 0.0))
-    out.low[jump], out.high[jump] = low[jump], high[jump]
-    out.value[jump] = 0.5 * (low + high)[jump]
-    out.bound[jump] = doubt[jump]
-    out.kind[jump] = Behaviour.JUMP
+    _mark(out, jump, Behaviour.JUMP, (low, high, doubt))

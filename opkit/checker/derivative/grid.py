@@ -15,6 +15,31 @@ from opkit.checker.model.thresholds import CENTRAL_NOISE, FIRST_ORDER, LEAST_RUN
 Picked: TypeAlias = tuple[ndarray, ndarray, ndarray, ndarray]
 
 
+def extrapolated(slopes: ndarray, order: float) -> ndarray:
+    """Return Richardson's extrapolation of slopes (..., K, J), one rung shorter."""
+    found: ndarray = slopes[..., 1:, :] + np.diff(slopes, axis=-2) / order
+    return found
+
+
+def gaps(table: ndarray) -> ndarray:
+    """Return the larger distance of each rung but the outer ones to its neighbours."""
+    gap = np.abs(np.diff(table, axis=-2))
+    found: ndarray = np.maximum(gap[..., :-1, :], gap[..., 1:, :])
+    return found
+
+
+def least(score: ndarray) -> ndarray:
+    """Return the rung of the least finite score, (..., 1, J)."""
+    rung: ndarray = np.argmin(np.where(np.isfinite(score), score, np.inf), axis=-2)[..., None, :]
+    return rung
+
+
+def at(rung: ndarray, values: ndarray) -> ndarray:
+    """Return values at a rung of each line, (..., J)."""
+    wide = np.broadcast_to(values, (*values.shape[:-1], rung.shape[-1]))
+    return np.take_along_axis(wide, rung, axis=-2)[..., 0, :]
+
+
 class Grid:
     """The values of one ladder, and their difference quotients."""
 
@@ -38,49 +63,34 @@ class Grid:
         self.plus_slope = self.plus_change / self.up
         self.minus_slope = self.minus_change / self.down
         self.slope = (plus - minus) / (self.up + self.down)
+        self.fourth = extrapolated(self.slope, SECOND_ORDER)
         size = np.fmax(np.fmax(np.abs(plus), np.abs(minus)), np.abs(base)[:, None, :])
         self.level = np.maximum(eps * size, floor)
 
     def central(self) -> Picked:
         """Value, bound, noise and step from central differences."""
-        second = self.slope
-        fourth = second[:, 1:] + (second[:, 1:] - second[:, :-1]) / SECOND_ORDER
-        return self._select(fourth, self.slope, self.step, CENTRAL_NOISE)
+        return self._select(self.fourth, CENTRAL_NOISE)
 
     def one_sided(self, slope: ndarray) -> Picked:
         """Value, bound, noise and step from slopes on one side (two extrapolations)."""
-        first = slope[:, 1:] + (slope[:, 1:] - slope[:, :-1]) / FIRST_ORDER
-        second = first[:, 1:] + (first[:, 1:] - first[:, :-1]) / SECOND_ORDER
-        return self._select(second, slope, self.step, ONE_SIDED_NOISE)
+        return self._select(extrapolated(extrapolated(slope, FIRST_ORDER), SECOND_ORDER), ONE_SIDED_NOISE)
 
-    def _select(self, table: ndarray, slope: ndarray, step: ndarray, amplification: float) -> Picked:
+    def _select(self, table: ndarray, amplification: float) -> Picked:
         """Pick the rung whose distance to both neighbours plus noise is least; then measure the noise and repick."""
         lines, rungs, width = table.shape
         if rungs < LEAST_RUNGS:
             nothing = np.full((lines, width), np.nan)
             return nothing, np.full((lines, width), np.inf), np.zeros((lines, width)), nothing
-        offset = slope.shape[1] - rungs
-        gap = np.abs(np.diff(table, axis=1))
-        error = np.maximum(gap[:, :-1], gap[:, 1:])
-        middle = table[:, 1:-1]
-        fine = step[:, offset + 1 : offset + rungs - 1]
-        level = self.level[:, offset + 1 : offset + rungs - 1]
-        total = error + amplification * level / fine
-        total[~np.isfinite(total)] = np.inf
-        chosen = np.argmin(total, axis=1)[:, None, :]
-        value = np.take_along_axis(middle, chosen, axis=1)
-        finer = np.arange(rungs)[None, :, None] > chosen + 1
-        deviation = np.abs(table - value) * step[:, offset:] / amplification
-        deviation[~(finer & np.isfinite(deviation))] = 0.0
-        noise = deviation.max(axis=1, keepdims=True)
-        total = error + amplification * np.maximum(level, noise) / fine
-        total[~np.isfinite(total)] = np.inf
-        chosen = np.argmin(total, axis=1)[:, None, :]
-        value = np.take_along_axis(middle, chosen, axis=1)[:, 0]
-        bound = np.take_along_axis(total, chosen, axis=1)[:, 0]
-        level_there = np.take_along_axis(level, chosen, axis=1)
-        step_there = np.take_along_axis(np.broadcast_to(fine, total.shape), chosen, axis=1)[:, 0]
-        return value, bound, np.maximum(noise, level_there)[:, 0], step_there
+        error, middle = gaps(table), table[:, 1:-1]
+        fine, level = (every[:, 1 - rungs : -1] for every in (self.step, self.level))
+        chosen = least(error + amplification * level / fine)
+        deviation = np.abs(table - at(chosen, middle)[:, None]) * self.step[:, -rungs:] / amplification
+        is_finer = np.arange(rungs)[None, :, None] > chosen + 1
+        noise = np.where(is_finer & np.isfinite(deviation), deviation, 0.0).max(axis=1)
+        total = error + amplification * np.maximum(level, noise[:, None]) / fine
+        chosen = least(total)
+        bound = at(chosen, np.where(np.isfinite(total), total, np.inf))
+        return at(chosen, middle), bound, np.maximum(noise, at(chosen, level)), at(chosen, fine)
 
     def size(self) -> ndarray:
         """The largest magnitude on the ladder, (M, J)."""
@@ -91,6 +101,5 @@ class Grid:
     @staticmethod
     def finest(mask: ndarray) -> ndarray:
         """Index of the finest rung in the mask, (M, 1, J); the last one where there is none."""
-        flipped = mask[:, ::-1]
-        index: ndarray = (mask.shape[1] - 1 - np.argmax(flipped, axis=1))[:, None, :]
+        index: ndarray = (mask.shape[1] - 1 - np.argmax(mask[:, ::-1], axis=1))[:, None, :]
         return index

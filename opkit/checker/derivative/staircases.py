@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker.derivative.estimate import Behaviour, Estimate
-from opkit.checker.derivative.grid import Grid
+from opkit.checker.derivative.grid import Grid, at, gaps, least
 from opkit.checker.model.thresholds import (
     BOUNDS,
     CENTRAL_NOISE,
@@ -22,7 +22,6 @@ from opkit.checker.model.thresholds import (
     GRID_ULPS,
     REACH,
     REACH_GAP,
-    SECOND_ORDER,
     SLIGHT,
     SMOOTH,
     TWO_SLOPE_RUNGS,
@@ -34,38 +33,28 @@ def mark_staircases(grid: Grid, out: Estimate) -> None:
 
     That is how a function computed in a lower precision looks, and also one that is meant to have steps.
     """
-    fourth = grid.slope[:, 1:] + (grid.slope[:, 1:] - grid.slope[:, :-1]) / SECOND_ORDER
+    fourth = grid.fourth
     if fourth.shape[1] < TWO_SLOPE_RUNGS:
         return
-    gap = np.abs(np.diff(fourth, axis=1))
-    error = np.maximum(gap[:, :-1], gap[:, 1:])
-    middle = fourth[:, 1:-1]
-    step = grid.step[:, 2:-1]
+    error, middle, step = gaps(fourth), fourth[:, 1:-1], grid.step[:, 2:-1]
     bend = np.abs(grid.plus_slope - grid.minus_slope)[:, 2:-1]
-    size = np.abs(middle)
     is_coarse = (step > COARSE_STEP * FINE * grid.scale[:, None]) & np.isfinite(error)
-    is_smooth = is_coarse & (error < SMOOTH * size) & (bend < SMOOTH * size)
-    score = np.where(is_smooth, error, np.inf)
-    best = np.argmin(score, axis=1)[:, None, :]
-    found = np.isfinite(np.take_along_axis(score, best, axis=1))[:, 0]
-    value = np.take_along_axis(middle, best, axis=1)[:, 0]
-    error_there = np.take_along_axis(error, best, axis=1)[:, 0]
-    step_there = np.take_along_axis(np.broadcast_to(step, middle.shape), best, axis=1)[:, 0]
+    is_smooth = is_coarse & (np.maximum(error, bend) < SMOOTH * np.abs(middle))
+    best = least(np.where(is_smooth, error, np.inf))
+    value, error_there, step_there = at(best, middle), at(best, error), at(best, step)
     deviation = np.abs(fourth - value[:, None, :]) * grid.step[:, 1:]
     finer = grid.step[:, 1:] < step_there[:, None, :]
     noise = np.where(finer & np.isfinite(deviation), deviation, 0.0).max(axis=1)
     bound = error_there + 2.0 * noise / step_there
-    conflict = np.abs(value - out.value) > BOUNDS * out.bound + BOUNDS * error_there
     gap_to_fine = np.abs(value - out.value)
     reach = _reach(grid, out.value, REACH_GAP * gap_to_fine)
-    slight = conflict & found & (gap_to_fine < SLIGHT * np.abs(value)) & (reach < REACH * step_there)
-    suspect = conflict & found & (reach < REACH * step_there)
+    suspect = at(best, is_smooth) & (gap_to_fine > BOUNDS * (out.bound + error_there)) & (reach < REACH * step_there)
+    if not suspect.any():
+        return
+    slight = suspect & (gap_to_fine < SLIGHT * np.abs(value))
     stairs = suspect & ~slight & (reach < COARSE * grid.scale)
     bound = np.where(slight, np.maximum(bound, gap_to_fine), bound)
-    for mask, kind in ((slight, Behaviour.REGULAR), (stairs, Behaviour.STAIRCASE)):
-        if not mask.any():
-            continue
-        other = out.value if kind is Behaviour.STAIRCASE else value
+    for mask, kind, other in ((slight, Behaviour.REGULAR, value), (stairs, Behaviour.STAIRCASE, out.value.copy())):
         out.low[mask], out.high[mask] = np.minimum(value, other)[mask], np.maximum(value, other)[mask]
         out.value[mask], out.bound[mask], out.noise[mask] = value[mask], bound[mask], noise[mask]
         out.kind[mask], out.step[mask] = kind, step_there[mask]
@@ -73,25 +62,17 @@ def mark_staircases(grid: Grid, out: Estimate) -> None:
 
 def mark_finer_slopes(grid: Grid, out: Estimate) -> None:
     """Where much smaller steps agree on another slope than the chosen ones, count both as possible."""
-    fourth = grid.slope[:, 1:] + (grid.slope[:, 1:] - grid.slope[:, :-1]) / SECOND_ORDER
-    if fourth.shape[1] < TWO_SLOPE_RUNGS:
+    if grid.fourth.shape[1] < TWO_SLOPE_RUNGS:
         return
-    gap = np.abs(np.diff(fourth, axis=1))
-    error = np.maximum(gap[:, :-1], gap[:, 1:])
-    middle, step = fourth[:, 1:-1], np.broadcast_to(grid.step[:, 2:-1], error.shape)
-    total = error + CENTRAL_NOISE * grid.level[:, 2:-1] / step
-    size = np.maximum(np.abs(middle), np.abs(out.value)[:, None, :])
+    middle, step, own = grid.fourth[:, 1:-1], grid.step[:, 2:-1], out.value[:, None, :]
+    total = gaps(grid.fourth) + CENTRAL_NOISE * grid.level[:, 2:-1] / step
+    size = np.maximum(np.abs(middle), np.abs(own))
     is_sure = (step < FINER_STEP * out.step[:, None, :]) & (total < FINER_ERROR * size)
-    differs = np.abs(middle - out.value[:, None, :]) > BOUNDS * (out.bound[:, None, :] + total)
-    differs &= np.abs(middle - out.value[:, None, :]) > FINER_GAP * size
+    differs = np.abs(middle - own) > np.maximum(BOUNDS * (out.bound[:, None, :] + total), FINER_GAP * size)
     is_sure[:, :-1] &= is_sure[:, 1:]
-    score = np.where(is_sure & differs, total, np.inf)
-    best = np.argmin(score, axis=1)[:, None, :]
-    found = np.isfinite(np.take_along_axis(score, best, axis=1))[:, 0] & (out.kind <= Behaviour.ONE_SIDED)
-    if not found.any():
-        return
-    other = np.take_along_axis(middle, best, axis=1)[:, 0]
-    slack = np.take_along_axis(total, best, axis=1)[:, 0]
+    best = least(np.where(is_sure & differs, total, np.inf))
+    found = at(best, is_sure & differs) & (out.kind <= Behaviour.ONE_SIDED)
+    other, slack = at(best, middle), at(best, total)
     out.low[found], out.high[found] = np.minimum(other, out.value)[found], np.maximum(other, out.value)[found]
     out.bound[found] = np.maximum(out.bound, slack)[found]
     out.kind[found] = Behaviour.STAIRCASE
