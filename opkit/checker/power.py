@@ -30,100 +30,70 @@ class Mutation:
 
     Args:
         name: for the report.
-        douts: changes the incoming gradients before the user's backward sees them.
         change: changes what it returned, given forward's inputs.
+        douts: changes the incoming gradients before the user's backward sees them.
     """
 
     name: str
-    douts: Callable[[list[ndarray]], list[ndarray]] | None = None
-    change: Change | None = None
+    change: Change = lambda gradients, arrays: gradients
+    douts: Callable[[list[ndarray]], list[ndarray]] = lambda douts: douts
 
 
-def _each(function: Callable[[ndarray, ndarray], ndarray]) -> Change:
+def _each(name: str, function: Callable[[ndarray, ndarray], ndarray]) -> Mutation:
     """Change every gradient by a function of it and of its input."""
 
-    def change(gradients: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        return {name: _apply(function, value, arrays.get(name)) for name, value in gradients.items()}
+    def apply(value: Any, array: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return list(map(apply, value, array))
+        if not isinstance(value, (ndarray, np.generic)) or np.shape(value) != np.shape(array):
+            return value
+        return np.asarray(function(np.asarray(value), array), dtype=value.dtype)
 
-    return change
-
-
-def _apply(function: Callable[[ndarray, ndarray], ndarray], value: Any, array: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_apply(function, item, array[index]) for index, item in enumerate(value)]
-    if not isinstance(value, (ndarray, np.generic)) or np.shape(value) != np.shape(array):
-        return value
-    return np.asarray(function(np.asarray(value), array), dtype=value.dtype)
+    return Mutation(
+        name, lambda gradients, arrays: {key: apply(one, arrays.get(key)) for key, one in gradients.items()}
+    )
 
 
-def _tail(gradient: ndarray, _: ndarray) -> ndarray:
-    changed: ndarray = gradient.copy()
-    changed.reshape(-1)[-max(1, changed.size // 4) :] = 0
-    return changed
-
-
-def _one(gradient: ndarray, _: ndarray) -> ndarray:
-    changed: ndarray = gradient.copy()
-    if changed.size:
-        changed.reshape(-1)[changed.size // 2] *= 1.01
-    return changed
-
-
-def _far(gradient: ndarray, array: ndarray) -> ndarray:
-    return np.where(np.abs(array) > 2, 1.01 * gradient, gradient)
-
-
-def _negative(gradient: ndarray, array: ndarray) -> ndarray:
-    return np.where(array < 0, 0.0, gradient)
+def _places(array: ndarray) -> ndarray:
+    return np.arange(array.size).reshape(array.shape)
 
 
 def _turned(gradient: ndarray, _: ndarray) -> ndarray:
-    if gradient.ndim < 2 or gradient.shape[-1] != gradient.shape[-2]:
-        return gradient
-    turned: ndarray = gradient.swapaxes(-1, -2).copy()
-    return turned
+    is_square = gradient.ndim > 1 and gradient.shape[-1] == gradient.shape[-2]
+    return gradient.swapaxes(-1, -2) if is_square else gradient
 
 
 def _swapped(gradients: dict[str, Any], _: Arrays) -> dict[str, Any]:
-    names = list(gradients)
-    for first, second in pairwise(names):
+    for first, second in pairwise(gradients):
         if np.shape(gradients[first]) == np.shape(gradients[second]) and gradients[first] is not None:
             return {**gradients, first: gradients[second], second: gradients[first]}
     return gradients
 
 
 def _first_zero(gradients: dict[str, Any], _: Arrays) -> dict[str, Any]:
-    name = next(iter(gradients), None)
-    value = gradients.get(name) if name is not None else None
-    return {**gradients, name: np.zeros_like(value)} if isinstance(value, ndarray) and name else gradients
-
-
-def _spread(douts: list[ndarray]) -> list[ndarray]:
-    return [np.full(item.shape, item.mean() if item.size else 0, item.dtype) for item in douts]
-
-
-def _last_ignored(douts: list[ndarray]) -> list[ndarray]:
-    return [*douts[:-1], np.zeros_like(douts[-1])] if len(douts) > 1 else douts
+    return gradients | {name: np.zeros_like(one) for name, one in [*gradients.items()][:1] if isinstance(one, ndarray)}
 
 
 #: The standard faults, the gross ones first.
 MUTATIONS: tuple[Mutation, ...] = (
-    Mutation("sign", change=_each(lambda g, _: -g)),
-    Mutation("zero for one input", change=_first_zero),
-    Mutation("gradients swapped", change=_swapped),
-    Mutation("factor 1.001", change=_each(lambda g, _: 1.001 * g)),
-    Mutation("factor 1.000001", change=_each(lambda g, _: 1.000001 * g)),
-    Mutation("shifted by one", change=_each(lambda g, _: np.roll(g, 1))),
-    Mutation("zero tail", change=_each(_tail)),
-    Mutation("one element off by 1 %", change=_each(_one)),
-    Mutation("off by 1 % where |x| > 2", change=_each(_far)),
-    Mutation("zero for negatives", change=_each(_negative)),
-    Mutation("transposed", change=_each(_turned)),
+    _each("sign", lambda g, _: -g),
+    Mutation("zero for one input", _first_zero),
+    Mutation("gradients swapped", _swapped),
+    _each("factor 1.001", lambda g, _: 1.001 * g),
+    _each("factor 1.000001", lambda g, _: 1.000001 * g),
+    _each("shifted by one", lambda g, _: np.roll(g, 1)),
+    _each("zero tail", lambda g, _: np.where(_places(g) < g.size - max(1, g.size // 4), g, 0)),
+    _each("one element off by 1 %", lambda g, _: np.where(_places(g) == g.size // 2, 1.01 * g, g)),
+    _each("off by 1 % where |x| > 2", lambda g, x: np.where(np.abs(x) > 2, 1.01 * g, g)),
+    _each("zero for negatives", lambda g, x: np.where(x < 0, 0.0, g)),
+    _each("transposed", _turned),
     Mutation("dy squared", douts=lambda douts: [item * item for item in douts]),
     Mutation("|dy|", douts=lambda douts: [np.abs(item) for item in douts]),
-    Mutation("dy averaged", douts=_spread),
-    Mutation("last output's dy ignored", douts=_last_ignored),
-    Mutation("rounded to float32", change=_each(lambda g, _: g.astype(np.float32))),
+    Mutation(
+        "dy averaged", douts=lambda douts: [np.full_like(item, item.mean() if item.size else 0) for item in douts]
+    ),
+    Mutation("last output's dy ignored", douts=lambda douts: [*douts[:-1], douts[-1] * (len(douts) == 1)]),
+    _each("rounded to float32", lambda g, _: g.astype(np.float32)),
 )
 
 
@@ -138,14 +108,10 @@ class _Broken:
         outputs, pullback = self.checkable.run(arrays, attrs)
 
         def broken(douts: Results, needs: frozenset[str]) -> Gradients:
-            mutation = self.mutation
-            given = list(douts) if mutation.douts is None else mutation.douts(list(douts))
-            if mutation.douts is not None:
-                self.mattered |= any(not np.array_equal(one, other) for one, other in zip(given, douts))
+            given = self.mutation.douts(list(douts))
+            self.mattered |= not all(map(np.array_equal, given, douts))
             right = dict(pullback(given, needs))
-            if mutation.change is None:
-                return right
-            wrong = mutation.change(right, arrays)
+            wrong = self.mutation.change(right, arrays)
             self.mattered |= any(_differs(wrong.get(name), right[name]) for name in right)
             return wrong
 

@@ -17,10 +17,11 @@ from opkit.checker.claims.cutting import Cut, Outcome, as_named, compared, is_em
 from opkit.checker.claims.prove import Proof, Ranks, ranks_of
 from opkit.checker.claims.subject import Subject, Whole, run_whole
 from opkit.checker.model.thresholds import PROOF_CANDIDATES, PROOF_DEVICES, PROOF_LEAST, PROOF_READ, PROOF_TRIED
+from opkit.record import record
 from opkit.sharding import BROADCAST, PARTIAL, Arg, Sbp, Signature, split
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Unclaimed:
     """A signature that holds on all cases of some ranks and is not claimed there.
 

@@ -6,7 +6,6 @@ A cut runs the kernel once per device on what that device has; which signatures 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -20,6 +19,7 @@ from opkit.checker.model.evaluate import snapshot
 from opkit.checker.model.numbers import largest, place_of
 from opkit.checker.model.thresholds import PROOF_ULPS
 from opkit.ir import Shape
+from opkit.record import record
 from opkit.sharding import Arg, Sbp, cut, gathered, shard_sizes
 
 
@@ -34,7 +34,7 @@ class Outcome(Enum):
     EMPTY = "a shard without elements cannot be computed"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Wrong:
     """Where devices and one device disagree.
 
@@ -54,7 +54,7 @@ class Wrong:
     device: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Cut:
     """The outcome of one cut: how it went, where it is wrong, and what was raised."""
 
@@ -64,7 +64,7 @@ class Cut:
     error: Exception | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Shards:
     """What the devices had and returned: one entry per device."""
 

@@ -69,7 +69,7 @@ def check_claims(checkable: Checkable, options: Options | None = None, tell: _Te
     )
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class _Step:
     """A kernel of the gradient with the cases that it was seen with."""
 

@@ -18,13 +18,14 @@ from opkit.checker.claims.subject import Subject, Whole
 from opkit.checker.model.claim import Claim, Claims
 from opkit.checker.model.thresholds import PROOF_CASES, PROOF_DEVICES, PROOF_DRAWS
 from opkit.errors import OpkitError
+from opkit.record import record
 from opkit.sharding import Arg, Sbp, Signature
 
 #: The number of axes of each input.
 Ranks: TypeAlias = tuple[tuple[Arg, int], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Refutation:
     """A cut that refutes a signature.
 
@@ -39,7 +40,7 @@ class Refutation:
     cut: Cut
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Tally:
     """What is known of one signature.
 
@@ -75,7 +76,7 @@ class Tally:
     kept: list[tuple[Whole, int, Shards]] = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Proof:
     """All signatures of one op type.
 

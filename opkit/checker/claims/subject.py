@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,11 @@ from opkit.checker.model.thresholds import (
     SINGLE_RESOLUTION,
 )
 from opkit.checker.model.types import Results
+from opkit.record import record
 from opkit.sharding import Arg
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Subject:
     """An op type whose claims are proved.
 
@@ -48,7 +49,7 @@ class Subject:
     outputs: Callable[[int], Sequence[Arg]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Whole:
     """A case run on one device.
 

@@ -6,18 +6,19 @@ Data and borders only; whether a claim holds is found out in ``opkit.checker.cla
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from opkit.errors import Location
 from opkit.ir import TensorDesc
+from opkit.record import record
 from opkit.sharding import Arg, Sbp
 
 #: A list of descriptions per input.
 Descs: TypeAlias = Mapping[str, Sequence[TensorDesc]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Claim:
     """One signature that a definition makes.
 
@@ -32,7 +33,7 @@ class Claim:
     where: Location | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Claims:
     """What the definition of an op says about devices.
 

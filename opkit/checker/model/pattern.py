@@ -5,6 +5,8 @@ A guess helps a reader; no verdict depends on it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy import ndarray
 
@@ -31,21 +33,23 @@ def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str
     if not finite.any():
         return "not finite"
     claimed, numeric = np.where(finite, claimed, 0.0), np.where(finite, numeric, 0.0)
-    size = largest(numeric)
+    size, missed = largest(numeric), largest(claimed - numeric)
     if not size:
         return FLAT if largest(claimed) else ""
     if not largest(claimed):
         return "always zero"
     close = _Close(size)
+    factor = float((claimed * numeric).sum() / (numeric * numeric).sum())
     if close(claimed, -numeric):
         return "wrong sign"
-    factor = float((claimed * numeric).sum() / (numeric * numeric).sum())
-    missed = float(np.abs(claimed - numeric).max())
-    if close(claimed, factor * numeric) and np.abs(claimed - factor * numeric).max() <= missed / 2:
+    if close(claimed, factor * numeric) and largest(claimed - factor * numeric) <= missed / 2:
         return f"wrong by a factor of {factor:.9g}"
     if missed <= PATTERN * size:
         return f"like an approximation: off by {missed / size:.1g} of the largest derivative"
-    return _structured(claimed, numeric, values.shape, close) or _partial(claimed, numeric, values, name, close)
+    for text, other in _structured(numeric, values.shape):
+        if claimed.shape == other.shape and close(claimed, other):
+            return text
+    return _partial(claimed, numeric, values, name, close)
 
 
 class _Close:
@@ -55,22 +59,18 @@ class _Close:
         self.size = size
 
     def __call__(self, one: ndarray, other: ndarray) -> bool:
-        return bool(largest(one - other) <= PATTERN * self.size)
+        return largest(one - other) <= PATTERN * self.size
 
 
-def _structured(claimed: ndarray, numeric: ndarray, shape: Shape, close: _Close) -> str:
-    if claimed.shape[0] == claimed.shape[1] and close(claimed, numeric.T):
-        return "transposed"
+def _structured(numeric: ndarray, shape: Shape) -> Iterator[tuple[str, ndarray]]:
+    """Yield what a Jacobian is where its elements, or those of dy, are taken in another order."""
+    yield "transposed", numeric.T
     if len(shape) >= 2:
         turned = numeric.reshape(-1, *shape).swapaxes(-1, -2).reshape(numeric.shape)
-        if close(claimed, turned):
-            return "the gradient is transposed over the last two axes"
+        yield "the gradient is transposed over the last two axes", turned
     for step in (1, -1):
-        if close(claimed, np.roll(numeric, step, axis=1)):
-            return f"shifted by {step} element"
-        if close(claimed, np.roll(numeric, step, axis=0)):
-            return f"takes dy shifted by {step} element"
-    return ""
+        yield f"shifted by {step} element", np.roll(numeric, step, axis=1)
+        yield f"takes dy shifted by {step} element", np.roll(numeric, step, axis=0)
 
 
 def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, close: _Close) -> str:
@@ -79,22 +79,23 @@ def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, clo
     columns = np.flatnonzero(wrong.any(axis=0))
     if not columns.size:
         return ""
-    size = claimed.shape[1]
-    where = _where(columns, size)
-    if len(columns) < size:
+    is_part = columns.size < claimed.shape[1]
+    where = _where(columns, claimed.shape[1])
+    if is_part:
         where = _condition(values.reshape(-1), wrong.any(axis=0), name) or where
-    if not largest(claimed[:, columns]):
+    mine, right = claimed[:, columns], numeric[:, columns]
+    if not largest(mine):
         return f"zero {where}"
-    if close(claimed[:, columns], -numeric[:, columns]):
+    if close(mine, -right):
         return f"of the wrong sign {where}"
-    ratio = float((claimed[:, columns] * numeric[:, columns]).sum() / ((numeric[:, columns] ** 2).sum() or 1.0))
-    if ratio and close(claimed[:, columns], ratio * numeric[:, columns]):
+    ratio = float((mine * right).sum() / ((right**2).sum() or 1.0))
+    if ratio and close(mine, ratio * right):
         return f"wrong by a factor of {ratio:.9g} {where}"
-    rows = np.flatnonzero(wrong.any(axis=1))
-    if len(columns) < size:
+    if is_part:
         return f"wrong {where}"
-    if len(rows) < claimed.shape[0]:
-        return f"wrong for {len(rows)} of {claimed.shape[0]} outputs' elements"
+    rows = np.count_nonzero(wrong.any(axis=1))
+    if rows < claimed.shape[0]:
+        return f"wrong for {rows} of {claimed.shape[0]} outputs' elements"
     if close(np.broadcast_to(claimed.sum(axis=1, keepdims=True), claimed.shape), claimed * claimed.shape[1]):
         return "the same for every element of the input: one sum too many"
     return ""

@@ -145,21 +145,25 @@ class CheckResult:
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's object for one check."""
-        where = None if self.where is None else {"file": self.where.file, "line": self.where.line}
-        if self.where is not None and where is not None and self.where.col:
+        where = self.where and {"file": self.where.file, "line": self.where.line}
+        if where and self.where and self.where.col:
             where["col"] = self.where.col
+        shown = [
+            "check",
+            "status",
+            "code",
+            "message",
+            "input",
+            "output",
+            "case",
+            "expected",
+            "actual",
+            "bound",
+            "detectable",
+        ]
         return {
-            "check": self.check,
+            **{name: plain(getattr(self, name)) for name in shown},
             "status": self.status.value,
-            "code": self.code,
-            "message": self.message,
-            "input": self.input,
-            "output": self.output,
-            "case": plain(self.case),
-            "expected": plain(self.expected),
-            "actual": plain(self.actual),
-            "bound": plain(self.bound),
-            "detectable": plain(self.detectable),
             "where": where,
             **({"hint": self.hint} if self.hint else {}),
             **({"consequences": [item.to_json() for item in self.consequences]} if self.consequences else {}),
@@ -221,7 +225,7 @@ class OpReport:
         }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record
 class Report:
     """A whole run.
 
