@@ -24,7 +24,7 @@ from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import (
     COARSE_ULPS,
     LAYOUT_CASES,
-    LAYOUT_ULPS,
+    SUM_ULPS,
 )
 from opkit.checker.model.types import ArrayMap, Results
 from opkit.ir import Shape
@@ -130,7 +130,7 @@ class _Moved:
         self.tried = {_strides(ev.inputs), _strides(ev.inputs, self.douts)}
         # How many units of the arrays' dtype an op may be off by; of its own where it computes in a coarser one.
         form = ev.checkable.format
-        self.ulps = COARSE_ULPS * FORMATS[form].eps / FORMATS["float32"].eps if form else LAYOUT_ULPS
+        self.ulps = COARSE_ULPS * FORMATS[form].eps / FORMATS["float32"].eps if form else SUM_ULPS
 
     def faults(self) -> Iterator[_Fault]:
         """Yield what comes of all ways to lie."""
@@ -250,7 +250,7 @@ class _Moved:
             found = self._pulled(moved, self.douts)
         except Exception:  # user code
             return True
-        return not same(dense, found, LAYOUT_ULPS)
+        return not same(dense, found, SUM_ULPS)
 
 
 def _next(value: Any) -> Any:

@@ -16,10 +16,10 @@ from opkit.checker.model.numbers import largest, widened
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import (
+    CANCELLED_ULPS,
     FACTORS,
     IS_SINGLE,
     LINEAR,
-    LINEAR_CANCELLED,
     LINEAR_LEAST,
     LINEAR_TINY,
     LINEAR_ULPS,
@@ -55,7 +55,7 @@ def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf
     eps = float(max(np.finfo(dtype).eps for dtype in dtypes))
     tiny = float(max(np.finfo(dtype).tiny for dtype in dtypes))
     # Of the terms that a result may be the small difference of: results over arguments, or arguments over each other.
-    rounding = LINEAR_CANCELLED * eps * max(ev.natural(), ev.spread())
+    rounding = CANCELLED_ULPS * eps * max(ev.natural(), ev.spread())
     tolerance = max(LINEAR, LINEAR_ULPS * eps, ev.slack()) if eps < IS_SINGLE else LINEAR_ULPS_SINGLE * eps
     first, second = rng.uniform(-3, 3, entries), rng.uniform(-3, 3, entries)
     one, two, both = _run(ev, first), _run(ev, second), _run(ev, first + second)

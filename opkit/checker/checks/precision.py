@@ -35,13 +35,15 @@ from opkit.checker.model.thresholds import (
     NOISE_SINGLE,
     NOISE_VALUES,
     NOISY_CASES,
+    NUDGES,
     OFFSET_LOSS,
     ORDINARY_MOST,
     OVERFLOW,
     PRECISION_CASES,
+    RESOLUTION,
     RESULT_LEAST,
     SATURATED_CASES,
-    SINGLE_NUDGES,
+    SINGLE_RESOLUTION,
     SINGLE_ROUNDINGS,
     SINGLE_SPREAD,
     STEEP_CASES,
@@ -50,8 +52,6 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Answer, Attempt
 
-_EPS32 = float(np.finfo(np.float32).eps)
-_EPS64 = float(np.finfo(np.float64).eps)
 #: What begins the message of a result that is doubtful, but not a fault.
 _DOUBT = "at the limits of float32, "
 
@@ -125,7 +125,7 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highes
     weights = rng.uniform(-1, 1, sum(high.sizes)).astype(np.float32)
     try:
         wobbled = [
-            [_results(high, weights, _nudged(high, leaf, k)) for k in range(SINGLE_NUDGES)]
+            [_results(high, weights, _nudged(high, leaf, k)) for k in range(NUDGES)]
             for leaf, array in leaves_of(high.inputs)
             if is_float(array)
         ]
@@ -204,7 +204,7 @@ def _explain(name: str, exact: ndarray, single: ndarray, spread: ndarray, natura
     size = max(largest(exact), natural)
     if size > OVERFLOW or not np.isfinite(spread).all():
         return ""
-    allowed = SINGLE_SPREAD * spread + SINGLE_ROUNDINGS * _EPS32 * (size + spread.max()) + UNDERFLOW
+    allowed = SINGLE_SPREAD * spread + SINGLE_ROUNDINGS * SINGLE_RESOLUTION * (size + spread.max()) + UNDERFLOW
     off = np.abs(single - exact)
     if (off <= allowed).all():
         return ""
@@ -219,7 +219,7 @@ def _nudged(ev: Evaluator, leaf: InputLeaf, number: int) -> dict[str, object]:
     rng = np.random.default_rng([7, number])
     # Magnitudes vary too: what is the same for a whole row may have no effect, and an oscillation's phase may recur.
     share = signed(rng, array.shape, (LEAST_NUDGE, 1.0)) if number else 1.0
-    return ev.replaced(leaf, frozen(array * (1 + share * _EPS32)))
+    return ev.replaced(leaf, frozen(array * (1 + share * SINGLE_RESOLUTION)))
 
 
 def _results(ev: Evaluator, weights: ndarray, inputs: dict[str, object] | None) -> dict[str, ndarray]:
@@ -261,7 +261,7 @@ def low_precision(session: CheckSession) -> Iterator[CheckResult]:
         if ev.case.precision:
             yield session.skipped("GC151", f"only {ev.case.precision} was seen")
         elif session.claims_float64:
-            yield session.failed("GC151", message, ev, expected=_EPS64, actual=noise)
+            yield session.failed("GC151", message, ev, expected=RESOLUTION, actual=noise)
         else:
             yield session.result("GC151", Status.UNDECIDED, message + "; the cases file gives float32 only")
         return

@@ -17,7 +17,7 @@ from opkit.checker.claims.subject import Subject, Whole
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.evaluate import snapshot
 from opkit.checker.model.numbers import largest, place_of
-from opkit.checker.model.thresholds import PROOF_ULPS
+from opkit.checker.model.thresholds import SUM_ULPS
 from opkit.ir import Shape
 from opkit.record import record
 from opkit.sharding import Arg, Sbp, cut, gathered, shard_sizes
@@ -161,7 +161,7 @@ def matched(arg: Arg, expected: ndarray, parts: Sequence[ndarray], sbp: Sbp, bou
         if expected.dtype.kind == "b":
             parts = [np.asarray(part).astype(np.int64) for part in parts]
         if expected.dtype.kind in "fc":
-            bound += PROOF_ULPS * resolution * sum(map(largest, parts))
+            bound += SUM_ULPS * resolution * sum(map(largest, parts))
     wrong = _worst(arg, expected, gathered(parts, sbp), bound, None)
     return Cut(Outcome.HOLDS) if wrong is None else Cut(Outcome.VALUES, wrong)
 

@@ -20,12 +20,12 @@ from opkit.checker.model.claim import Claims
 from opkit.checker.model.evaluate import is_float, leaves_of, snapshot
 from opkit.checker.model.numbers import largest, resolution_of
 from opkit.checker.model.thresholds import (
+    NUDGE_ULPS,
     PROOF_NOISE,
     PROOF_NOISE_CAP,
-    PROOF_NUDGE,
-    PROOF_ULPS,
     RESOLUTION,
     SINGLE_RESOLUTION,
+    SUM_ULPS,
 )
 from opkit.checker.model.types import Results
 from opkit.record import record
@@ -131,7 +131,7 @@ def bound_of(output: ndarray, moved: float, rel: float) -> float:
     if output.dtype.kind not in "fc":
         return 0.0
     scale = largest(output)
-    return PROOF_ULPS * rel * scale + min(PROOF_NOISE * moved, PROOF_NOISE_CAP * math.sqrt(rel) * scale)
+    return SUM_ULPS * rel * scale + min(PROOF_NOISE * moved, PROOF_NOISE_CAP * math.sqrt(rel) * scale)
 
 
 def _noise(subject: Subject, case: Case, outputs: Results) -> list[float]:
@@ -154,7 +154,7 @@ def nudge(inputs: Mapping[str, Any], rng: Generator) -> dict[str, Any]:
             return [moved(item) for item in value]
         if not is_float(value):
             return value
-        eps = PROOF_NUDGE * resolution_of(value)
+        eps = NUDGE_ULPS * resolution_of(value)
         return np.asarray(value * (1.0 + eps * rng.choice([-1.0, 1.0], value.shape))).astype(value.dtype)
 
     return {name: moved(value) for name, value in inputs.items()}

@@ -29,7 +29,6 @@ from opkit.checker.model.thresholds import (
     MOVES,
     QUICK_STEP,
     RATIO,
-    SECOND_ORDER,
     STEPS,
     USUAL_CENTRAL,
     USUAL_EXTRAPOLATED,
@@ -212,9 +211,7 @@ class Columns:
         """Extrapolated differences (M, J) and the noise in them (M, J): four evaluations an element."""
         plus, minus, up, down = self._values(elements, [RATIO * steps.extrapolated, steps.extrapolated])
         slope = (plus - minus) / (up + down)[:, :, None]
-        return slope[:, 1] + (slope[:, 1] - slope[:, 0]) / SECOND_ORDER, CENTRAL_NOISE * steps.noise / np.abs(
-            down[:, 1:]
-        )
+        return extrapolated(slope, 2)[:, 0], CENTRAL_NOISE * steps.noise / np.abs(down[:, 1:])
 
     def _values(self, elements: ndarray | None, shares: list[float]) -> tuple[ndarray, ndarray, ndarray, ndarray]:
         scales = self.scales if elements is None else self.scales[elements]
@@ -233,7 +230,7 @@ def _patterns(size: int) -> tuple[ndarray, ndarray]:
 def _choose(values: ndarray, base: ndarray, rungs: ndarray, eps: ndarray) -> Steps:
     """Choose steps from the values (2, K, J) on both sides along one direction."""
     slope = (values[0] - values[1]) / (2.0 * rungs[:, None])
-    fourth = extrapolated(slope, SECOND_ORDER)
+    fourth = extrapolated(slope, 2)
     level = eps * np.abs(base)
     total = gaps(fourth) + CENTRAL_NOISE * level / rungs[2:-1, None]
     chosen = least(total)

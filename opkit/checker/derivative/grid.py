@@ -10,14 +10,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.model.thresholds import CENTRAL_NOISE, FIRST_ORDER, LEAST_RUNGS, ONE_SIDED_NOISE, SECOND_ORDER
+from opkit.checker.model.thresholds import CENTRAL_NOISE, LEAST_RUNGS, ONE_SIDED_NOISE, RATIO
 
 Picked: TypeAlias = tuple[ndarray, ndarray, ndarray, ndarray]
 
 
-def extrapolated(slopes: ndarray, order: float) -> ndarray:
-    """Return Richardson's extrapolation of slopes (..., K, J), one rung shorter."""
-    found: ndarray = slopes[..., 1:, :] + np.diff(slopes, axis=-2) / order
+def extrapolated(slopes: ndarray, order: int) -> ndarray:
+    """Return Richardson's extrapolation, a rung shorter, of slopes (..., K, J) whose error is of an order of the step."""
+    found: ndarray = slopes[..., 1:, :] + np.diff(slopes, axis=-2) / (RATIO**order - 1)
     return found
 
 
@@ -63,7 +63,7 @@ class Grid:
         self.plus_slope = self.plus_change / self.up
         self.minus_slope = self.minus_change / self.down
         self.slope = (plus - minus) / (self.up + self.down)
-        self.fourth = extrapolated(self.slope, SECOND_ORDER)
+        self.fourth = extrapolated(self.slope, 2)
         size = np.fmax(np.fmax(np.abs(plus), np.abs(minus)), np.abs(base)[:, None, :])
         self.level = np.maximum(eps * size, floor)
 
@@ -73,7 +73,7 @@ class Grid:
 
     def one_sided(self, slope: ndarray) -> Picked:
         """Value, bound, noise and step from slopes on one side (two extrapolations)."""
-        return self._select(extrapolated(extrapolated(slope, FIRST_ORDER), SECOND_ORDER), ONE_SIDED_NOISE)
+        return self._select(extrapolated(extrapolated(slope, 1), 2), ONE_SIDED_NOISE)
 
     def _select(self, table: ndarray, amplification: float) -> Picked:
         """Pick the rung whose distance to both neighbours plus noise is least; then measure the noise and repick."""

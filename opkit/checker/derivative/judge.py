@@ -21,6 +21,7 @@ from opkit.checker.model.thresholds import (
     BOUNDS,
     CANCELLED_ULPS,
     CORNER,
+    FIRST_STEP,
     FLOOR,
     FLOOR_SINGLE,
     GRAVE,
@@ -31,15 +32,15 @@ from opkit.checker.model.thresholds import (
     GROSS,
     GUARD_SLOPE,
     HUGE_SLOPE,
-    LADDER_SHARE,
     MORE_RUNGS,
     MOST_CONFIRMED,
     MOST_MOVED,
     MOST_TIED,
     NONZERO,
-    NUDGE_TRIES,
     NUDGE_ULPS,
+    NUDGES,
     OWN_SCALE,
+    ROW_MARGIN,
     SECOND_LADDER,
     SHARP,
     SHARP_LEAST,
@@ -96,7 +97,7 @@ class Judge:
         declared: float,
     ) -> None:
         self.columns, self.rows, self.scales, self.claimed, self.single = columns, rows, scales, claimed, single
-        columns.find_rows(LADDER_SHARE)
+        columns.find_rows(ROW_MARGIN * FIRST_STEP)
         self.estimate = columns.estimate(rows, scales)
         smallest = scales.min(initial=np.inf, where=scales > 0)
         largest_value = max(largest(columns.base), columns.evaluator.typical)
@@ -213,7 +214,7 @@ class Judge:
                 return spread > 0
             worst = worst[:MOST_MOVED]
         array = evaluator.array(leaf)
-        for _ in range(NUDGE_TRIES):
+        for _ in range(NUDGES):
             nudge = 1 + NUDGE_ULPS * resolution_of(array) * rng.choice([-1, 1], array.shape)
             moved = evaluator.replaced(leaf, frozen((array * nudge).astype(array.dtype)))
             spread = np.fmax(spread, self._moved(evaluator, leaf, moved, worst))

@@ -17,11 +17,13 @@ from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.numbers import resolution_of
 from opkit.checker.model.thresholds import (
+    BOUNDS,
     COARSE_LOOKS,
     FINE_LOOKS,
     FINER_BELOW,
     FINER_LOOKS,
     FINER_REACH,
+    FIRST_STEP,
     GRID_ULPS,
     HAS_SLOPE,
     HAS_SMALL_SLOPE,
@@ -31,18 +33,16 @@ from opkit.checker.model.thresholds import (
     OSCILLATION_ULPS,
     OTHER_SCALE,
     OTHER_SCALE_NOISE,
-    QUARTER,
-    SECOND_ORDER,
+    RATIO,
     SLIGHT_SCALE,
     SMALL_GAP_SHARE,
     SMALL_LOOKS,
-    STEEPER,
 )
 
 #: Shares of the length over which the claimed slope would change the values: flat parts bend within less of it.
-_FINER = np.array(FINER_LOOKS)
+_FINER = RATIO ** -(2.0 * np.arange(FINER_LOOKS))
 #: Shares of the scale: coarse steps, and steps at which only rounding and unresolved oscillations change a value.
-_COARSE_AND_FINE = np.array(COARSE_LOOKS + FINE_LOOKS)
+_COARSE_AND_FINE = np.array([*FIRST_STEP * RATIO ** -np.arange(COARSE_LOOKS), *FINE_LOOKS])
 _SMALL = np.array(SMALL_LOOKS)
 
 
@@ -65,7 +65,7 @@ def misled(columns: Columns, rows: ndarray, estimate: Estimate, claimed: ndarray
             found[chosen] |= open_[chosen] & look(columns, rows[chosen], estimate.value[chosen], claimed[chosen])
             if chosen.size < every.size and not (open_[chosen] & ~found[chosen]).any():
                 found |= open_  # all that were looked at are accidents: so are the others
-    steep = wrong & ~found & np.isfinite(claimed) & (np.abs(claimed) > STEEPER * np.abs(estimate.value))
+    steep = wrong & ~found & np.isfinite(claimed) & (np.abs(claimed) > BOUNDS * np.abs(estimate.value))
     for row in np.flatnonzero(steep.any(axis=1))[:MOST_LOOKED_AT]:
         found[row] |= _on_a_finer_scale(
             columns, rows[row : row + 1], claimed[row], np.flatnonzero(steep[row])[:MOST_LOOKED_AT]
@@ -93,9 +93,9 @@ def has_slope(values: Callable[[float], tuple[float, float]], claimed: float, st
         steps: to try.
     """
     for step in steps:
-        (above, below), (near_above, near_below) = values(step), values(QUARTER * step)
-        coarse, fine = (above - below) / (2.0 * step), (near_above - near_below) / (0.5 * step)
-        if abs(fine + (fine - coarse) / SECOND_ORDER - claimed) <= HAS_SLOPE * abs(claimed):
+        (above, below), (near_above, near_below) = values(step), values(step / RATIO)
+        coarse, fine = (above - below) / (2.0 * step), (near_above - near_below) / (2.0 * step / RATIO)
+        if abs(fine + (fine - coarse) / (RATIO**2 - 1) - claimed) <= HAS_SLOPE * abs(claimed):
             return True
     return False
 
@@ -107,13 +107,12 @@ def finer_steps(claimed: float, reach: float) -> ndarray:
 
 def _unresolved(columns: Columns, elements: ndarray, value: ndarray, claimed: ndarray) -> ndarray:
     plus, minus = columns.ladder(elements, columns.scales[elements][:, None] * _COARSE_AND_FINE)[:2]
-    coarse_looks = len(COARSE_LOOKS)
     # What is left beside the numeric slope: an oscillation may lie on a slope that hides it.
     line = columns.scales[elements][:, None, None] * _COARSE_AND_FINE[:, None] * value[:, None]
     change = np.fmax(np.abs(plus - columns.base - line), np.abs(minus - columns.base + line))
     coarse, fine = (
-        np.fmax.reduce(change[:, :coarse_looks], axis=1),
-        np.fmax.reduce(change[:, coarse_looks:], axis=1),
+        np.fmax.reduce(change[:, :COARSE_LOOKS], axis=1),
+        np.fmax.reduce(change[:, COARSE_LOOKS:], axis=1),
     )
     return oscillates(coarse, fine, OSCILLATION_ULPS * columns.evaluator.eps() * np.abs(columns.base))
 

@@ -23,7 +23,7 @@ from opkit.checker.model.thresholds import (
     HAS_SLOPE,
     HUGE_SLOPE,
     OSCILLATION_ULPS,
-    QUARTER,
+    RATIO,
     STEPS,
     TIE_BOUND,
     TIE_FINER_ABOVE,
@@ -113,8 +113,7 @@ def _has_it_on_a_finer_scale(at: Callable[[float], ndarray], entry: int, claimed
 def _is_between(at: Callable[[float], ndarray], entry: int, claimed: float, base: float, step: float) -> bool:
     """Say whether the point is a kink whose one-sided slopes, the same over a quarter of a step, hold a slope."""
     right, left = (
-        [sign * (float(at(sign * part)[entry]) - base) / part for part in (step, QUARTER * step)]
-        for sign in (1.0, -1.0)
+        [sign * (float(at(sign * part)[entry]) - base) / part for part in (step, step / RATIO)] for sign in (1.0, -1.0)
     )
     slack = HAS_SLOPE * abs(claimed)
     is_steady = abs(right[0] - right[1]) <= slack and abs(left[0] - left[1]) <= slack

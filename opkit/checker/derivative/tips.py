@@ -11,7 +11,7 @@ from numpy import ndarray
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 from opkit.checker.model.numbers import resolution_of, signed
-from opkit.checker.model.thresholds import TIP_CURVES, TIP_FINER, TIP_LEAST, TIP_SEED, TIP_SHARES, TIP_TORN
+from opkit.checker.model.thresholds import RATIO, TIP_CURVES, TIP_FINER, TIP_LEAST, TIP_SEED, TIP_SHARES, TIP_TORN
 
 
 def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, is_bent: bool = True) -> bool:
@@ -51,7 +51,7 @@ def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, i
         if not is_bent or fine > coarse / TIP_TORN:
             return fine > coarse / TIP_TORN
         alone = bend(0.0)
-        for share in TIP_SHARES:
+        for share in RATIO ** -np.arange(TIP_SHARES):
             wide, narrow = (bend(part) + bend(-part) - 2 * alone for part in (share, share / 2))
             if abs(wide) < abs(alone):
                 return narrow > TIP_LEAST * abs(alone) and wide > TIP_CURVES * narrow

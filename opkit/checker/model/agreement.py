@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker.model.numbers import largest, resolution_of
-from opkit.checker.model.thresholds import AGREEMENT_ULPS, CANCELLED, COARSE_ULPS, MOSTLY
+from opkit.checker.model.thresholds import CANCELLED, COARSE_ULPS, MOSTLY, SUM_ULPS
 
 
 def agree(one: ndarray | None, other: ndarray | None) -> bool:
@@ -28,7 +28,7 @@ def agree(one: ndarray | None, other: ndarray | None) -> bool:
     scale = largest(wide)
     same = (wide == narrow) | (np.isnan(wide) & np.isnan(narrow))
     with np.errstate(all="ignore"):
-        return bool((same | (np.abs(wide - narrow) <= AGREEMENT_ULPS * eps * scale)).all())
+        return bool((same | (np.abs(wide - narrow) <= SUM_ULPS * eps * scale)).all())
 
 
 def sums_agree(one: Sequence[float], other: Sequence[float], eps: float) -> bool:
@@ -42,7 +42,7 @@ def sums_agree(one: Sequence[float], other: Sequence[float], eps: float) -> bool
     size = sum(map(abs, one)) + sum(map(abs, other))
     if not np.isfinite(size):
         return True
-    return abs(sum(one) - sum(other)) <= AGREEMENT_ULPS * eps * size
+    return abs(sum(one) - sum(other)) <= SUM_ULPS * eps * size
 
 
 def mostly_agree(one: Sequence[ndarray], other: Sequence[ndarray], eps: float, of: float) -> bool:

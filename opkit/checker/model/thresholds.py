@@ -34,12 +34,8 @@ SLOW_STEPS = 6
 FIRST_STEP = 0.2836
 #: Steps below this many resolutions of the input (times FIRST_STEP: 16 ulps) are rounding alone. Derived.
 LEAST_STEP = 64.0
-#: Resolution of float64, rounded up. Derived: 2**-52.
-RESOLUTION = 2.3e-16
-#: Divisor of Richardson's extrapolation for an error of order h**2: RATIO**2 - 1. Derived.
-SECOND_ORDER = 15.0
-#: The same for an error of order h (one-sided slopes): RATIO - 1. Derived.
-FIRST_ORDER = 3.0
+#: Resolutions of float64 and of float32. Derived.
+RESOLUTION, SINGLE_RESOLUTION = 2.0**-52, 2.0**-23
 #: How much extrapolated central differences amplify the noise of a value over h: (1 + 1/15 + ...). Derived.
 CENTRAL_NOISE = 1.2
 #: The same for one-sided slopes, extrapolated twice. Derived.
@@ -63,7 +59,8 @@ COARSE_STEP = 30.0
 COARSE = 4e-3
 #: Coarse steps show a slope where its error and its bend are at most this share of it. Tuned.
 SMOOTH = 0.3
-#: Two slopes conflict where they differ by more than this many of their bounds; three bounds are a failure too. Tuned.
+#: Two slopes conflict where they differ by more than this many of their bounds; three bounds are a failure too, and a
+#: claimed slope three times the numeric one is looked for on finer scales. Tuned.
 BOUNDS = 3.0
 #: Share of the gap between two slopes within which a step still shows the finer one. Tuned.
 REACH_GAP = 0.25
@@ -110,8 +107,6 @@ MOVES = (0.4, 1.0)
 WIDE_STEP = 0.2
 #: Rows are proven independent on steps this many times the largest that will be used. Derived: above 1.
 ROW_MARGIN = 1.2
-#: A full ladder's steps, as a share of the scale, on which rows must be independent: just above FIRST_STEP. Derived.
-LADDER_SHARE = 0.3
 #: Quick steps are this times a power of two of the scale: no simple fraction. Tuned.
 QUICK_STEP = 1.1347
 #: Steps where a direction shows nothing: plain, extrapolated (cube and fourth root of the resolution). Derived.
@@ -191,7 +186,8 @@ ROW_SUM, TELLING_VALUES = 1e-5, 4
 MIRROR_ULPS = 16
 #: Share of the largest entry below which nothing is accused (float64, float32). Tuned.
 ABSOLUTE, ABSOLUTE_SINGLE = 1e-13, 2e-6
-#: Ulps of results over arguments, of which a gradient may be the small difference. Tuned.
+#: Ulps of the terms that a value may be the small difference of, such as results over arguments; and by which results
+#: of another mode may differ. Tuned.
 CANCELLED_ULPS = 64.0
 #: Ulps of the products of the other inputs, which may be terms that cancel (attention with weights near 1). Tuned.
 TERM_ULPS = 8.0
@@ -219,9 +215,9 @@ TIE_SHIFT, TIE_STEP, TIE_SLACK = 1e-3, 1e-6, 1e-2
 #: Outputs whose gradient is asked for again at a moved point; more of them off by the second are not lost digits.
 #: Tuned.
 MOST_MOVED, GROSS = 8, 1e-3
-#: A point is moved this many times, by this many ulps, and the gradient is unsteady where it moves by this share (1/10)
-#: of the deviation. Tuned.
-NUDGE_TRIES, NUDGE_ULPS, UNSTEADY = 3, 4, 10.0
+#: A point is moved this many times, by this many ulps (of float32 by one), to see what its last digits do; a gradient
+#: is unsteady where it moves by this share (1/10) of the deviation. Tuned.
+NUDGES, NUDGE_ULPS, UNSTEADY = 3, 4, 10.0
 #: Digits are lost where the deviation is this share of the derivative (float64, float32), of the largest one by the
 #: third, and the bound is below the fourth of it. Tuned.
 GRAVE, GRAVE_SINGLE, GRAVE_LEAST, GRAVE_BOUND = 1e-6, 1e-2, 1e-3, 0.05
@@ -233,22 +229,19 @@ WEIGHTS, WEIGHT_SPREAD = (0.625, -1.375), 7.0
 # ---- scales that ladders pass over -----------------------------------------------------------------------------------
 #: Rows, and entries of each, that are looked at again. Cost.
 MOST_LOOKED_AT = 16
-#: Shares of the scale: coarse steps, and steps at which only rounding and unresolved oscillations change a value.
-#: Tuned.
-COARSE_LOOKS, FINE_LOOKS = (0.2836, 0.07, 0.0177), (1e-11, 3e-12)
+#: The first rungs of a ladder, and shares of the scale at which only rounding and unresolved oscillations change a
+#: value. Tuned.
+COARSE_LOOKS, FINE_LOOKS = 3, (1e-11, 3e-12)
 #: Shares of the scale at which a claimed slope may show that the numeric one hides. Tuned.
 SMALL_LOOKS = (1e-5, 1e-7, 1e-9, 1e-10, 2e-11, 3e-12, 4e-13, 2e-14)
-#: Shares of the length over which a claimed slope would change the values: flat parts bend within less of it. Tuned.
-FINER_LOOKS, FINER_REACH = (1.0, 2.0**-4, 2.0**-8, 2.0**-12, 2.0**-16), 0.4
+#: How many shares of the length over which a claimed slope would change the values are looked at, each a sixteenth of
+#: the one before, and the first: flat parts bend within less of it. Tuned.
+FINER_LOOKS, FINER_REACH = 5, 0.4
 #: A value oscillates where the finest steps change it by this share of what coarse ones do, above this many ulps.
 #: Tuned.
 OSCILLATES, OSCILLATION_ULPS = 0.02, 1e3
-#: Step of the finer difference, as a share of the coarser: 1 / RATIO. Derived.
-QUARTER = 0.25
 #: A slope is there where differences agree with it to this share; where small steps do, to the second. Tuned.
 HAS_SLOPE, HAS_SMALL_SLOPE = 0.05, 0.02
-#: A claimed slope this many times the numeric one is looked for on finer scales. Tuned.
-STEEPER = 3.0
 #: Slopes that differ by less than this share do not show different scales; the others must exceed the rounding this
 #: many times, and a slope on another scale lies nearer to the claimed one than this share of their distance. Below
 #: the last share they count as slight, and say nothing where others show another scale. Tuned.
@@ -261,8 +254,9 @@ TIE_FLOOR, TIE_FLOOR_SINGLE, TIE_BOUND, TIE_LENGTH = 1e-7, 1e-4, 1e-3, 0.5
 # ---- tips of cones ---------------------------------------------------------------------------------------------------
 #: Seed of the direction that is added to an element's own. Tuned.
 TIP_SEED = 13
-#: Its shares, the first of which that changes the bend by less than itself counts. Tuned.
-TIP_SHARES = (1.0, 0.25, 0.0625, 0.015625)
+#: How many shares of it are tried, each a quarter of the one before; the first that changes the bend by less than
+#: itself counts. Tuned.
+TIP_SHARES = 4
 #: Twice the share changes a sum of absolute values twice, a norm of power p 2**p times: above the power 1.26 it is a
 #: tip; the least change, as a share of the bend, that is no rounding. Tuned.
 TIP_CURVES, TIP_LEAST = 2.4, 1e-4
@@ -335,10 +329,9 @@ PATTERN = 1e-6
 # ---- equality of two computations of the same ------------------------------------------------------------------------
 #: Ulps of the largest entry by which repeated results may differ: BLAS may add in another order. Tuned.
 REPEAT_ULPS = 8.0
-#: The same for other layouts, which change the order of whole sums. Tuned.
-LAYOUT_ULPS = 4000.0
-#: The same for other modes of running: results, gradients. Tuned.
-MODE_ULPS, MODE_GRADIENT_ULPS = 64.0, 4000.0
+#: The same for what adds whole sums in another order: other layouts, gradients of other modes, another way to the same
+#: gradient, shards; of 1e5 terms of both signs they differ by less. Tuned.
+SUM_ULPS = 4096.0
 #: Relative distance up to which a gradient asked for alone is the one asked for with others. Tuned.
 ALONE = 1e-9
 #: Times that a call is repeated. Tuned: a state of period 2 or 3 shows.
@@ -353,8 +346,8 @@ FACTORS = (-1.0, 3.0, 2.0**-40, 2.0**40)
 LINEAR_LEAST = 1e-5
 #: Relative distance for float64 (absolute, in ulps) and for lower precisions (in ulps). Tuned.
 LINEAR, LINEAR_ULPS, LINEAR_ULPS_SINGLE = 1e-9, 300.0, 2000.0
-#: Ulps of the terms that may cancel, and how many such roundings two sums and one product have. Derived.
-LINEAR_CANCELLED, SUM_ROUNDINGS, PRODUCT_ROUNDINGS = 64.0, 6.0, 3.0
+#: How many roundings of terms that cancel two sums and one product have. Derived.
+SUM_ROUNDINGS, PRODUCT_ROUNDINGS = 6.0, 3.0
 #: Smallest normal numbers that a scaled gradient may be off by. Tuned.
 LINEAR_TINY = 1e3
 
@@ -363,8 +356,8 @@ LINEAR_TINY = 1e3
 SINGLE_ROUNDINGS = 400.0
 #: Times the spread of results for inputs rounded otherwise that float32 may be off by. Tuned.
 SINGLE_SPREAD = 100.0
-#: Ways in which each input is rounded otherwise, and the least share of an ulp that it moves. Tuned.
-SINGLE_NUDGES, LEAST_NUDGE = 3, 0.3
+#: The least share of an ulp that an input moves that is rounded otherwise. Tuned.
+LEAST_NUDGE = 0.3
 #: Results above are those that float32 cannot hold with some room. Derived: its largest is 3.4e38.
 OVERFLOW = 1e30
 #: What float32 results count as at least: a share of the largest gradient, of usual results, of the largest argument.
@@ -444,9 +437,8 @@ PRECISION_CASES, SATURATED_CASES, STEEP_CASES, NOISE_CASES, NOISY_CASES = 10, 3,
 PURITY_CASES, BACKWARD_PURITY_CASES, MODE_CASES, REGISTRATION_CASES = 5, 6, 6, 40
 #: The same: checks that a subject brings along. Cost.
 OWN_CASES = 4
-#: Ulps of the largest entry by which two ways to the same gradient may differ. Tuned.
-AGREEMENT_ULPS = 4096.0
-#: The same where one way is computed in a coarse dtype, and the share of entries that must be so near. Tuned.
+#: Ulps of the largest entry by which two ways to the same may differ, one of them computed in a coarse dtype, and the
+#: share of entries that must be so near. Tuned.
 COARSE_ULPS, MOSTLY = 16.0, 0.5
 #: Results below this share of what they were computed from come of cancellation in a coarse dtype. Tuned.
 CANCELLED = 0.1
@@ -517,14 +509,10 @@ EMPTIED_CASES, REGIME_INPUTS, MOST_ANCHORS = 3, 4, 12
 PROOF_DEVICES = (2, 3, 4)
 #: Ways in which partial sums of one case are drawn. Tuned.
 PROOF_DRAWS = 2
-#: Resolutions by which sums in another order may differ: of 1e5 terms of both signs they differ by less. Tuned.
-PROOF_ULPS = 4096.0
-#: How far inputs are moved to see what their last digits do, in resolutions, and how often that counts. Tuned.
-PROOF_NUDGE, PROOF_NOISE = 4.0, 64.0
+#: How often what the last digits of inputs do counts. Tuned.
+PROOF_NOISE = 64.0
 #: The most that this may count for, in square roots of the resolution: a jump at a tie is not rounding. Tuned.
 PROOF_NOISE_CAP = 16.0
-#: Resolution of float32. Derived: 2**-23.
-SINGLE_RESOLUTION = 1.2e-7
 #: Cases of a proof: as they were found, grown ones for each combination of ranks and attributes, of whole numbers;
 #: combinations; elements of a case. Cost.
 PROOF_FOUND, PROOF_GROWN, PROOF_WHOLE, PROOF_GROUPS, PROOF_ELEMENTS = 18, 2, 3, 40, 20_000
