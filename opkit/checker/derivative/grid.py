@@ -16,7 +16,7 @@ Picked: TypeAlias = tuple[ndarray, ndarray, ndarray, ndarray]
 
 
 def extrapolated(slopes: ndarray, order: int) -> ndarray:
-    """Return Richardson's extrapolation, a rung shorter, of slopes (..., K, J) with an error of that order of the step."""
+    """Return Richardson's extrapolation, a rung shorter, of slopes (..., K, J) whose error has an order."""
     found: ndarray = slopes[..., 1:, :] + np.diff(slopes, axis=-2) / (RATIO**order - 1)
     return found
 
