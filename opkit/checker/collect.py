@@ -17,13 +17,13 @@ from opkit.checker.model.case import FORMER, Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES
 from opkit.checker.model.copies import option_copied
-from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
+from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.options import Options
 from opkit.checker.model.place import raised_at
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import COARSER, FINER
-from opkit.checker.model.trial import Answer, Trial
+from opkit.checker.model.trial import Answer, Attempt, Trial
 from opkit.checker.search.pipeline import search
 from opkit.checker.search.table import Table
 from opkit.errors import KernelError, unknown
@@ -72,9 +72,18 @@ def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     return _searched(checkable, options, trial)
 
 
-def _result(code: str, status: Status, message: str, checkable: Checkable, **fields: Any) -> CheckResult:
-    where = checkable.cases_where if code == "GC183" else checkable.forward_where
-    return CheckResult(CODES[code].name, status, code, message, where=where, **fields)
+def _result(
+    code: str,
+    status: Status,
+    message: str,
+    checkable: Checkable,
+    case: Case | None = None,
+    error: Exception | None = None,
+) -> CheckResult:
+    """Make a result that shows its case, if any, and the line at which an error was raised."""
+    where = raised_at(error, checkable.cases_where if code == "GC183" else checkable.forward_where)
+    made = CheckResult(CODES[code].name, status, code, message, where=where)
+    return made if case is None else replace(made, case=case.to_json(), evidence=Evidence(case=case))
 
 
 # --- the user's cases
@@ -135,41 +144,26 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
     dtypes = {array.dtype.name for case in cases for array in case.floats}
     found.claims_float64 = "float64" in dtypes or not dtypes
     for case in cases:
-        outcome = trial.attempt(case)
-        if outcome.answer is Answer.NONFINITE:
-            what = case.label or "a recorded case"
-            if case.origin in ("user", "given") and _is_finite(case):
-                message = f"forward gives NaN or infinity on {what}, which is part of the domain"
-                evidence = Evidence(case=case)
-                found.findings.append(
-                    _result("GC180", Status.FAIL, message, checkable, case=case.to_json(), evidence=evidence)
-                )
-            else:
-                found.notes.append(f"{what} was left out: forward gives NaN or infinity")
-            continue
-        if outcome.answer is Answer.UNTRIED:
-            found.notes.append(f"{case.label or 'a recorded case'} was left out to keep within the time set")
-            continue
-        if not outcome.is_accepted and case.label == FORMER:
+        outcome, what = trial.attempt(case), case.label or "a recorded case"
+        is_finite = all(np.isfinite(array).all() for array in case.floats)
+        if outcome.is_accepted:
+            wide = _preferred(trial, case)
+            if wide is not case and case.origin != "user" and checkable.infer is None:
+                wide = _as_seen(checkable, case, wide)
+            found.cases.append(wide)
+        elif outcome.answer is Answer.UNTRIED:
+            found.notes.append(f"{what} was left out to keep within the time set")
+        elif outcome.answer is Answer.NONFINITE and not (case.origin in ("user", "given") and is_finite):
+            found.notes.append(f"{what} was left out: forward gives NaN or infinity")
+        elif case.label == FORMER:
             found.notes.append("a former failure's inputs are no longer accepted; they were left out")
-            continue
-        if not outcome.is_accepted:
-            found.findings.append(_rejected(checkable, case, outcome.answer, outcome.error))
-            continue
-        wide = _preferred(trial, case)
-        if wide is not case and case.origin != "user" and checkable.infer is None:
-            wide = _as_seen(checkable, case, wide)
-        found.cases.append(wide)
+        else:
+            found.findings.append(_rejected(checkable, case, outcome, what))
     floats = {array.dtype.name for case in found.cases for array in case.floats}
     found.dtype = "float64" if "float64" in floats or not floats else "float32"
     if not found.cases and not found.findings:
         found.findings.append(_result("GC182", Status.ERROR, "no case gives finite results", checkable))
     return found
-
-
-def _is_finite(case: Case) -> bool:
-    """Say whether all the case's values are finite themselves."""
-    return all(bool(np.isfinite(array).all()) for array in case.floats)
 
 
 def _preferred(trial: Trial, case: Case) -> Case:
@@ -191,17 +185,17 @@ def is_single_inside(checkable: Checkable, case: Case) -> bool:
     """Say whether forward rounds to float32 what it takes in float64: digits beyond those of float32 change nothing."""
     ev = Evaluator(checkable, case)
     try:
-        kept = [np.array(item) for item in ev.forward(ev.inputs)]
+        kept = snapshot(ev.forward(ev.inputs))
         for leaf, array in leaves_of(ev.inputs):
             if is_float(array):
                 finer, coarser = (
-                    [np.array(item) for item in ev.forward(ev.replaced(leaf, frozen(array * (1 + by))))]
+                    all(map(np.array_equal, kept, ev.forward(ev.replaced(leaf, frozen(array * (1 + by))))))
                     for by in (FINER, COARSER)
                 )
-                if all(map(np.array_equal, kept, finer)) and not all(map(np.array_equal, kept, coarser)):
+                if finer and not coarser:
                     return True
     except Exception:  # user code: it does not take what lies beside the case
-        return False
+        pass
     return False
 
 
@@ -221,15 +215,16 @@ def _as_seen(checkable: Checkable, case: Case, wide: Case) -> Case:
     return replace(wide, precision="float32")
 
 
-def _rejected(checkable: Checkable, case: Case, answer: Answer, error: Exception | None) -> CheckResult:
-    what = case.label or "a recorded case"
-    code = "GC122" if is_write(error) else "GC180"
-    if answer is Answer.REFUSED:
-        message = f"the infer function refuses {what}" + (f": {error}" if error is not None else "")
-        return _result("GC180", Status.FAIL, message, checkable, case=case.to_json(), evidence=Evidence(case=case))
-    message = f"forward raised on {what}: {type(error).__name__}: {error}"
-    made = _result(code, Status.FAIL, message, checkable, case=case.to_json(), evidence=Evidence(case=case))
-    return replace(made, where=raised_at(error, made.where))
+def _rejected(checkable: Checkable, case: Case, outcome: Attempt, what: str) -> CheckResult:
+    answer, error = outcome.answer, outcome.error
+    if answer is Answer.RAISED:
+        code = "GC122" if is_write(error) else "GC180"
+        message = f"forward raised on {what}: {type(error).__name__}: {error}"
+        return _result(code, Status.FAIL, message, checkable, case, error)
+    message = f"the infer function refuses {what}" + (f": {error}" if error is not None else "")
+    if answer is Answer.NONFINITE:
+        message = f"forward gives NaN or infinity on {what}, which is part of the domain"
+    return _result("GC180", Status.FAIL, message, checkable, case)
 
 
 # --- found by search
@@ -252,9 +247,7 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     if trial.errors:
         case, error = trial.errors[0]
         message = f"forward raised on everything that was tried, first {type(error).__name__}: {error}"
-        evidence = Evidence(case=case)
-        made = _result("GC180", Status.ERROR, message, checkable, case=case.to_json(), evidence=evidence)
-        found.findings.append(replace(made, where=raised_at(error, made.where)))
+        found.findings.append(_result("GC180", Status.ERROR, message, checkable, case, error))
         return found
     message = "no inputs were found that the infer function accepts; a cases file would provide them"
     if trial.refusal is not None:
@@ -265,14 +258,9 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
 
 def _breaches(checkable: Checkable, trial: Trial) -> Iterator[CheckResult]:
     """What forward must never do, whatever its arguments: write to one, or return another number of results."""
-    for case, error in trial.errors:
-        if is_write(error):
-            message = f"forward wrote to a read-only argument: {error}"
-            yield _result("GC122", Status.FAIL, message, checkable, case=case.to_json(), evidence=Evidence(case=case))
-            break
-    for case, error in trial.errors:
-        if isinstance(error, KernelError):
-            message, evidence = error.message, Evidence(case=case)
-            made = _result("GC144", Status.FAIL, message, checkable, case=case.to_json(), evidence=evidence)
-            yield replace(made, where=raised_at(error, made.where))
-            break
+    written = [(case, error) for case, error in trial.errors if is_write(error)]
+    for case, error in written[:1]:
+        yield _result("GC122", Status.FAIL, f"forward wrote to a read-only argument: {error}", checkable, case)
+    broken = [(case, error) for case, error in trial.errors if isinstance(error, KernelError)]
+    for case, error in broken[:1]:
+        yield _result("GC144", Status.FAIL, error.message, checkable, case, error)

@@ -30,7 +30,6 @@ from opkit.checker.checks.reference import reference
 from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
 from opkit.checker.excuses.apply import excused
-from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, INTERNAL, ORDINARY
 from opkit.checker.model.custody import Custody
@@ -89,24 +88,17 @@ def check(
     Returns:
         One result per check (several where inputs and outputs differ), in the order of their codes.
     """
-    options = options or Options()
+    report, error = OpReport(checkable.name, (), checkable.directory), None
     try:
-        report = _checked(checkable, options, tell, confirm)
-    except Exception as error:
-        changed = put_back()
-        if not changed:
-            raise
-        return _changed(OpReport(checkable.name, (), checkable.directory), checkable, changed, error)
+        report = _checked(checkable, options or Options(), tell, confirm)
+    except Exception as raised:
+        error = raised
     changed = put_back()
-    return _changed(report, checkable, changed) if changed else report
-
-
-def _changed(
-    report: OpReport, checkable: Checkable, changed: Sequence[str], error: Exception | None = None
-) -> OpReport:
-    """Add GC198 to the report of an op whose functions changed what the checker itself stands on."""
-    row, what = CODES["GC198"], ", ".join(changed[:MOST_NAMED])
-    message = f"the op's functions changed {what}"
+    if error is not None and not changed:
+        raise error
+    if not changed:
+        return report
+    row, message = CODES["GC198"], f"the op's functions changed {', '.join(changed[:MOST_NAMED])}"
     if error is not None:
         message += f", after which no check can run ({words_of(error)})"
     failure = CheckResult(row.name, Status.FAIL, row.code, message, where=checkable.forward_where)
@@ -267,30 +259,24 @@ def _is_replaced(session: CheckSession, stage: _Check) -> bool:
 def _raises(session: CheckSession) -> Iterator[CheckResult]:
     """GC180: forward runs on what infer accepts; raising on empty arrays, or on most inputs, is reported."""
     yield session.passed("GC180", len(session.cases))
+    if session.checkable.infer is None:
+        return
     ranks = {case.ranks for case in session.cases}
     for case, error in session.trial.errors:
-        arrays = case.arrays
-        if all(array.size for array in arrays) or tuple(array.ndim for array in arrays) not in ranks:
-            continue
-        if session.checkable.infer is None or not _has_an_answer(case, error):
-            continue
-        message = f"forward raises on empty arrays, which infer takes: {type(error).__name__}: {error}"
-        yield session.result("GC160", Status.UNDECIDED, message, case=case.to_json())
-        break
+        # A sum of nothing has a result, a maximum of nothing has none.
+        has_an_answer = len(set(case.shapes)) == 1 and "no identity" not in str(error)
+        if case.is_empty and case.ranks in ranks and has_an_answer:
+            message = f"forward raises on empty arrays, which infer takes: {type(error).__name__}: {error}"
+            yield session.result("GC160", Status.UNDECIDED, message, case=case.to_json())
+            break
     counts = session.trial.counts
-    if session.checkable.infer is not None and counts[Answer.RAISED] > counts[Answer.ACCEPTED]:
+    if counts[Answer.RAISED] > counts[Answer.ACCEPTED]:
         error = session.trial.errors[0][1]
         session.notes.append(
             f"forward raised on {counts[Answer.RAISED]} of the inputs tried that infer accepts "
             f"({counts[Answer.ACCEPTED]} ran), first {type(error).__name__}: {error}; a CHECK in the definition, or a "
             "cases file, would say what the op is meant for"
         )
-
-
-def _has_an_answer(case: Case, error: Exception) -> bool:
-    """Say whether empty arrays have a result: a sum of nothing has one, a maximum of nothing has none."""
-    shapes = {array.shape for array in case.arrays}
-    return len(shapes) == 1 and 0 in next(iter(shapes)) and "no identity" not in str(error)
 
 
 def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
