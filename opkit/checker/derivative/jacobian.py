@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -65,54 +64,24 @@ class Comparison:
 
 
 def analytic(evaluator: Evaluator, entries: int) -> dict[InputLeaf, ndarray]:
-    """Return the Jacobian that backward claims, (J, n) per leaf; NaN rows where a gradient is missing."""
-    found = _by_rows(evaluator, entries)
-    if found is not None:
-        return found
-    found = {leaf: np.full((entries, evaluator.array(leaf).size), np.nan) for leaf in evaluator.leaves}
-    names = {leaf: (leaf.name, leaf.index, matrix) for leaf, matrix in found.items()}
-    pullback = evaluator.run()[1] if evaluator.checkable.vjp is None else None
-    needs = frozenset(leaf.name for leaf in evaluator.leaves)
-    buffers = [np.zeros(item.shape, item.dtype) for item in evaluator.outputs]
-    douts = [frozen(item) for item in buffers]
-    row = 0
-    for slot, size in zip(evaluator.slots, evaluator.sizes):
-        flat = buffers[slot].reshape(-1)
-        for entry in range(size):
-            flat[entry] = WEIGHT
-            gradients = (pullback or evaluator.run()[1])(douts, needs)
-            for name, index, matrix in names.values():
-                value: Any = gradients.get(name)
-                if index is not None and value is not None:
-                    value = value[index] if index < len(value) else None
-                if value is not None and value.size == matrix.shape[1]:
-                    matrix[row] = value.reshape(-1)
-            flat[entry] = 0.0  # only now: a gradient may be the incoming one itself
-            row += 1
-    for matrix in found.values():
-        matrix /= WEIGHT
-    return found
+    """Return the Jacobian that backward claims, (J, n) per leaf; NaN rows where a gradient is missing.
 
-
-def _by_rows(evaluator: Evaluator, entries: int) -> dict[InputLeaf, ndarray] | None:
-    """Return what ``analytic`` does with one backward for all rows, None where backward mixes rows."""
+    Where backward keeps rows apart, one run gives an entry of each; elsewhere each entry takes one.
+    """
     shapes = [evaluator.outputs[slot].shape for slot in evaluator.slots]
     tried = _Rowwise(evaluator, entries)
     found: dict[InputLeaf, ndarray] = {}
     for leaf in evaluator.leaves:
-        for rows in candidates(evaluator.array(leaf).shape, shapes):
-            if tried.cost(rows) < entries and tried.keeps_apart(leaf, rows):
-                matrix = tried.jacobian(leaf, rows)
-                if matrix is not None:
-                    found[leaf] = matrix
-                break
-        if leaf not in found:
-            return None
-    return found or None
+        every = candidates(evaluator.array(leaf).shape, shapes)
+        apart = (rows for rows in every if tried.cost(rows) < entries and tried.keeps_apart(leaf, rows))
+        rows = next(apart, None)
+        matrix = None if rows is None else tried.jacobian(leaf, rows)
+        found[leaf] = tried.whole(leaf) if matrix is None else matrix
+    return found
 
 
 class _Rowwise:
-    """Runs backward for many rows at once; what one input asked for serves the next one too.
+    """Runs backward for some entries at once; what one input asked for serves the next one too.
 
     Args:
         evaluator: the prepared case.
@@ -161,6 +130,15 @@ class _Rowwise:
             if given.size != rows.place.size or (given[rows.elements[~mask]] != 0).any():
                 return False
         return True
+
+    def whole(self, leaf: InputLeaf) -> ndarray:
+        """Return the matrix (J, n) from one backward per entry."""
+        matrix = np.full((self.entries, self.evaluator.array(leaf).size), np.nan)
+        for entry in range(self.entries):
+            given = self.gradient(leaf, ("entry", entry), np.asarray(entry), np.asarray(WEIGHT))
+            if given.size == matrix.shape[1]:
+                matrix[entry] = given / WEIGHT
+        return matrix
 
     def jacobian(self, leaf: InputLeaf, rows: Rows) -> ndarray | None:
         """Return the matrix (J, n) from one backward per column of the rows' entries."""

@@ -43,11 +43,6 @@ def _shares(array: ndarray) -> ndarray:
     return found
 
 
-def _places(array: ndarray) -> ndarray:
-    found: ndarray = np.eye(array.shape[-1])[array.argmax(axis=-1)]
-    return found
-
-
 def _symmetric(array: ndarray) -> ndarray:
     found: ndarray = (array + np.swapaxes(array, -1, -2)) / 2
     return found
@@ -58,14 +53,14 @@ def _summed(total: float, array: ndarray) -> ndarray:
     return found
 
 
-def _unit(array: ndarray) -> ndarray:
-    found: ndarray = array / np.maximum(np.linalg.norm(array, axis=-1, keepdims=True), NONZERO)
+def _length(array: ndarray) -> ndarray:
+    found: ndarray = np.maximum(np.linalg.norm(array, axis=-1, keepdims=True), NONZERO)
     return found
 
 
 def _unit_pull(array: ndarray, gradient: ndarray) -> ndarray:
-    norm, unit = np.maximum(np.linalg.norm(array, axis=-1, keepdims=True), NONZERO), _unit(array)
-    found: ndarray = (gradient - unit * (unit * gradient).sum(axis=-1, keepdims=True)) / norm
+    unit = array / _length(array)
+    found: ndarray = (gradient - unit * (unit * gradient).sum(axis=-1, keepdims=True)) / _length(array)
     return found
 
 
@@ -75,7 +70,9 @@ _CONSTANTS = (
     Narrow("{} sums to 1 over its last axis", _shares, axes=1),
     Narrow("the values of {} are 0 and 1", lambda array: array > array.mean()),
     Narrow("the values of {} are -1 and 1", lambda array: np.where(array > array.mean(), 1.0, -1.0)),
-    Narrow("{} has a single 1 along its last axis", _places, axes=1),
+    Narrow(
+        "{} has a single 1 along its last axis", lambda array: np.eye(array.shape[-1])[array.argmax(axis=-1)], axes=1
+    ),
 )
 #: Of inputs that are square.
 _SQUARE = (
@@ -198,14 +195,15 @@ def _shareable(arrays: Sequence[ndarray]) -> tuple[Narrow, ...]:
         return ()
     total = float(next(iter(generic.values())).sum(axis=-1).flat[0])
     rows = (
-        Narrow(f"the rows of {{}} sum to {total:.6g}", partial(_summed, total), _centred, axes=1),
-        Narrow("the rows of {} have the length 1", _unit, _unit_pull, axes=1),
+        Narrow(
+            f"the rows of {{}} sum to {total:.6g}",
+            partial(_summed, total),
+            lambda array, gradient: _summed(0.0, gradient),
+            axes=1,
+        ),
+        Narrow("the rows of {} have the length 1", lambda array: array / _length(array), _unit_pull, axes=1),
     )
     return (*_SQUARE, *rows) if all(map(_is_square, arrays)) else rows
-
-
-def _centred(array: ndarray, gradient: ndarray) -> ndarray:
-    return _summed(0.0, gradient)
 
 
 def _is_in(kind: Narrow, array: ndarray) -> bool:
