@@ -15,7 +15,7 @@ from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.checks.contract import is_write
-from opkit.checker.model.evaluate import Evaluator, copies, is_float, snapshot
+from opkit.checker.model.evaluate import Evaluator, copies, is_float, leaves_of, snapshot
 from opkit.checker.model.numbers import resolution_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings
@@ -77,15 +77,17 @@ def _rearranged(ev: Evaluator, before: list[Evaluator]) -> list[Evaluator]:
     Integers stay: they may be offsets or labels, which have an order. It is run after others, so that what is
     remembered of the case itself is gone where only the last is kept.
     """
-    changed = ev.map_inputs(
-        lambda array: np.ascontiguousarray(array.reshape(-1)[::-1].reshape(array.shape)) if is_float(array) else array
-    )
     try:
         for other in before:
             other.forward(other.inputs)
-        return [Evaluator(ev.checkable, replace(ev.case, inputs=changed)).prepare()]
+        return [Evaluator(ev.checkable, replace(ev.case, inputs=ev.map_inputs(_reversed))).prepare()]
     except Exception:  # user code: the order matters to the domain
         return []
+
+
+def _reversed(array: ndarray) -> ndarray:
+    """Return a copy, of floats in reverse."""
+    return np.array(array.reshape(-1)[::-1].reshape(array.shape) if is_float(array) else array)
 
 
 def forward_purity(session: CheckSession) -> Iterator[CheckResult]:
@@ -190,6 +192,20 @@ def _backward_faults(
             other.gradients(other.douts_from(np.ones(sum(other.sizes))), other_pullback)
         if not same(kept, ev.pulled(douts)):
             yield "GC125", "backward gave another result after calls with other arguments"
+    if not same(kept, _refilled(ev, douts) or kept):
+        yield "GC125", "backward gave another result for arguments in memory that held others before"
+
+
+def _refilled(ev: Evaluator, douts: list[ndarray]) -> list[ndarray | None]:
+    """Return gradients after the arguments' memory held them in reverse, [] where the op does not take them so."""
+    inputs = ev.map_inputs(_reversed)
+    try:
+        ev.gradients(douts, inputs=inputs)
+    except Exception:  # user code: the order matters to the domain
+        return []
+    for (_, array), (_, own) in zip(leaves_of(inputs), leaves_of(ev.inputs)):
+        array[...] = own
+    return ev.pulled(douts, inputs=inputs)
 
 
 def _repeats(ev: Evaluator, douts: list[ndarray]) -> bool:

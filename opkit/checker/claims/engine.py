@@ -6,8 +6,8 @@ Which cases, cuts and candidates there are is elsewhere.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -69,14 +69,6 @@ def check_claims(checkable: Checkable, options: Options | None = None, tell: _Te
     )
 
 
-@dataclass(slots=True)
-class _Step:
-    """A kernel of the gradient with the cases that it was seen with."""
-
-    kernel: Kernel
-    cases: list[Case]
-
-
 class _Run:
     """One op's proof."""
 
@@ -103,14 +95,11 @@ class _Run:
         if self.checkable.has_gradient:
             follow(self.checkable, proof.tallies, self.options.seed)
         yield from self._told(subject, wholes, proof, "")
-        steps = self._steps(wholes)
         made = claims.is_made
-        for step in steps:
-            its = step.kernel.claims
-            if its is None:
-                continue
-            made = made or its.is_made
-            yield from self._of_step(step, its)
+        for kernel, cases in self._steps(wholes):
+            if kernel.claims is not None:
+                made = made or kernel.claims.is_made
+                yield from self._of_step(kernel, kernel.claims, cases)
         if not made:
             yield result("SBP211", Status.PASS, "the definition claims no signature", where=claims.where)
             self.notes.append("the definition claims no signature: on several devices every one does all the work")
@@ -162,12 +151,12 @@ class _Run:
             yield suggestion(subject.claims, item, prefix)
 
     # --- the gradient's own ops
-    def _steps(self, wholes: Sequence[Whole]) -> list[_Step]:
+    def _steps(self, wholes: Sequence[Whole]) -> Collection[tuple[Kernel, list[Case]]]:
         """Return the user's kernels of the gradient, each with the cases that it gets from the op's."""
         trace = self.checkable.trace
+        steps: dict[str, tuple[Kernel, list[Case]]] = {}
         if trace is None:
-            return []
-        steps: dict[str, _Step] = {}
+            return ()
         for number, whole in enumerate(wholes):
             rng = np.random.default_rng([self.options.seed, number])
             outputs = list(whole.outputs.values())
@@ -180,13 +169,12 @@ class _Run:
                 continue
             for call in calls:
                 case = replace(whole.case, inputs=dict(call.inputs), attrs=dict(call.attrs))
-                steps.setdefault(call.kernel.name, _Step(call.kernel, [])).cases.append(case)
-        return list(steps.values())
+                steps.setdefault(call.kernel.name, (call.kernel, []))[1].append(case)
+        return steps.values()
 
-    def _of_step(self, step: _Step, claims: Claims) -> Iterator[CheckResult]:
-        kernel = step.kernel
+    def _of_step(self, kernel: Kernel, claims: Claims, cases: Sequence[Case]) -> Iterator[CheckResult]:
         subject = Subject(claims.op, kernel.call, claims, lambda count: [(name, 0) for name in kernel.outputs[:count]])
-        wholes = [whole for case in step.cases if (whole := run_whole(subject, case)) is not None]
+        wholes = [whole for case in cases if (whole := run_whole(subject, case)) is not None]
         if not wholes:
             self.notes.append(f"{claims.op}: no case gives finite results on one device; its claims were not tried")
             return
