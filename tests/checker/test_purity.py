@@ -16,4 +16,4 @@ def test_a_gradient_remembered_by_the_place_of_its_argument_is_found() -> None:
 
     kept = np.array([0.5, -1.5, 2.0])
     report = check(checkable_of(lambda x: x * x, backward, [kept]))
-    assert [item.code for item in report.checks if item.status is Status.FAIL] == ["GC125"]
+    assert "GC125" in [item.code for item in report.checks if item.status is Status.FAIL]
