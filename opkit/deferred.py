@@ -8,7 +8,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
+
+from opkit.collection import uncollected
+
+
+def imported(module: str) -> ModuleType:
+    """Import a module while the garbage collector rests."""
+    with uncollected():
+        return import_module(module)
 
 
 def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -26,7 +35,7 @@ def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{home}"), name)
+        value = getattr(imported(f"{package}.{home}"), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -18,3 +18,14 @@ def test_collector_rests_and_works_again() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_was_made_meanwhile_is_old() -> None:
+    """No round goes over it when the block ends, and nothing stays frozen."""
+    before = gc.get_stats()
+    with uncollected():
+        made = [[] for _ in range(10_000)]
+    made.append([])
+    assert [item["collections"] for item in gc.get_stats()] == [item["collections"] for item in before]
+    assert any(item is made[0] for item in gc.get_objects(generation=2))
+    assert gc.get_freeze_count() == 0

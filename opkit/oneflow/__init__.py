@@ -1,307 +1,89 @@
-"""OneFlow v0.4's names over opkit's runtime: what ``import oneflow as flow`` gives under ``opkit run``."""
+"""OneFlow v0.4's names over opkit's runtime: what ``import oneflow as flow`` gives under ``opkit run``.
 
-from __future__ import annotations
+A module is imported when one of its names is first asked for. The stub beside this file tells type checkers the same; a
+test holds both equal, and writes it.
+"""
 
 from typing import Any as _Any
 
+from opkit.deferred import deferred as _deferred
+from opkit.deferred import imported as _imported
 from opkit.ir import adopt as _adopt
-from opkit.oneflow import (
-    advanced,
-    config,
-    data,
-    distribute,
-    env,
-    experimental,
-    initializers,
-    layers,
-    math,
-    nn,
-    optimizer,
-    profiler,
-    random,
-    scope,
-    sysconfig,
-    typing,
-    unittest,
-    util,
-)
-from opkit.oneflow.array import (
-    assign,
-    broadcast_like,
-    broadcast_to_compatible_with,
-    cast,
-    concat,
-    constant,
-    constant_like,
-    elem_cnt,
-    expand,
-    expand_dims,
-    flatten,
-    gather,
-    gather_nd,
-    one_hot,
-    ones,
-    ones_like,
-    pad,
-    range,
-    reshape,
-    reshape_like,
-    reverse,
-    scatter_nd,
-    slice,
-    slice_v2,
-    split,
-    squeeze,
-    stack,
-    transpose,
-    where,
-    zeros,
-    zeros_like,
-)
-from opkit.oneflow.function_config import FunctionConfig, current_global_function_desc
-from opkit.oneflow.initializers import (
-    constant_initializer,
-    empty_initializer,
-    glorot_normal_initializer,
-    glorot_uniform_initializer,
-    kaiming_initializer,
-    ones_initializer,
-    random_normal_initializer,
-    random_uniform_initializer,
-    regularizers,
-    truncated_normal,
-    truncated_normal_initializer,
-    variance_scaling_initializer,
-    xavier_normal_initializer,
-    xavier_uniform_initializer,
-    zeros_initializer,
-)
-from opkit.oneflow.job import eager_execution_enabled, enable_eager_execution, global_function
-from opkit.oneflow.linalg import linalg, matmul
-from opkit.oneflow.nn.losses import combined_margin_loss, ctc_loss, smooth_l1_loss
-from opkit.oneflow.padding import constant_pad2d, pad_grad, reflection_pad2d, replication_pad2d, zero_pad2d
-from opkit.oneflow.passing import (
-    amp_white_identity,
-    cast_to_current_logical_view,
-    cast_to_static_shape,
-    hierarchical_parallel_cast,
-    identity,
-    identity_n,
-    parallel_cast,
-)
-from opkit.oneflow.places import (
-    argsort,
-    argwhere,
-    count_not_finite,
-    diag,
-    dim_gather,
-    in_top_k,
-    masked_fill,
-    multi_count_not_finite,
-    nonzero,
-    slice_update,
-    sort,
-    sync_dynamic_resize,
-    tensor_scatter_nd_add,
-    tensor_scatter_nd_update,
-    unsorted_batch_segment_sum,
-    unsorted_segment_sum,
-    unsorted_segment_sum_like,
-)
-from opkit.oneflow.scalar_types import (
-    DType,
-    bool,
-    char,
-    convert_oneflow_dtype_to_numpy_dtype,
-    double,
-    dtypes,
-    float,
-    float16,
-    float32,
-    float64,
-    int8,
-    int32,
-    int64,
-    record,
-    tensor_buffer,
-    uint8,
-)
-from opkit.oneflow.scope import current_scope
 from opkit.oneflow.semantics.dialect import ONEFLOW as _ONEFLOW
-from opkit.oneflow.session import clear_default_session, sync_default_session
-from opkit.oneflow.typing import FixedTensorDef, MirroredTensorDef
-from opkit.oneflow.user_op import user_op_builder
-from opkit.oneflow.variable import checkpoint, get_all_variables, get_variable, load_variables, train
-from opkit.oneflow.watch import losses, watch, watch_diff
-from opkit.shim.missing import guard
-
-int = int32
-function_config = ExecutionConfig = FunctionConfig
-dtype = DType
-clip_by_value = clip = clip_by_scalar = math.clip_by_value
-sigmoid, tanh, gelu, relu = math.sigmoid, math.tanh, math.gelu, math.relu
-consistent_user_op_builder = user_op_builder
+from opkit.shim.missing import guard as _guard
 
 __version__ = "0.4.0"
 
 # Blobs outside jobs are OneFlow's too, unless Paddle is in use: then they are Paddle's Tensors.
 _adopt(_ONEFLOW, unless_adopted=True)
 
-__all__ = [
-    "DType",
-    "ExecutionConfig",
-    "FixedTensorDef",
-    "FunctionConfig",
-    "MirroredTensorDef",
-    "advanced",
-    "amp_white_identity",
-    "argsort",
-    "argwhere",
-    "assign",
-    "bool",
-    "broadcast_like",
-    "broadcast_to_compatible_with",
-    "cast",
-    "cast_to_current_logical_view",
-    "cast_to_static_shape",
-    "char",
-    "checkpoint",
-    "clear_default_session",
-    "clip",
-    "clip_by_scalar",
-    "clip_by_value",
-    "combined_margin_loss",
-    "concat",
-    "config",
-    "consistent_user_op_builder",
-    "constant",
-    "constant_initializer",
-    "constant_like",
-    "constant_pad2d",
-    "convert_oneflow_dtype_to_numpy_dtype",
-    "count_not_finite",
-    "current_global_function_desc",
-    "ctc_loss",
-    "current_scope",
-    "data",
-    "diag",
-    "dim_gather",
-    "distribute",
-    "double",
-    "dtype",
-    "dtypes",
-    "eager_execution_enabled",
-    "elem_cnt",
-    "empty_initializer",
-    "enable_eager_execution",
-    "env",
-    "expand",
-    "expand_dims",
-    "experimental",
-    "flatten",
-    "float",
-    "float16",
-    "float32",
-    "float64",
-    "function_config",
-    "gather",
-    "gather_nd",
-    "gelu",
-    "get_all_variables",
-    "get_variable",
-    "global_function",
-    "glorot_normal_initializer",
-    "glorot_uniform_initializer",
-    "hierarchical_parallel_cast",
-    "identity",
-    "identity_n",
-    "in_top_k",
-    "initializers",
-    "int",
-    "int32",
-    "int64",
-    "int8",
-    "kaiming_initializer",
-    "layers",
-    "linalg",
-    "load_variables",
-    "losses",
-    "masked_fill",
-    "math",
-    "matmul",
-    "multi_count_not_finite",
-    "nn",
-    "nonzero",
-    "one_hot",
-    "ones",
-    "ones_initializer",
-    "ones_like",
-    "optimizer",
-    "pad",
-    "pad_grad",
-    "parallel_cast",
-    "profiler",
-    "random",
-    "random_normal_initializer",
-    "random_uniform_initializer",
-    "range",
-    "record",
-    "reflection_pad2d",
-    "regularizers",
-    "relu",
-    "replication_pad2d",
-    "reshape",
-    "reshape_like",
-    "reverse",
-    "scatter_nd",
-    "scope",
-    "sigmoid",
-    "slice",
-    "slice_update",
-    "slice_v2",
-    "smooth_l1_loss",
-    "sort",
-    "split",
-    "squeeze",
-    "stack",
-    "sync_dynamic_resize",
-    "sysconfig",
-    "sync_default_session",
-    "tanh",
-    "tensor_buffer",
-    "tensor_scatter_nd_add",
-    "tensor_scatter_nd_update",
-    "train",
-    "transpose",
-    "truncated_normal",
-    "truncated_normal_initializer",
-    "typing",
-    "uint8",
-    "unittest",
-    "unsorted_batch_segment_sum",
-    "unsorted_segment_sum",
-    "unsorted_segment_sum_like",
-    "user_op_builder",
-    "util",
-    "variance_scaling_initializer",
-    "watch",
-    "watch_diff",
-    "where",
-    "xavier_normal_initializer",
-    "xavier_uniform_initializer",
-    "zero_pad2d",
-    "zeros",
-    "zeros_initializer",
-    "zeros_like",
-]
+#: module below this one -> its names that are here too
+_FAMILIES = {
+    "array": (
+        "assign broadcast_like broadcast_to_compatible_with cast concat constant constant_like elem_cnt expand "
+        "expand_dims flatten gather gather_nd one_hot ones ones_like pad range reshape reshape_like reverse "
+        "scatter_nd slice slice_v2 split squeeze stack transpose where zeros zeros_like"
+    ),
+    "initializers": (
+        "constant_initializer empty_initializer glorot_normal_initializer glorot_uniform_initializer "
+        "kaiming_initializer ones_initializer random_normal_initializer random_uniform_initializer regularizers "
+        "truncated_normal truncated_normal_initializer variance_scaling_initializer xavier_normal_initializer "
+        "xavier_uniform_initializer zeros_initializer"
+    ),
+    "job": "eager_execution_enabled enable_eager_execution global_function",
+    "job_config": "FunctionConfig current_global_function_desc",
+    "linalg": "matmul",
+    "math": "clip_by_value gelu relu sigmoid tanh",
+    "nn.losses": "combined_margin_loss ctc_loss smooth_l1_loss",
+    "padding": "constant_pad2d pad_grad reflection_pad2d replication_pad2d zero_pad2d",
+    "passing": (
+        "amp_white_identity cast_to_current_logical_view cast_to_static_shape hierarchical_parallel_cast identity "
+        "identity_n parallel_cast"
+    ),
+    "places": (
+        "argsort argwhere count_not_finite diag dim_gather in_top_k masked_fill multi_count_not_finite nonzero "
+        "slice_update sort sync_dynamic_resize tensor_scatter_nd_add tensor_scatter_nd_update "
+        "unsorted_batch_segment_sum unsorted_segment_sum unsorted_segment_sum_like"
+    ),
+    "scalar_types": (
+        "DType bool char convert_oneflow_dtype_to_numpy_dtype double dtypes float float16 float32 float64 "
+        "int32 int64 int8 record tensor_buffer uint8"
+    ),
+    "scope": "current_scope",
+    "session": "clear_default_session sync_default_session",
+    "typing": "FixedTensorDef MirroredTensorDef",
+    "user_op": "user_op_builder",
+    "variable": "checkpoint get_all_variables get_variable load_variables train",
+    "watching": "losses watch watch_diff",
+}
+_ALIASES = {
+    "ExecutionConfig": "FunctionConfig",
+    "clip": "clip_by_value",
+    "clip_by_scalar": "clip_by_value",
+    "consistent_user_op_builder": "user_op_builder",
+    "dtype": "DType",
+    "function_config": "FunctionConfig",
+    "int": "int32",
+}
+_HOMES = {name: home for home, names in _FAMILIES.items() for name in names.split()}
+#: modules that are names themselves
+_MODULES = (
+    *("advanced", "config", "data", "distribute", "env", "experimental", "initializers", "layers", "linalg", "math"),
+    *("nn", "optimizer", "profiler", "random", "scope", "sysconfig", "typing", "unittest", "util"),
+)
+__all__ = [*_HOMES, *_ALIASES, *_MODULES]
 
-
-#: What v0.4 has of dynamic mode here; the rest is in ``oneflow.experimental``. Imported when it is first asked for.
-_DYNAMIC = ("Size", "Tensor", "builtin_op", "device", "load", "no_grad", "save", "tensor")
-_missing = guard("flow", [*__all__, *_DYNAMIC], otherwise="see the OneFlow page of the docs")
+#: What v0.4 has of dynamic mode here; the rest is in ``oneflow.experimental``.
+_HOMES |= dict.fromkeys(("Size", "Tensor", "builtin_op", "device", "load", "no_grad", "save", "tensor"), "experimental")
+_find = _deferred(__name__, _HOMES)
+_missing = _guard("flow", [*_HOMES, *_ALIASES, *_MODULES], otherwise="see the OneFlow page of the docs")
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _DYNAMIC:
-        return getattr(experimental, name)
-    return _missing(name)
+    if name in _HOMES or name in _ALIASES:
+        return _find(_ALIASES.get(name, name))
+    return _imported(f"{__name__}.{name}") if name in _MODULES else _missing(name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

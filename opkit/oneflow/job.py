@@ -23,7 +23,7 @@ from opkit import eager, ops, static
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, Variable, speaking
 from opkit.oneflow.annotations import UNANNOTATED, JobSignature, flatten, rebuild, signature_of
-from opkit.oneflow.function_config import FunctionConfig
+from opkit.oneflow.job_config import FunctionConfig
 from opkit.oneflow.job_devices import JobDevices
 from opkit.oneflow.missing_gradient import refuse_barriers
 from opkit.oneflow.result import Future, LocalBlob

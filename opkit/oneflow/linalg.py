@@ -10,7 +10,7 @@ from opkit.oneflow.user_op import as_value
 from opkit.ops.core.value import shape_of
 from opkit.shim.missing import guard
 
-__all__ = ["linalg", "matmul"]
+__all__ = ["matmul"]
 
 
 def matmul(
@@ -31,12 +31,6 @@ def matmul(
         raise ShapeError(f"flow.matmul takes two or more axes, got shapes {shape_of(left)} and {shape_of(right)}")
     product = ops.matmul(left, right, transpose_a, transpose_b)
     return product if alpha == 1.0 else ops.mul(product, alpha)
-
-
-class linalg:
-    """``flow.linalg``."""
-
-    matmul = staticmethod(matmul)
 
 
 __getattr__ = guard("flow.linalg", __all__)

@@ -1,4 +1,4 @@
-# Written by tests/architecture/test_ops_stub.py from the table in __init__.py.
+# Written by tests/architecture/test_stubs.py from the table in __init__.py.
 # ruff: noqa
 from opkit.ops.arrange.indexing import getitem as getitem
 from opkit.ops.arrange.indexing import setitem as setitem

@@ -15,9 +15,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 
-from opkit.collection import uncollected
+from opkit.collection import Freezing, uncollected
 from opkit.errors import unknown
-from opkit.shim.freezing import Freezing
 from opkit.shim.missing import missing_module, present_name
 
 #: import name -> opkit's package that serves it

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from opkit.deferred import imported
 from opkit.errors import MissingNameError, did_you_mean, nearest, unknown
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def guard(
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {shown!r} has no attribute {name!r}")
         if later and name in later:
-            home = import_module(later[name])
+            home = imported(later[name])
             value = home if later[name].endswith(f".{name}") else getattr(home, name)
             setattr(sys.modules[path], name, value)
             return value

@@ -7,33 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.oneflow.experimental.graph_ops import (
-    eager_assign_121,
-    get_interface_blob_value,
-    indexed_slices_reduce_sum,
-    logical_slice,
-    logical_slice_assign,
-    set_interface_blob_value,
-    square_sum,
-    unique_with_counts,
-)
 from opkit.oneflow.experimental.op_module import CustomOpModule, custom_op_module
 from opkit.shim.missing import guard
-
-__all__ = [
-    "CustomOpModule",
-    "InitEagerGlobalSession",
-    "custom_op_module",
-    "eager_assign_121",
-    "enable_typing_check",
-    "get_interface_blob_value",
-    "indexed_slices_reduce_sum",
-    "logical_slice",
-    "logical_slice_assign",
-    "set_interface_blob_value",
-    "square_sum",
-    "unique_with_counts",
-]
 
 
 def enable_typing_check(val: bool = True) -> None:
@@ -45,6 +20,10 @@ def InitEagerGlobalSession() -> None:
 
 
 _HERE = "opkit.oneflow.experimental"
+_ON_GRAPHS = (
+    *("eager_assign_121", "get_interface_blob_value", "indexed_slices_reduce_sum", "logical_slice"),
+    *("logical_slice_assign", "set_interface_blob_value", "square_sum", "unique_with_counts"),
+)
 _FUNCTIONS = (
     *("Size", "Tensor", "device", "tensor"),
     *("abs", "add", "arange", "arcsin", "arcsinh", "argmax", "argwhere", "asin", "asinh", "broadcast_like", "cast"),
@@ -54,8 +33,10 @@ _FUNCTIONS = (
     *("square", "squeeze", "std", "sub", "sum", "tanh", "to", "transpose", "unsqueeze", "var", "where", "zeros"),
     *("load", "save", "zeros_like"),
 )
+__all__ = ["CustomOpModule", "InitEagerGlobalSession", "custom_op_module", "enable_typing_check", *_ON_GRAPHS]
 #: name -> the module that has it, imported when the name is first asked for
 _LATER = {
+    **dict.fromkeys(_ON_GRAPHS, f"{_HERE}.graph_ops"),
     **dict.fromkeys(_FUNCTIONS, f"{_HERE}.functions"),
     "builtin_op": f"{_HERE}.op_functions",
     "nn": f"{_HERE}.nn",

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import IO, Any
 
-from opkit.shim.freezing import Freezing
+from opkit.collection import Freezing
 from opkit.verify.isolation.child import GOOD, Child, FreshCall, Task, begin
 from opkit.verify.isolation.descent import adopt_orphans, children_here, end_descent, end_orphans, is_stopped
 from opkit.verify.isolation.flight import FlightReading

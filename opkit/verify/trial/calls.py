@@ -18,8 +18,8 @@ from typing import Any
 from opkit import static
 from opkit.forked import end_if_forked
 from opkit.ir import TensorDesc, Value
-from opkit.oneflow.function_config import FunctionConfig
 from opkit.oneflow.job import Job
+from opkit.oneflow.job_config import FunctionConfig
 from opkit.oneflow.session import session
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import opkit
-from opkit.shim.freezing import Freezing
+from opkit.collection import Freezing
 from opkit.verify.isolation.child import Task
 from opkit.verify.isolation.supervisor import Supervisor, can_fork
 
