@@ -12,7 +12,7 @@ export MKL_NUM_THREADS ?= 1
 # Tests start hundreds of processes; each would compile what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test quick lint bench docs clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -35,6 +35,14 @@ demo: $(VENV)/.opkit  ## scaffold an op in a temporary folder, build, check and 
 test: $(VENV)/.opkit-test  ## run the whole test suite
 	$(BIN)/python -m compileall -q opkit
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --hypothesis-seed=0 $(ARGS)
+
+# What breaks first, in half a minute: the layers and what is public, both modes, the facades, the compiler of
+# definitions, the loader, the verdicts on single checks; no process is started but for a few.
+QUICK := tests/architecture tests/checker/test_verdict.py tests/checker/test_ladder.py tests/checker/test_causes.py \
+	tests/checker/test_reach.py tests/checker/test_search.py tests/cli/test_help.py tests/eager tests/paddle \
+	tests/project/test_loading.py tests/reporters tests/sharding tests/shim tests/spec/test_codes.py tests/static
+quick: $(VENV)/.opkit-test  ## a part of the tests, in half a minute
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --hypothesis-seed=0 -m "not peer" $(QUICK) $(ARGS)
 
 lint: $(VENV)/.opkit-test  ## ruff, mypy --strict and the layers
 	$(BIN)/ruff check .

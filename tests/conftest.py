@@ -1,9 +1,10 @@
-"""No test reaches beyond this machine; tests of foreign files fail where a read has no bound."""
+"""No test reaches beyond this machine; reads without a bound fail; workers are copies of a loaded interpreter."""
 
 from __future__ import annotations
 
 import contextlib
 import ipaddress
+import os
 import signal
 import socket
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from opkit.verify.isolation.limits import limit_memory
+from tests import interpreters
 
 #: What a bounded test may take beyond what is held before it: mebibytes, and seconds on a busy machine.
 _MEBIBYTES, _SECONDS = 1024, 100
@@ -34,6 +36,22 @@ def local() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", connect_here)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def copied_interpreters() -> None:
+    """Let checks run in copies of an interpreter that has loaded opkit's workers."""
+    if hasattr(os, "fork"):
+        interpreters.stand_in(interpreters.address())
+
+
+@pytest.fixture
+def fresh_interpreters(copied_interpreters: None) -> Iterator[None]:
+    """Let checks start interpreters, as they do outside of tests."""
+    interpreters.stand_in(None)
+    yield
+    if hasattr(os, "fork"):
+        interpreters.stand_in(interpreters.address())
 
 
 @pytest.hookimpl(wrapper=True)

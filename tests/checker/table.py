@@ -291,7 +291,7 @@ ROWS: tuple[Row, ...] = (
     Row("GC181", _tanh(lambda x, y, dy: np.linalg.inv(dy)), RIGHT),
     Row("GC182", replace(RIGHT, infer=lambda descs, attrs: _refuse()), RIGHT),
     Row("GC183", _cases("X"), _cases("x")),
-    Row("GC190", replace(RIGHT, tolerance={"x": 0.01}), RIGHT, {"power": True}),
+    Row("GC190", replace(RIGHT, tolerance={"x": 0.01}), RIGHT, {"power": True, "effort": 0.05}),
     Row("GC198", checkable(_replacing, _tanh_back), RIGHT),
 )
 

@@ -22,7 +22,7 @@ _OPEN = frozenset({"GC109", "GC190"})
 @cache
 def _reported(code: str, is_wrong: bool) -> OpReport:
     row = next(row for row in ROWS if row.code == code)
-    return check(row.wrong if is_wrong else row.right, Options(effort=0.5, **row.options))
+    return check(row.wrong if is_wrong else row.right, Options(**{"effort": 0.5, **row.options}))
 
 
 def _report(row: Row, is_wrong: bool) -> OpReport:

@@ -1,6 +1,6 @@
 """Command lines in copies of a process that has loaded opkit: a fresh interpreter takes longer than most commands.
 
-Only for commands whose start is not the point; ``opkit run`` and ``opkit test`` run what expects a process of its own.
+Only for commands whose start is not the point: tests/cli/test_run.py and test_signals.py start interpreters.
 """
 
 from __future__ import annotations
@@ -14,14 +14,21 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.interpreters import address
+
 ROOT = Path(__file__).resolve().parents[2]
-_OWN = ("run", "test", "watch", "demo", "doctor", "bench", "--version")
+_OWN = ("watch", "bench", "--version")
 #: Forks for each line: {"argv", "folder", "env", "to"} in, the exit status out.
 _SERVER = """
 import atexit, json, os, sys, threading, traceback
 import opkit.cli.tables, opkit.project.amending, opkit.reporters.text, opkit.verify.run, opkit.ops, opkit.spec, pytest
+import opkit.cli.edge, opkit.cli.help, opkit.paddle, opkit.oneflow, jinja2, gc
 opkit.ops.BUILTIN.load()
 from opkit.__main__ import main
+from tests import interpreters
+
+interpreters.stand_in(sys.argv[1])
+gc.freeze()
 
 for line in sys.stdin:
     row = json.loads(line)
@@ -58,7 +65,7 @@ class _Server:
     def __init__(self) -> None:
         self._folder = TemporaryDirectory()
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-c", _SERVER]
+        command = [sys.executable, "-c", _SERVER, address()]
         self._process = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         atexit.register(self.close)
 
@@ -70,7 +77,7 @@ class _Server:
         self._process.stdin.write(json.dumps(row) + "\n")
         self._process.stdin.flush()
         status = int(self._process.stdout.readline())
-        streams = [(Path(self._folder.name) / name).read_text() for name in ("out", "err")]
+        streams = [(Path(self._folder.name) / name).read_text(errors="replace") for name in ("out", "err")]
         return subprocess.CompletedProcess(["opkit", *argv], status, *streams)
 
     def close(self) -> None:

@@ -57,7 +57,7 @@ def test_new_then_build_then_check_then_run(tmp_path: Path) -> None:
     assert built.returncode == 0
     assert "t_forward" in built.stdout
     assert built.stderr == "2 op types in 1 directory: no findings\n"
-    assert opkit(tmp_path, "gradcheck").returncode == 0
+    assert opkit(tmp_path, "gradcheck", "--effort", "0.2").returncode == 0
     ran = opkit(tmp_path, "run", "job.py")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.splitlines()[0] == "[-2. -1.  0.  1.  2.]"
@@ -140,7 +140,7 @@ def test_what_a_kernel_file_prints_is_no_data(tmp_path: Path) -> None:
     ran = opkit(tmp_path, "build", "--format", "json")
     assert json.loads(ran.stdout)["diagnostics"] == []
     assert ran.stderr == "loading\n"
-    checked = opkit(tmp_path, "gradcheck", "--format", "json")
+    checked = opkit(tmp_path, "gradcheck", "--effort", "0.05", "--format", "json")
     assert json.loads(checked.stdout)["ops"][0]["status"] == "pass"
 
 
@@ -340,7 +340,7 @@ def test_gradcheck_reports_a_forgotten_registration(tmp_path: Path) -> None:
     spec = path / "t_cpp_def.cpp"
     head, _, tail = spec.read_text().partition("REGISTER_USER_OP_GRAD")
     spec.write_text(head + tail[tail.rindex("});") + 3 :])
-    for command in (["build"], ["gradcheck"], ["gradcheck", "--strict"]):
+    for command in (["build"], ["gradcheck", "--effort", "0.05"], ["gradcheck", "--strict", "--effort", "0.05"]):
         ran = opkit(tmp_path, *command)
         assert ran.returncode == 3
         assert "PROJ017" in ran.stdout + ran.stderr

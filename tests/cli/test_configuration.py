@@ -40,7 +40,7 @@ def test_gradcheck_takes_what_the_table_says(folder: Path) -> None:
 
 def test_flags_win_over_the_table(folder: Path) -> None:
     """Named targets, a seed, an effort and a report replace what the table says."""
-    ran = opkit(folder, "gradcheck", "--seed", "1", "--effort", "0.2", "--report", "json=mine.json", "one")
+    ran = opkit(folder, "gradcheck", "--seed", "1", "--effort", "0.05", "--report", "json=mine.json", "one")
     assert "seed 1)" in ran.stdout
     assert "effort 0.1" not in ran.stdout
     assert (folder / "mine.json").exists()

@@ -47,10 +47,11 @@ def test_no_line_is_too_wide_and_no_name_is_cut(name: str, width: int, monkeypat
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_an_option_takes_is_said(name: str) -> None:
-    """In words or as choices, never as a type of Python or in words of the parser."""
+    """In words or as choices, never as a type of Python or in words of the parser; a command has an example to copy."""
     for item in options(name):
         assert item.metavar or isinstance(item.default, bool) or item.is_flag, item.opts
     assert not re.search(r"<\w+>|\b(INTEGER|BOOLEAN|FLOAT)\b", page(name))
+    assert "Example" in page(name) or not name
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands import COMMANDS, opkit
+from tests.cli.test_commands import opkit
 
 
 def test_the_short_version_option(tmp_path: Path) -> None:
@@ -57,13 +57,6 @@ def test_completion_knows_the_commands(tmp_path: Path, shell: str) -> None:
     assert "gradcheck" in done.stdout
     assert "graph" in done.stdout
     assert "doctor" not in done.stdout
-
-
-def test_every_command_shows_an_example(tmp_path: Path) -> None:
-    """Each command has a help page, with a command line to copy."""
-    for command in (*COMMANDS, "export", "sbp"):
-        page = opkit(tmp_path, command, "--help")
-        assert (page.returncode, page.stderr, "Example" in page.stdout) == (0, "", True), command
 
 
 def test_a_name_with_a_hyphen_gets_a_suggestion(tmp_path: Path) -> None:

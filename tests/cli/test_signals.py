@@ -33,18 +33,21 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, old)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_run_that_is_ended_prints_whole_json(tmp_path: Path, number: int, status: int) -> None:
-    """At whatever time the signal comes: JSON of what was finished, or nothing where Python had only just started."""
+def test_a_run_that_is_ended_prints_whole_json(tmp_path: Path) -> None:
+    """At whatever time a signal comes: JSON of what was finished, or nothing where Python had only just started.
+
+    More often, and at random times: ``python -m tests.campaigns.endings``.
+    """
     for name in ("first", "second"):
         scaffold(name, tmp_path)
-    command = [sys.executable, "-m", "opkit", "gradcheck", ".", "--format", "json", "--no-replay"]
+    command = [sys.executable, "-m", "opkit", "gradcheck", ".", "--format", "json", "--no-replay", "--effort", "0.2"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     started = time.monotonic()
     subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True)
     whole = time.monotonic() - started
     kinds = set()
-    for share in (0.45, 0.65, 0.85):
+    term, interrupt = (signal.SIGTERM, 143), (signal.SIGINT, 130)
+    for share, (number, status) in ((0.45, term), (0.65, interrupt), (0.85, term)):
         process = subprocess.Popen(
             command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
         )
@@ -56,9 +59,9 @@ def test_a_run_that_is_ended_prints_whole_json(tmp_path: Path, number: int, stat
         assert process.returncode in (status, 0, -number), (share, process.returncode, err)
         if out:
             assert len(json.loads(out)["ops"]) <= 2
-        kinds.add(abs(process.returncode))
+        kinds.add(process.returncode)
         assert subprocess.run(["pgrep", "-g", str(process.pid)], capture_output=True, check=False).returncode != 0
-    assert kinds & {status, number}
+    assert kinds != {0}
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

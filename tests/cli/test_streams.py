@@ -16,6 +16,7 @@ import pytest
 
 from opkit.__main__ import main
 from opkit.project import scaffold
+from tests.cli.served import served
 from tests.cli.test_links import API, KERNEL
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,9 +27,9 @@ if sys.platform == "win32":
 
 def opkit(words: Sequence[str], cwd: Path, before: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
     """Run the command line, after a shell has done something."""
-    command = [sys.executable, "-m", "opkit", *words]
-    if before:
-        command = ["sh", "-c", f'{before} exec "$@"', "sh", *command]
+    if not before:
+        return served([*words], cwd, {**os.environ, "PYTHONPATH": str(ROOT)})
+    command = ["sh", "-c", f'{before} exec "$@"', "sh", sys.executable, "-m", "opkit", *words]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, errors="replace", timeout=600, check=False, env=env, **options
@@ -41,7 +42,7 @@ def opkit(words: Sequence[str], cwd: Path, before: str = "", **options: Any) -> 
         (["ops", "relu"], ">&-", 1),
         (["explain", "GC101"], "> /dev/full", 1),
         (["ops", "no-such-op"], ">&- 2>&-", 5),
-        (["gradcheck", "my_op", "--format", "json", "--select", "GC101"], ">&- <&-", 1),
+        (["gradcheck", "my_op", "--format", "json", "--effort", "0.05"], ">&- <&-", 1),
     ],
 )
 def test_output_that_cannot_be_written_is_one_message(
@@ -61,7 +62,7 @@ def test_output_that_cannot_be_written_is_one_message(
 def test_a_report_that_does_not_fit_on_the_disk(tmp_path: Path) -> None:
     """The status is 1, and the message names the file."""
     scaffold("my_op", tmp_path)
-    ran = opkit(["gradcheck", "my_op", "--select", "GC101", "--report", "html=/dev/full"], tmp_path)
+    ran = opkit(["gradcheck", "my_op", "--effort", "0.05", "--select", "GC101", "--report", "html=/dev/full"], tmp_path)
     assert ran.returncode == 1
     assert "'/dev/full': No space left on device" in ran.stderr
 
@@ -114,7 +115,7 @@ def test_folders_of_any_name(tmp_path: Path, name: str) -> None:
     kernel = tmp_path / name / "my_op" / "my_op_py_kernel.py"
     kernel.write_text(kernel.read_text().replace("np.logaddexp(x, 0)", "1 / 0"))
     reports = [f"--report={form}={form}.out" for form in ("json", "html", "junit", "sarif")]
-    ran = opkit(["gradcheck", os.path.join(".", name), "--format", "github", *reports], tmp_path)
+    ran = opkit(["gradcheck", os.path.join(".", name), "--effort", "0.05", "--format", "github", *reports], tmp_path)
     assert ran.returncode == 1, ran.stderr
     assert "Traceback" not in ran.stderr
     assert "\x1b" not in ran.stdout

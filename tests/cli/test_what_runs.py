@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
 
 from opkit.project import scaffold
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.cli.test_commands import opkit
 
 
 def trapped(folder: Path) -> Path:
@@ -31,10 +28,8 @@ def test_reading_commands_run_no_python_of_a_directory(tmp_path: Path, words: li
     """Neither kernels nor the API file, the cases or the tests; they still do what they are for."""
     trace = trapped(tmp_path)
     before = sorted(path.name for path in tmp_path.rglob("*"))
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run(
-        [sys.executable, "-m", "opkit", *words], cwd=tmp_path, capture_output=True, text=True, check=False, env=env
-    )
+    ran = opkit(tmp_path, *words)
+    shutil.rmtree(tmp_path / ".cache", ignore_errors=True)
     assert ran.returncode == 0, ran.stderr
     assert "my_op" in ran.stdout or words == ["ops"]
     assert not trace.exists(), trace.read_text()
@@ -44,8 +39,7 @@ def test_reading_commands_run_no_python_of_a_directory(tmp_path: Path, words: li
 def test_building_runs_the_kernel_and_the_api_file(tmp_path: Path) -> None:
     """The trap of the test above works."""
     trace = trapped(tmp_path)
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-m", "opkit", "build"], cwd=tmp_path, capture_output=True, check=True, env=env)
+    opkit(tmp_path, "build")
     assert "my_op_py_kernel.py" in trace.read_text()
 
 
@@ -57,10 +51,6 @@ def test_a_kernel_that_changes_the_folder_is_checked_all_the_same(tmp_path: Path
         kernel.write_text(
             kernel.read_text().replace("    (x,) = args\n", "    import os\n\n    os.chdir('/')\n    (x,) = args\n")
         )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run(
-        [sys.executable, "-m", "opkit", "gradcheck", "first", "second"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, env=env,
-    )  # fmt: skip
+    ran = opkit(tmp_path, "gradcheck", "--effort", "0.05", "first", "second")
     assert "No such file" not in ran.stdout + ran.stderr
     assert "2 ops: 2 pass" in ran.stdout

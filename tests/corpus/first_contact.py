@@ -1,6 +1,6 @@
 """First contact: functions by authors who had not read the checker, each judged by an oracle of its own.
 
-``data/first/FRAMEWORK/index.json`` says of each what it is; ``oracle.py`` there is how that was found.
+``tests/campaigns/data/first/FRAMEWORK/index.json`` says of each what it is; ``oracle.py`` there is how that was found.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from opkit.checker import OpReport, Status
 
-FOLDER = Path(__file__).parent / "data" / "first"
+FOLDER = Path(__file__).parents[1] / "campaigns" / "data" / "first"
 FRAMEWORKS = ("pylayer", "torch", "jax")
 
 

@@ -26,7 +26,7 @@ from tests.corpus.plain_layers import PLAIN
 
 ROWS = (*LAYERS.values(), *FAULTY.values())
 #: In ``make test`` every so many-th row of a form is judged: a run of ``FILE.py::Name`` costs more than one of a script.
-STRIDES = {"named": 73, "script": 47} if os.environ.get("OPKIT_CORPUS") != "whole" else {"named": 1, "script": 1}
+STRIDES = {"named": 97, "script": 67} if os.environ.get("OPKIT_CORPUS") != "whole" else {"named": 1, "script": 1}
 SIZE = 22
 
 

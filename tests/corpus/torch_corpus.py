@@ -12,7 +12,7 @@ from opkit.project.module import load_module
 from opkit.verify.isolation.watch import SingleProcess
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
 
-FOLDER = Path(__file__).parent / "data" / "torch_files"
+FOLDER = Path(__file__).parents[1] / "campaigns" / "data" / "torch_files"
 #: The files, and whether what they hold is correct.
 FILES = {"right": True, "tricky": True, "faults": False, "library": True, "library_faults": False}
 

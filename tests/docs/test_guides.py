@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.served import may_be_served, served
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDES = (
     "tutorial",
@@ -49,17 +51,23 @@ class Folder:
         self.path = path
 
     def run(self, *command: str) -> str:
-        """Run a program and return what it prints, results first."""
+        """Run a program, or opkit, and return what it prints, results first."""
         source = str(DOCS.parent)
         env = {**os.environ, "PYTHONPATH": source, "COLUMNS": "100", "XDG_CACHE_HOME": str(self.path / ".cache")}
-        done = subprocess.run(command, cwd=self.path, env=env, capture_output=True, text=True, check=False, timeout=600)
+        if command[0] == "opkit" and may_be_served([*command[1:]], {}):
+            done = served([*command[1:]], self.path, env)
+            return done.stdout + done.stderr
+        words = [sys.executable, "-m"] if command[0] == "opkit" else []
+        done = subprocess.run(
+            [*words, *command], cwd=self.path, env=env, capture_output=True, text=True, check=False, timeout=600
+        )
         return done.stdout + done.stderr
 
     def command(self, line: str) -> str:
         """Run a line of a page: opkit, or python."""
         words = shlex.split(line)
         assert words[0] in ("opkit", "python"), line
-        start = [sys.executable, "-m", "opkit"] if words[0] == "opkit" else [sys.executable]
+        start = ["opkit"] if words[0] == "opkit" else [sys.executable]
         return self.run(*start, *words[1:])
 
 

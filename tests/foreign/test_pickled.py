@@ -164,7 +164,7 @@ _BYTES = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.sampled_from(_BYTES), st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), min_size=1, max_size=5))
 def test_changed_bytes_are_read_or_refused(data: bytes, changes: list[tuple[int, int]]) -> None:
     """No byte makes another error."""
@@ -175,7 +175,7 @@ def test_changed_bytes_are_read_or_refused(data: bytes, changes: list[tuple[int,
         read_pickle(bytes(held))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.sampled_from([b"(", b"N", b"}", b"]", b")", b"t", b"\x85", b"\x86", b"K\x01", b"h\0", b"q\0", b"\x94", b"R", b"b", b"a", b"e", b"s", b"u", b"cnumpy\nndarray\n", b"cnumpy\ndtype\n", b"cnumpy.core.multiarray\n_reconstruct\n", b"cnumpy.core.multiarray\nscalar\n", b"cbuiltins\ntuple\n", b"X\x02\0\0\0f8", b"C\x01b"]), max_size=30))  # fmt: skip
 def test_any_order_of_steps_is_read_or_refused(steps: list[bytes]) -> None:
     """Programs of legal steps in any order make an object or are refused."""

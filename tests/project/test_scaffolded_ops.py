@@ -14,12 +14,15 @@ SPEC_KINDS = [name for name, kind in KINDS.items() if kind.has_spec]
 FILE_KINDS = [name for name, kind in KINDS.items() if not kind.has_spec and not kind.library]
 LIBRARY_KINDS = [name for name, kind in KINDS.items() if kind.library]
 ATTRS = ["alpha:float=0.1", "beta:double=-1.5", "n:int=2", "k:int64=3", "flag:bool=true", "mode:str=a", "axes:ints=0"]
+#: `.ci/run` checks most kinds with all effort, from the wheel.
+LITTLE = "[tool.opkit]\neffort = 0.1\n"
 
 
 @pytest.mark.parametrize("kind", SPEC_KINDS[::2])
 def test_op_directory(kind: str, tmp_path: Path) -> None:
     """Every other kind, with attributes of all types, passes `opkit test`: build, gradient, claims, its own tests."""
     scaffold("my_op", tmp_path, kind, ATTRS, job=True)
+    (tmp_path / "pyproject.toml").write_text(LITTLE)
     tested = opkit(tmp_path, "test")
     assert tested.returncode == 0, tested.stdout
     ran = opkit(tmp_path, "run", "job.py")
@@ -31,13 +34,14 @@ def test_op_directory(kind: str, tmp_path: Path) -> None:
 def test_gradients_of_the_other_kinds(kind: str, tmp_path: Path) -> None:
     """The others pass the gradient check as they are; `.ci/run` builds and runs most kinds from the wheel."""
     scaffold("my_op", tmp_path, kind)
-    checked = opkit(tmp_path, "gradcheck", "my_op")
+    checked = opkit(tmp_path, "gradcheck", "--effort", "0.1", "my_op")
     assert checked.returncode == 0, checked.stdout
 
 
 def test_without_gradient(tmp_path: Path) -> None:
     """Without its gradient the forward op is checked alone, and passes."""
     scaffold("my_op", tmp_path, SPEC_KINDS[0], grad=False)
+    (tmp_path / "pyproject.toml").write_text(LITTLE)
     tested = opkit(tmp_path, "test")
     assert tested.returncode == 0, tested.stdout
 
@@ -47,7 +51,7 @@ def test_without_gradient(tmp_path: Path) -> None:
 def test_single_file(kind: str, attrs: list[str], tmp_path: Path) -> None:
     """A PyLayer or a py_func passes its gradient check, and runs as a script."""
     (path,) = scaffold("my_op", tmp_path, kind, attrs)
-    checked = opkit(tmp_path, "gradcheck", path.name)
+    checked = opkit(tmp_path, "gradcheck", "--effort", "0.1", path.name)
     assert checked.returncode == 0, checked.stdout
     ran = opkit(tmp_path, "run", path.name)
     assert ran.returncode == 0, ran.stderr

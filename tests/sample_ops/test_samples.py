@@ -33,6 +33,7 @@ def test_all_build_without_a_finding() -> None:
 
 def test_gradients_and_own_tests(tmp_path: Path) -> None:
     """`opkit test` passes on the samples: their builds, gradients and own tests; their claims are below."""
+    (tmp_path / "pyproject.toml").write_text("[tool.opkit]\neffort = 0.2\n")
     ran = opkit(tmp_path, "test", str(SAMPLES), "--", "-p", "no:cacheprovider", "-o", "addopts=", "-k", "not sbp")
     assert ran.returncode == 0, ran.stdout
     assert all(f"{name}_cpp_def.cpp" in ran.stdout for name in NAMES)

@@ -14,7 +14,10 @@ from opkit.checker import OpReport
 from tests.verify.exploits import EXPLOITS, MORE, directory_of, layer_of, script_of, torch_of
 from tests.verify.opdirs import make_op
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked"),
+    pytest.mark.usefixtures("fresh_interpreters"),  # what an ordinary process shows is the point
+]
 
 _MAKERS: dict[str, Callable[[str, Path], object]] = {"layer": layer_of, "directory": directory_of, "script": script_of}
 _RIGHT = """
@@ -47,8 +50,8 @@ def ordinary(report: OpReport) -> str:
 
 @pytest.mark.parametrize("maker", _MAKERS)
 def test_what_is_right_only_while_it_is_checked_fails(maker: str, here: Path) -> None:
-    """Every exploit, told in each front end; those of MORE as a PyLayer, and as a Function of torch below."""
-    told = [name for name in EXPLOITS if maker == "layer" or name not in MORE]
+    """Every exploit as a PyLayer, and as a Function of torch below; every third of the older ones in the other front ends."""
+    told = list(EXPLOITS) if maker == "layer" else [name for name in EXPLOITS if name not in MORE][::3]
     reports = reports_of([str(_MAKERS[maker](name, here)) for name in told])
     assert {name: report.status.value for name, report in zip(told, reports)} == dict.fromkeys(told, "fail")
 

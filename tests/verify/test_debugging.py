@@ -13,7 +13,7 @@ from opkit.verify import RunOptions, run_targets
 from opkit.verify.debugging import debug_targets
 from tests.verify.opdirs import SQUARE, make_op
 
-QUICK = RunOptions(Options(effort=0.2), timeout=20, replay=False)
+QUICK = RunOptions(Options(effort=0.05), timeout=20, replay=False)
 
 
 def debugged(monkeypatch: pytest.MonkeyPatch, words: str, name: str) -> tuple[str, list[str], list[str]]:

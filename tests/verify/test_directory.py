@@ -16,7 +16,7 @@ from opkit.verify.subjects.directory import checkables_of
 from opkit.verify.subjects.modes import runners_of
 from tests.verify.opdirs import SQUARE, make_op
 
-QUICK = RunOptions(Options(effort=0.2), timeout=30)
+QUICK = RunOptions(Options(effort=0.05), timeout=30)
 
 
 def edit(path: Path, old: str, new: str) -> None:

@@ -32,7 +32,7 @@ def interruptible():
     signal.signal(signal.SIGINT, old)
 
 
-QUICK = RunOptions(Options(effort=0.2), timeout=20, memory=1500)
+QUICK = RunOptions(Options(effort=0.05), timeout=20, memory=1500)
 
 BAD = {
     "crashes": ("import ctypes", "ctypes.string_at(0)", "GC191"),

@@ -25,7 +25,7 @@ jax = pytest.importorskip("jax", reason="JAX is not installed: its custom functi
 pytestmark = pytest.mark.peer
 jnp = pytest.importorskip("jax.numpy")
 
-DATA = Path(__file__).resolve().parents[1] / "corpus" / "data" / "jax_files"
+DATA = Path(__file__).resolve().parents[1] / "campaigns" / "data" / "jax_files"
 #: The faults that a code of JAX's own must find.
 OWN = {
     "stateful": "GC213",
@@ -290,7 +290,7 @@ def test_a_function_of_this_process_is_checked_with_all_that_it_goes_through() -
 
 def test_the_report_of_jaxs_own_faults_is_as_its_golden_file() -> None:
     """The text of each code, times and cases masked; OPKIT_UPDATE_GOLDEN=1 writes it."""
-    reports = tuple(report_of("faults", name, Options(effort=0.2)) for name in OWN)
+    reports = tuple(report_of("faults", name, Options(effort=0.05)) for name in OWN)
     text = masked(text_report(Outcome(Report("0", 0, reports)), width=160))
     path = Path(__file__).parent / "golden" / "jax.text"
     if os.environ.get("OPKIT_UPDATE_GOLDEN"):

@@ -11,7 +11,7 @@ import pytest
 from opkit.checker import Options
 from opkit.verify import RunOptions, gradcheck, run_targets
 
-QUICK = RunOptions(Options(effort=0.2), timeout=30)
+QUICK = RunOptions(Options(effort=0.05), timeout=30)
 
 HEAD = """
 import numpy as np

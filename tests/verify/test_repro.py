@@ -14,7 +14,7 @@ from opkit.errors import UsageError
 from opkit.verify import RunOptions, run_targets, write_repro
 from tests.verify.opdirs import SQUARE, make_op
 
-QUICK = RunOptions(Options(effort=0.2), timeout=30)
+QUICK = RunOptions(Options(effort=0.05), timeout=30)
 
 
 def run_script(script: Path) -> str:

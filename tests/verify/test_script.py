@@ -10,7 +10,7 @@ from opkit.checker import Options
 from opkit.verify import Outcome, RunOptions, run_targets
 from tests.verify.opdirs import SQUARE, make_op
 
-QUICK = RunOptions(Options(effort=0.2), timeout=30)
+QUICK = RunOptions(Options(effort=0.05), timeout=30)
 
 LAYERS = """
 import sys

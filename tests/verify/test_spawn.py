@@ -19,7 +19,7 @@ from tests.verify.spawned import dying, square, square_grad, square_grad_wrong
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by processes of one's own")
 
-QUICK = RunOptions(Options(effort=0.2), timeout=20, replay=False)
+QUICK = RunOptions(Options(effort=0.05), timeout=20, replay=False)
 
 #: A file whose import starts a thread, and counts itself; forking is an error from then on.
 _HEAD = """
@@ -119,7 +119,7 @@ def test_an_interpreter_that_dies_costs_the_op_that_it_was_at(here: Path, monkey
 
 def test_a_hang_in_a_fresh_interpreter_ends_at_the_limit(here: Path) -> None:
     """The time limit is each op's own."""
-    options = RunOptions(Options(effort=0.2), timeout=2, replay=False)
+    options = RunOptions(Options(effort=0.05), timeout=2, replay=False)
     (hangs,) = run(here, layer("A", "while True: pass"), "A", options=options)
     assert found(hangs) == ["GC192"]
     assert hangs.seconds < 4
@@ -127,7 +127,7 @@ def test_a_hang_in_a_fresh_interpreter_ends_at_the_limit(here: Path) -> None:
 
 def test_memory_is_limited_by_what_is_held(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Address space that is reserved and not used does not count; memory that is written to does."""
-    options = RunOptions(Options(effort=0.2), timeout=20, memory=300, replay=False)
+    options = RunOptions(Options(effort=0.05), timeout=20, memory=300, replay=False)
     text = layer("A", "import mmap; kept = mmap.mmap(-1, 4 << 30)") + layer("B", "kept = np.ones(1 << 28)")
     (here / "tensorflow.py").write_text("")
     monkeypatch.syspath_prepend(str(here))

@@ -460,7 +460,7 @@ _SHOWN = {
 
 def test_the_report_of_torchs_own_faults_is_as_its_golden_file() -> None:
     """The text of each code, times and cases masked; OPKIT_UPDATE_GOLDEN=1 writes it."""
-    options = Options(effort=0.2)
+    options = Options(effort=0.05)
     reports = [checked(file, name, options) for file, names in _SHOWN.items() for name in names]
     reports += gradcheck(Scaled, effort=0.2).ops
     text = masked(text_report(Outcome(Report("0", 0, tuple(reports))), width=160))

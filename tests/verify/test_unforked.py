@@ -14,7 +14,7 @@ from opkit.verify.workers.unforked import run_alone
 from tests.verify.opdirs import SQUARE, make_op
 from tests.verify.test_isolation import bad_kernel
 
-QUICK = RunOptions(Options(effort=0.2), timeout=20, replay=False)
+QUICK = RunOptions(Options(effort=0.05), timeout=20, replay=False)
 
 
 @pytest.fixture(autouse=True)
