@@ -13,7 +13,6 @@ from tests.corpus.sbp.model import Op, claims_of, proved
 from tests.corpus.sbp.right import RIGHT
 from tests.corpus.sbp.wrong import WRONG
 
-
 #: ``make test`` takes some of each kind; all with OPKIT_CORPUS=whole.
 _IS_WHOLE = os.environ.get("OPKIT_CORPUS") == "whole"
 RIGHT_ROWS = RIGHT if _IS_WHOLE else RIGHT[::3]
