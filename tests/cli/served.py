@@ -93,7 +93,7 @@ def _server() -> _Server:
 
 def may_be_served(argv: list[str], env: dict[str, str]) -> bool:
     """Say whether a copy can stand for a fresh interpreter: not where what is set is read when one starts."""
-    is_own = not argv or argv[0] in _OWN or not hasattr(os, "fork")
+    is_own = not argv or argv[0] in _OWN or "--threads" in argv or not hasattr(os, "fork")
     return not is_own and not any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env)
 
 

@@ -41,7 +41,7 @@ def told(report: Any) -> Any:
 def test_a_directory_is_checked_elsewhere(folder: Path) -> None:
     """The task of a worker: files in, messages out, with the paths that the user knows."""
     (target,) = resolve(["ops"])
-    options = RunOptions.of({"jobs": 1, "replay": False, "effort": 0.2})
+    options = RunOptions.of({"jobs": 1, "replay": False, "effort": 0.05})
     _, place, messages = cluster._check_there(cluster._errand(target, options))
     assert place == os.path.join("ops", "user_relu")
     reports = [message.report for message in messages if isinstance(message, Checked)]
