@@ -5,19 +5,18 @@ Runs the same checks on searched neighbours; what fails only there is undecided,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
-from opkit.checker.model.report import CheckResult, OpReport, Status
+from opkit.checker.model.report import CheckResult, Status
+from opkit.checker.model.session import Check
 from opkit.checker.model.thresholds import MOST_BEYOND
 
 
-def beyond(
-    checkable: Checkable, options: Options, check: Callable[[Checkable, Options], OpReport]
-) -> Iterator[CheckResult]:
+def beyond(checkable: Checkable, options: Options, check: Check) -> Iterator[CheckResult]:
     """Yield what fails near the recorded inputs, as undecided.
 
     Args:

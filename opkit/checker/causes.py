@@ -39,7 +39,7 @@ _OF_AN_INPUT = frozenset({"GC142", "GC145", "GC101"})
 
 def folded(results: list[CheckResult]) -> list[CheckResult]:
     """Return the results with consequences under their causes; the order and the statuses stay."""
-    open_ = [item for item in results if item.status in (Status.FAIL, Status.ERROR)]
+    open_ = [item for item in results if item.is_finding]
     under: dict[int, list[CheckResult]] = {}
     taken: set[int] = set()
     for code, follows in _FOLLOWS.items():
@@ -54,9 +54,7 @@ def folded(results: list[CheckResult]) -> list[CheckResult]:
             taken.update(id(item) for item in mine)
             under[id(cause)] = mine
     return [
-        replace(item, consequences=tuple(under.get(id(item), ())), hint=hint_of(item))
-        if item.status in (Status.FAIL, Status.ERROR)
-        else item
+        replace(item, consequences=tuple(under.get(id(item), ())), hint=hint_of(item)) if item.is_finding else item
         for item in results
         if id(item) not in taken
     ]

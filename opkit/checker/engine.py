@@ -127,7 +127,7 @@ def _checked(
         results = excused(session, results)
         results = settled(session, results, collected.table, _checked)
         if options.power and checkable.has_gradient and collected.cases:
-            if any(item.status in (Status.FAIL, Status.ERROR) for item in results):
+            if any(item.is_finding for item in results):
                 results.append(session.skipped("GC190", "the op fails without planted faults"))
             else:
                 results.extend(power(checkable, options, _checked))

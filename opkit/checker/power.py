@@ -15,7 +15,8 @@ from numpy import ndarray
 
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
-from opkit.checker.model.report import CheckResult, OpReport, Status
+from opkit.checker.model.report import CheckResult, Status
+from opkit.checker.model.session import Check
 from opkit.checker.model.thresholds import MUTANT_CHANGE
 from opkit.checker.model.types import Arrays, Attrs, Gradients, Ran, Results
 from opkit.record import record
@@ -126,9 +127,7 @@ def _differs(one: Any, other: Any) -> bool:
     return np.shape(one) != np.shape(other) or not np.allclose(one, other, MUTANT_CHANGE, 0.0, equal_nan=True)
 
 
-def power(
-    checkable: Checkable, options: Options, check: Callable[[Checkable, Options], OpReport]
-) -> Iterator[CheckResult]:
+def power(checkable: Checkable, options: Options, check: Check) -> Iterator[CheckResult]:
     """GC190: check the op with each standard mutation planted in its backward."""
     settings = replace(options, power=False, second_order=False)
     caught, missed, idle = [], [], []

@@ -5,7 +5,7 @@ The only place in which a status changes once a check has made it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from opkit.checker.beyond import beyond
@@ -13,13 +13,10 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import OUT_OF_TIME
 from opkit.checker.model.numbers import largest
-from opkit.checker.model.options import Options
-from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
-from opkit.checker.model.session import CheckSession
+from opkit.checker.model.report import CheckResult, Evidence, Status
+from opkit.checker.model.session import Check, CheckSession
 from opkit.checker.model.thresholds import EXTREME_SIZE, SINGLE_ROUNDING
 from opkit.checker.search.table import Standing, Table, Unserved, unserved_line
-
-_Check = Callable[[Checkable, Options], OpReport]
 
 #: Wrong only after the caller changed an input or a result in place: undecided wherever it is found (rule 5).
 _HAZARDS = frozenset({"GC203"})
@@ -30,7 +27,7 @@ _NUMBERS = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC1
 
 
 def settled(
-    session: CheckSession, results: Sequence[CheckResult], table: Table | None, check: _Check
+    session: CheckSession, results: Sequence[CheckResult], table: Table | None, check: Check
 ) -> list[CheckResult]:
     """Return the results with the statuses that the rules give them, and what the rules add.
 
@@ -44,7 +41,7 @@ def settled(
     settled = [_open(session, item) for item in results]
     if checkable.is_beyond:
         return idle(settled)
-    if any(item.status in (Status.FAIL, Status.ERROR) for item in settled):
+    if any(item.is_finding for item in settled):
         return settled
     settled += unserved(session, () if table is None else table.unserved.values())
     settled += beyond(checkable, session.rest(), check)
@@ -147,7 +144,7 @@ def allowed(checkable: Checkable, item: CheckResult) -> CheckResult:
 
 def _merged(results: Sequence[CheckResult]) -> Iterator[CheckResult]:
     """Drop a code's pass or skip where the same code also fails, and repeated passes."""
-    bad = {item.code for item in results if item.status in (Status.FAIL, Status.ERROR)}
+    bad = {item.code for item in results if item.is_finding}
     seen: set[tuple[str, str | None, str | None]] = set()
     for item in results:
         key = (item.code, item.input, item.output)

@@ -141,7 +141,7 @@ def gradient_contract(session: CheckSession) -> Iterator[CheckResult]:
 
 
 def _check_gradients(ev: Evaluator, found: _Edges, rng: Generator) -> None:
-    douts = ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes)))
+    douts = ev.drawn(rng, 1)
     try:
         gradients = _run_backward(ev, douts, found)
     except Exception as error:  # user code
@@ -164,7 +164,7 @@ def _check_gradients(ev: Evaluator, found: _Edges, rng: Generator) -> None:
                 f"the gradient of {leaf} is {{}}; the input is {{}}",
             )
             found.compare(ev, gradient, ("GC142", "GC143"), says, (array.shape, array.dtype.name), input=name)
-            if not sum(ev.sizes) and np.any(np.asarray(gradient) != 0):
+            if not ev.entries and np.any(np.asarray(gradient) != 0):
                 message = (
                     f"the gradient of {leaf} is not 0, although there is no output element that could depend on it"
                 )
@@ -176,7 +176,7 @@ def _check_alone(ev: Evaluator, found: _Edges, rng: Generator) -> None:
     names = sorted({leaf.name for leaf in ev.leaves})
     if len(names) < 2:
         return
-    douts = ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes)))
+    douts = ev.drawn(rng, 1)
     _, pullback = ev.run()
     together = ev.gradients(douts, pullback)
     for name in names:
@@ -208,7 +208,7 @@ def _run_backward(ev: Evaluator, douts: list[ndarray], found: _Edges) -> dict[An
     if trace is None:
         return ev.gradients(douts)
     outputs, _ = ev.run()
-    needs = frozenset(leaf.name for leaf in ev.leaves)
+    needs = ev.needs
     gradients, calls = trace(ev.inputs, outputs, douts, ev.attrs, needs)
     for call in calls:
         _check_call(call, ev, found)

@@ -74,7 +74,7 @@ class _Ledger:
 def gradients(session: CheckSession) -> Iterator[CheckResult]:
     """GC101-GC106 and GC152 on every case: the whole Jacobian, or random directions where it is large."""
     ledger = _Ledger(session)
-    evaluators = [ev for ev in session.evaluators if ev.leaves and sum(ev.sizes)]
+    evaluators = [ev for ev in session.evaluators if ev.leaves and ev.entries]
     if session.is_impure:
         message = "forward or backward is not a function of its arguments; no derivative was compared"
         yield session.result("GC101", Status.UNDECIDED, message)
@@ -108,10 +108,10 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
 
 def _probe_large(ev: Evaluator, number: int, ledger: _Ledger) -> None:
     """A few random directions, unless the kernels take so long with many elements that even these would be too many."""
-    if not ev.leaves or not sum(ev.sizes):
+    if not ev.leaves or not ev.entries:
         return
     try:
-        douts = ev.douts_from(np.ones(sum(ev.sizes)))
+        douts = ev.ones()
         if takes_longer(SLOW_GRADIENT, lambda: ev.gradients(douts)):
             ledger.session.notes.append(
                 "the case with many elements was not differentiated: the kernels are slow on it"
@@ -126,7 +126,7 @@ def _probe_large(ev: Evaluator, number: int, ledger: _Ledger) -> None:
 
 def _cost(ev: Evaluator) -> int:
     """Return about how many runs of the kernels a comparison takes: a count, the same on every machine."""
-    return RUNS_A_CASE + 2 * sum(ev.array(leaf).size for leaf in ev.leaves) + sum(ev.sizes)
+    return RUNS_A_CASE + 2 * sum(ev.array(leaf).size for leaf in ev.leaves) + ev.entries
 
 
 def _ordered(evaluators: list[Evaluator]) -> list[Evaluator]:
@@ -134,7 +134,7 @@ def _ordered(evaluators: list[Evaluator]) -> list[Evaluator]:
     return sorted(
         evaluators,
         key=lambda ev: (
-            sum(ev.array(leaf).size for leaf in ev.leaves) + sum(ev.sizes) > SMALL_CASE,
+            sum(ev.array(leaf).size for leaf in ev.leaves) + ev.entries > SMALL_CASE,
             ev.case.is_extreme,
         ),
     )
@@ -143,7 +143,7 @@ def _ordered(evaluators: list[Evaluator]) -> list[Evaluator]:
 def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
     session = ledger.session
     size = sum(ev.array(leaf).size for leaf in ev.leaves)
-    entries = sum(ev.sizes)
+    entries = ev.entries
     if not size:
         return
     takes = (PLAIN_CALLS * size + entries) * session.call_seconds if session.is_slow else 0.0

@@ -37,12 +37,12 @@ def history(session: CheckSession) -> Iterator[CheckResult]:
 
 def _difference(ev: Evaluator, new: Checkable, rng: Generator) -> str:
     """Say in what the first calls after loading differ from later ones, "" where they do not."""
-    douts = ev.douts_from(rng.uniform(-2, 2, sum(ev.sizes)))
+    douts = ev.drawn(rng, 2)
 
     def results(op: Checkable) -> Iterator[list[Any]]:
         outputs, pullback = op.run(ev.inputs, ev.attrs)
         yield snapshot(outputs)
-        yield ev.pulled(douts, pullback) if ev.leaves and sum(ev.sizes) else []
+        yield ev.pulled(douts, pullback) if ev.leaves and ev.entries else []
 
     try:
         used = list(results(ev.checkable))

@@ -124,7 +124,7 @@ class _Moved:
 
     def __init__(self, ev: Evaluator, rng: Generator) -> None:
         self.ev = ev
-        self.douts = ev.douts_from(rng.uniform(-2, 2, sum(ev.sizes)))
+        self.douts = ev.drawn(rng, 2)
         self.gradients = self._pulled(ev.inputs, self.douts) if ev.leaves and ev.slots else []
         # Arrays of one axis lie alike in several layouts.
         self.tried = {_strides(ev.inputs), _strides(ev.inputs, self.douts)}
@@ -177,7 +177,7 @@ class _Moved:
         if change is None or backward is None or ev.checkable.vjp is not None:
             return ev.pulled(douts, inputs=inputs)
         outputs = [frozen(change(item)) for item in ev.outputs]
-        needs = frozenset(leaf.name for leaf in ev.leaves)
+        needs = ev.needs
         found = backward(inputs, outputs, [frozen(item) for item in douts], ev.attrs, needs)
         return list(ev.by_leaf(found).values())
 
@@ -223,7 +223,7 @@ class _Moved:
         ev, gradients = self.ev, self.gradients
         repeated = ev.map_inputs(lambda array: frozen(_broadcast(array, axis)))
         plain = ev.map_inputs(lambda array: frozen(_broadcast(array, axis).copy()))
-        if gradients and sum(ev.sizes):
+        if gradients and ev.entries:
             spread = [_broadcast(item, axis) for item in self.douts]
             with suppress(Exception):  # then the layout is not the cause
                 dense = self._pulled(ev.inputs, [item.copy() for item in spread])

@@ -36,7 +36,7 @@ def linearity(session: CheckSession) -> Iterator[CheckResult]:
     """GC110, GC111, GC112, GC113."""
     found = Findings(session)
     pool = [ev for ev in session.evaluators if not ev.case.is_extreme]
-    evaluators = [ev for ev in session.diverse(LINEARITY_CASES, 1, pool) if ev.leaves and sum(ev.sizes)]
+    evaluators = [ev for ev in session.diverse(LINEARITY_CASES, 1, pool) if ev.leaves and ev.entries]
     for number, ev in enumerate(evaluators):
         try:
             faults = list(_faults(ev, session.rng(900 + number)))
@@ -49,7 +49,7 @@ def linearity(session: CheckSession) -> Iterator[CheckResult]:
 
 
 def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf]]:
-    entries = sum(ev.sizes)
+    entries = ev.entries
     natural = LINEAR_LEAST * ev.natural()
     dtypes = [*(ev.outputs[index].dtype for index in ev.slots), *(ev.array(leaf).dtype for leaf in ev.leaves)]
     eps = float(max(np.finfo(dtype).eps for dtype in dtypes))

@@ -12,11 +12,9 @@ from typing import Any
 from numpy.random import Generator
 
 from opkit.checker.checks.purity import same
-from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator
-from opkit.checker.model.options import Options
-from opkit.checker.model.report import CheckResult, OpReport, Status
-from opkit.checker.model.session import CheckSession
+from opkit.checker.model.report import CheckResult, Status
+from opkit.checker.model.session import Check, CheckSession
 from opkit.checker.model.thresholds import (
     CANCELLED_ULPS,
     MODE_CASES,
@@ -41,7 +39,7 @@ def parity(session: CheckSession) -> Iterator[CheckResult]:
 
 
 def _differs(ev: Evaluator, name: str, run: Callable[..., tuple[Any, Any]], rng: Generator) -> str:
-    douts = ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes)))
+    douts = ev.drawn(rng, 1)
     expected = ev.pulled(douts) if ev.leaves and ev.slots else []
     try:
         outputs, gradients = run(ev.inputs, ev.attrs, douts)
@@ -54,7 +52,7 @@ def _differs(ev: Evaluator, name: str, run: Callable[..., tuple[Any, Any]], rng:
     return ""
 
 
-def second_order(session: CheckSession, check: Callable[[Checkable, Options], OpReport]) -> Iterator[CheckResult]:
+def second_order(session: CheckSession, check: Check) -> Iterator[CheckResult]:
     """GC171: the gradient, taken as an op, has a correct gradient."""
     second = session.checkable.second
     if second is None or not session.options.second_order:
@@ -67,7 +65,7 @@ def second_order(session: CheckSession, check: Callable[[Checkable, Options], Op
     seconds = session.options.seconds if is_asked else session.left()
     codes = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC181", "GC182"})
     report = check(second, replace(session.rest(), select=codes, power=False, seconds=seconds))
-    bad = [item for item in report.checks if item.status in (Status.FAIL, Status.ERROR)]
+    bad = [item for item in report.checks if item.is_finding]
     if not is_asked and report.status is not Status.PASS:
         yield _noted(session, bad)
         return

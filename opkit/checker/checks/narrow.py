@@ -47,7 +47,7 @@ def _line(ev: Evaluator, leaf: InputLeaf, rng: Generator) -> Iterator[tuple[floa
     base = ev.array(leaf).astype(np.float64)
     moves = signed(rng, base.shape)
     moves *= LINE_STEPS[rng.integers(len(LINE_STEPS))] * scales_of(base).reshape(base.shape)
-    weights = rng.choice([-1.0, 1.0], sum(ev.sizes))
+    weights = rng.choice([-1.0, 1.0], ev.entries)
     douts = ev.douts_from(weights)
     points = [form.rounded(base + share * moves) for share in np.linspace(-1, 1, len(LINE_SHARES))]
     way = points[-1] - points[0]

@@ -35,7 +35,7 @@ def own(session: CheckSession) -> Iterator[CheckResult]:
 
 
 def _first(session: CheckSession, check: OwnCheck, ev: Evaluator, number: int) -> CheckResult | None:
-    douts = ev.douts_from(session.rng(900 + number).uniform(-2, 2, sum(ev.sizes)))
+    douts = ev.drawn(session.rng(900 + number), 2)
     for fault in check.run(ev.inputs, ev.attrs, douts):
         if fault.is_line:
             line = f"not served: {fault.message}"

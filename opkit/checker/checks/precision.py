@@ -93,7 +93,7 @@ def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[
     """Return how large the gradients of each input get: their rounding may be of that size wherever they are small."""
     highest: dict[str, float] = {}
     for number, ev in enumerate(evaluators):
-        weights = session.rng(4000 + number).uniform(-1, 1, sum(ev.sizes))
+        weights = session.rng(4000 + number).uniform(-1, 1, ev.entries)
         try:
             found = _results(ev, weights, None)
         except Exception:  # reported by the contract check
@@ -122,7 +122,7 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highes
     is_single = all(low.outputs[index].dtype == np.float32 for index in low.slots)
     if low.sizes != high.sizes or low.leaves != high.leaves or not is_single:
         return None
-    weights = rng.uniform(-1, 1, sum(high.sizes)).astype(np.float32)
+    weights = rng.uniform(-1, 1, high.entries).astype(np.float32)
     try:
         wobbled = [
             [_results(high, weights, _nudged(high, leaf, k)) for k in range(NUDGES)]
@@ -283,7 +283,7 @@ def _noise(ev: Evaluator, rng: Generator) -> float | None:
                 values[side].append(ev.vector(moving()).copy())
             except Exception:  # out of the domain
                 return None
-            if values[side][-1].size != sum(ev.sizes):
+            if values[side][-1].size != ev.entries:
                 return None
     base, eps = ev.vector(ev.outputs), ev.eps()
     entries = np.linspace(0, base.size - 1, min(base.size, NOISE_VALUES)).astype(int)

@@ -150,7 +150,7 @@ def backward_purity(session: CheckSession) -> Iterator[CheckResult]:
 
 def _runs_alone(ev: Evaluator, rng: Generator) -> bool:
     try:
-        ev.gradients(ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes))))
+        ev.gradients(ev.drawn(rng, 1))
     except Exception:  # then the order is not the cause
         return False
     return True
@@ -160,7 +160,7 @@ def _backward_faults(
     session: CheckSession, ev: Evaluator, rng: Generator, alone: dict[Evaluator, bool]
 ) -> Iterator[tuple[str, str]]:
     """Yield what is wrong; after the first, what follows says little."""
-    douts, others = (ev.douts_from(rng.uniform(-2, 2, sum(ev.sizes))) for _ in range(2))
+    douts, others = (ev.drawn(rng, 2) for _ in range(2))
     outputs, pullback = ev.run()
     kept_outputs = snapshot(outputs)
     raw = list(ev.gradients(douts, pullback).values())
@@ -189,7 +189,7 @@ def _backward_faults(
         if not same(kept, ev.pulled(douts, pullback)):
             yield "GC125", "backward gave another result after forward had been called with other arguments in between"
         if other.leaves and other.slots:
-            other.gradients(other.douts_from(np.ones(sum(other.sizes))), other_pullback)
+            other.gradients(other.ones(), other_pullback)
         if not same(kept, ev.pulled(douts)):
             yield "GC125", "backward gave another result after calls with other arguments"
     if not same(kept, _refilled(ev, douts) or kept):

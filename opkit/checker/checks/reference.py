@@ -377,7 +377,7 @@ def _itself(session: CheckSession, given: Reference, ev: Evaluator) -> CheckResu
 
     alone = replace(
         session.checkable, forward=lambda arrays, attrs: run(arrays, attrs)[0], vjp=run, surrogate=None,
-        gradients=frozenset(leaf.name for leaf in ev.leaves), infer=None,
+        gradients=ev.needs, infer=None,
     )  # fmt: skip
     wide = ev.map_inputs(lambda array: frozen(array.astype(np.float64)) if is_float(array) else array)
     other = Evaluator(alone, replace(ev.case, inputs=wide)).prepare()

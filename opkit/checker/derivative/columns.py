@@ -84,7 +84,7 @@ class Columns:
 
     def _caller(self) -> Callable[[], ndarray]:
         evaluator, moving = self.evaluator, self.moving
-        size = sum(evaluator.sizes)
+        size = evaluator.entries
         slot = evaluator.slots[0] if len(evaluator.slots) == 1 else None
         nothing = np.full(size, np.nan)
 

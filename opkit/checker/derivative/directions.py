@@ -116,7 +116,7 @@ def probe_leaf(
         is_slow: whether calls take long: fewer steps are tried, and no outputs are left out.
     """
     array = ev.array(leaf)
-    entries = sum(ev.sizes)
+    entries = ev.entries
     signs = signed(rng, array.shape)
     direction = signs * scales_of(array).reshape(array.shape)
     if support is not None:

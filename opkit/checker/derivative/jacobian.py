@@ -101,7 +101,7 @@ class _Rowwise:
             for slot, start, stop in zip(evaluator.slots, stops, stops[1:])
         ]
         self.douts = [frozen(item) for item in buffers]
-        self.needs = frozenset(leaf.name for leaf in evaluator.leaves)
+        self.needs = evaluator.needs
         self.known: dict[tuple[object, ...], dict[InputLeaf, ndarray]] = {}
 
     def cost(self, rows: Rows) -> int:
@@ -170,7 +170,7 @@ def compare(
         Exception: what backward raised.
     """
     outcome = Comparison()
-    entries = sum(evaluator.sizes)
+    entries = evaluator.entries
     if not entries or not evaluator.leaves:
         return outcome
     claimed = analytic(evaluator, entries)

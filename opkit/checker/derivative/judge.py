@@ -74,6 +74,16 @@ class EntryFailure:
     high: float
     kind: Behaviour
 
+    @classmethod
+    def of(
+        cls, estimate: Estimate, place: tuple[int, int], code: str, leaf: InputLeaf, element: int, actual: float
+    ) -> EntryFailure:
+        """Return the failure of an element whose estimate is at a place, (line, entry)."""
+        parts = (estimate.value, estimate.bound, estimate.low, estimate.high)
+        value, bound, low, high = (float(part[place]) for part in parts)
+        kind = Behaviour(int(estimate.kind[place]))
+        return cls(code, leaf, element, int(place[1]), value, actual, bound, low, high, kind)
+
     @property
     def excess(self) -> float:
         """How many times the deviation exceeds what is allowed (infinite where the gradient is not finite)."""
@@ -254,20 +264,8 @@ class Judge:
             kind = Behaviour(int(self.estimate.kind[row, entry]))
             actual = float(self.claimed[row, entry])
             code = {Behaviour.KINK: "GC103", Behaviour.JUMP: "GC104", Behaviour.STAIRCASE: "GC104"}.get(kind, "GC101")
-            found.append(
-                EntryFailure(
-                    "GC105" if not np.isfinite(actual) else "GC152" if self.cancelled[row, entry] else code,
-                    leaf,
-                    int(self.rows[row]),
-                    int(entry),
-                    float(self.estimate.value[row, entry]),
-                    actual,
-                    float(self.estimate.bound[row, entry]),
-                    float(self.estimate.low[row, entry]),
-                    float(self.estimate.high[row, entry]),
-                    kind,
-                )
-            )
+            code = "GC105" if not np.isfinite(actual) else "GC152" if self.cancelled[row, entry] else code
+            found.append(EntryFailure.of(self.estimate, (row, entry), code, leaf, int(self.rows[row]), actual))
         return found
 
 

@@ -76,26 +76,11 @@ def compare_ties(
     reach = np.fmax.reduce(np.abs(plus[0] - base), axis=0)
     is_sure &= ~oscillates(reach, np.abs(plus[0, -1] - base), OSCILLATION_ULPS * evaluator.eps() * np.abs(base))
     wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= TIE_BOUND * size)
-    failures = []
-    for entry in np.flatnonzero(wrong):
-        if int(entry) in known or _has_it_on_a_finer_scale(at, int(entry), float(actual[entry]), float(reach[entry])):
-            continue
-        expected, bound = float(found.value[0, entry]), float(found.bound[0, entry])
-        failures.append(
-            EntryFailure(
-                "GC106",
-                evaluator.leaves[0],
-                0,
-                int(entry),
-                expected,
-                float(actual[entry]),
-                bound,
-                expected,
-                expected,
-                Behaviour.REGULAR,
-            )
-        )
-    return failures
+    return [
+        EntryFailure.of(found, (0, entry), "GC106", evaluator.leaves[0], 0, float(actual[entry]))
+        for entry in np.flatnonzero(wrong).tolist()
+        if entry not in known and not _has_it_on_a_finer_scale(at, entry, float(actual[entry]), float(reach[entry]))
+    ]
 
 
 def _has_it_on_a_finer_scale(at: Callable[[float], ndarray], entry: int, claimed: float, reach: float) -> bool:

@@ -155,7 +155,7 @@ def points_of(session: CheckSession, item: CheckResult) -> Iterator[Point]:
     if shown is None or shown.case is None:
         return
     ev = Evaluator(session.checkable, shown.case).prepare()
-    entries = [ev.locate(entry) for entry in range(sum(ev.sizes))]
+    entries = [ev.locate(entry) for entry in range(ev.entries)]
     weights = np.linspace(*MAGNITUDES, len(entries))
     if shown.output_element is not None:
         place = shown.output_element

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy import ndarray
+from numpy.random import Generator
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
@@ -129,6 +130,16 @@ class Evaluator:
         ]
         return self
 
+    @property
+    def entries(self) -> int:
+        """How many elements the differentiable outputs have."""
+        return sum(self.sizes)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The inputs whose gradient is checked."""
+        return frozenset([leaf.name for leaf in self.leaves])
+
     def is_set_like(self, other: Evaluator) -> bool:
         """Say whether another case has the same attributes; arrays among them are compared by content."""
         return self.attrs.keys() == other.attrs.keys() and all(
@@ -169,7 +180,7 @@ class Evaluator:
         self, douts: Results, pullback: Pullback | None = None, inputs: Mapping[str, Any] | None = None
     ) -> dict[InputLeaf, ndarray | None]:
         """Run backward (after a fresh forward unless a pullback is given) and return a gradient per leaf."""
-        needs = frozenset([leaf.name for leaf in self.leaves])
+        needs = self.needs
         if pullback is None:
             _, pullback = self.run(inputs)
         return self.by_leaf(pullback([frozen(item) for item in douts], needs))
@@ -224,8 +235,8 @@ class Evaluator:
         try:
             found = self.vector(call())
         except Exception:  # a raise leaves the domain: no value there
-            return np.full(sum(self.sizes), np.nan)
-        return found if found.size == sum(self.sizes) else np.full(sum(self.sizes), np.nan)
+            return np.full(self.entries, np.nan)
+        return found if found.size == self.entries else np.full(self.entries, np.nan)
 
     def douts_from(self, vector: ndarray) -> list[ndarray]:
         """Split a vector into one incoming gradient per output, in the outputs' dtypes; zeros for the others."""
@@ -236,6 +247,14 @@ class Evaluator:
             douts[index] = vector[start : start + size].reshape(shape).astype(dtype)
             start += size
         return douts
+
+    def drawn(self, rng: Generator, most: float) -> list[ndarray]:
+        """Return random incoming gradients up to a size."""
+        return self.douts_from(rng.uniform(-most, most, self.entries))
+
+    def ones(self) -> list[ndarray]:
+        """Return incoming gradients of ones."""
+        return self.douts_from(np.ones(self.entries))
 
     def eps(self) -> ndarray:
         """The resolution of every entry of the vector."""

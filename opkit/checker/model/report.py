@@ -138,6 +138,11 @@ class CheckResult:
     beyond: bool = False
 
     @property
+    def is_finding(self) -> bool:
+        """Whether it failed or could not run."""
+        return self.status in (Status.FAIL, Status.ERROR)
+
+    @property
     def title(self) -> str:
         """What the check asks, in one line."""
         row = CODES.get(self.code)
@@ -211,7 +216,7 @@ class OpReport:
     @property
     def findings(self) -> tuple[CheckResult, ...]:
         """The checks that failed or could not run."""
-        return tuple(check for check in self.checks if check.status in (Status.FAIL, Status.ERROR))
+        return tuple(check for check in self.checks if check.is_finding)
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's object for one op."""

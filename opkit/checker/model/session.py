@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, TypeAlias
 
 from numpy import ndarray
 from numpy.random import Generator
@@ -25,7 +25,7 @@ from opkit.checker.model.middle import median
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.options import Options
 from opkit.checker.model.recast import recast
-from opkit.checker.model.report import CheckResult, Evidence, Status
+from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
 from opkit.checker.model.thresholds import (
     CALLS_A_CASE,
     CALLS_TIMED,
@@ -220,6 +220,10 @@ class CheckSession:
         if index < len(outputs) and not any(arg.is_variadic for arg in outputs[: index + 1]):
             return outputs[index].name
         return f"output {index}" if len(outputs) != 1 else f"{outputs[0].name}[{index}]"
+
+
+#: Checks an op within the check of another.
+Check: TypeAlias = "Callable[[Checkable, Options], OpReport]"
 
 
 @dataclass(slots=True)
