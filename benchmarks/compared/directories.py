@@ -138,9 +138,9 @@ def peers() -> dict[str, Peer]:
         found["torch fast"] = _torch(fast_mode=True)
         found["torch tight"] = _torch(eps=1e-6, atol=1e-9, rtol=1e-6)
     if importlib.util.find_spec("autograd"):
-        found["HIPS"] = _hips()
+        found["autograd check_grads"] = _hips()
     if importlib.util.find_spec("jax"):
-        found["jax"] = _jax()
+        found["jax check_grads"] = _jax()
     for name in ("torch", "autograd", "jax"):
         if not importlib.util.find_spec(name):
             print(f"{name} is not installed: left out", file=sys.stderr)

@@ -3,7 +3,7 @@
 Run: python -m benchmarks.verdicts [directories|torch|jax ...] [--op NAME ...] [--into FOLDER]
 
 A framework that is not installed is named and left out. FOLDER (build/verdicts) gets verdicts.md, verdicts.json and
-verdicts.svg; with --page the table and the picture of docs/verdicts.md are replaced, too.
+verdicts.svg; with --page the table, the picture and the sums as JSON of docs/verdicts.md are replaced, too.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def main() -> int:
     if given.page:
         PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), f"{PICTURE}\n\n{text}"), encoding="utf-8")
         PAGE.with_name("verdicts.svg").write_text(picture(scores), encoding="utf-8")
+        short = json.dumps({"schema": 1, "scores": data["scores"]}, indent=1)
+        PAGE.with_name("verdicts.json").write_text(short + "\n", encoding="utf-8")
     print(text)
     for op in wrong:
         print(f"{op}: the wrong verdict by opkit", file=sys.stderr)

@@ -10,16 +10,16 @@ from benchmarks.compared.table import Entry
 
 __all__ = ["NOT_FOR", "Count", "Score", "scores_of"]
 
-#: What a checker does not set out to find; a fault of that sort is no mistake of the checker's.
+#: What a checker looks at, and what it does not set out to find; a fault of that sort is no mistake of the checker's.
 NOT_FOR = {
-    "torch slow": "the Jacobian alone, at the inputs given: no dtypes, layouts, in-place writes, state, kinks",
-    "torch fast": "the same along one random direction, so that a wrong entry among many may be missed",
-    "torch tight": "the same with narrow tolerances: kinks and coarse arithmetic are accused",
-    "opcheck": "registrations of library ops (schema, fake kernel, autograd), not the numbers of a gradient",
-    "autograd check_grads": "the Jacobian along random directions, at the inputs given",
-    "jax check_grads": "the Jacobian along random directions, with wide tolerances: small factors pass",
-    "jax tight": "the same with narrow tolerances: kinks and coarse arithmetic are accused",
-    "opkit": "values of the result: only REFERENCE or an op's own tests know what forward should be",
+    "opkit": "gradients, and what a framework asks of a function; not made for a wrong forward without a REFERENCE",
+    "torch slow": "the Jacobian at the inputs given; not made for dtypes, layouts, writes, state, kinks",
+    "torch fast": "the same along one random direction; not made for one wrong entry among many",
+    "torch tight": "the same with narrow tolerances; not made for kinks and coarse arithmetic, which it accuses",
+    "opcheck": "how a library op is registered (schema, fake kernel); not made for the numbers of a gradient",
+    "autograd check_grads": "the same along random directions; not made for one wrong entry among many",
+    "jax check_grads": "the same along random directions, with wide tolerances; not made for small factors",
+    "jax tight": "the same with narrow tolerances; not made for kinks and coarse arithmetic, which it accuses",
 }
 
 
@@ -62,7 +62,7 @@ class Score:
         for name, side in (("**faults found**", self.faults), ("**right ones accused**", self.right)):
             rows.append(f"| {name} | " + " | ".join(_cell(self.total(side, item)) for item in self.checkers) + " |")
         rows.append("| seconds an op | " + " | ".join(f"{self.seconds[item]:.2f}" for item in self.checkers) + " |")
-        notes = [f"- {item} looks at {NOT_FOR[item]}." for item in self.checkers if item in NOT_FOR and item != "opkit"]
+        notes = [f"- {item}: {NOT_FOR[item]}." for item in self.checkers]
         return "\n".join([*rows, "", *notes])
 
     def to_json(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Score:
         return {
             "kind": self.kind,
             "seconds": self.seconds,
-            "not_for": {item: NOT_FOR.get(item, "") for item in self.checkers},
+            "not_for": {item: NOT_FOR[item] for item in self.checkers},
             **{
                 side: {name: {who: [n.accused, n.total] for who, n in group.items()} for name, group in groups.items()}
                 for side, groups in sides.items()

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.model.pattern import FLAT
+from opkit.checker.model.pattern import FLAT, INCOMPLETE
 from opkit.checker.model.report import CheckResult, Status
 
 _NUMBERS = frozenset(
@@ -89,7 +89,7 @@ def hint_of(item: CheckResult) -> str:
             "a step has the derivative 0: if backward passes through it on purpose, declare the function whose "
             'derivative it is, SURROGATE = {"forward": function}'
         )
-    if item.code == "GC101" and "element" in message and _repeats_index(item):
+    if INCOMPLETE in message and _repeats_index(item):
         return "an index occurs several times: np.add.at adds its contributions up, an assignment keeps one of them"
     return ""
 

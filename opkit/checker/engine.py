@@ -65,6 +65,16 @@ _REPORTS: dict[_Check, tuple[str, ...]] = {
     parity: ("GC170",),
     reference: ("GC107", "GC108", "GC109"),
 }
+#: What a report calls the checks whose own names say little.
+_SAID: dict[_Check, str] = {
+    history: "calls in other orders",
+    layouts: "memory layouts",
+    linearity: "linearity in dy",
+    narrow: "derivatives along lines",
+    own: "the framework's own rules",
+    parity: "dynamic beside static mode",
+    single_precision: "float32 beside float64",
+}
 #: Checks that compare digits which half precision has not.
 _WIDE = (linearity, low_precision, gradients, single_precision)
 #: Failures after which comparing values says nothing more.
@@ -207,16 +217,18 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
     left_out: list[str] = []
     first, later = _plan(session)
     for stage in (*first, *later):
-        if not session.has_time(CALLS_A_CHECK) and stage not in (forward_contract, gradient_contract, gradients):
-            left_out.append(stage.__name__.replace("_", " "))
-            continue
         if stage in later and failed & _FATAL and stage is not layouts and stage is not gradients:
+            continue
+        if not _is_wanted(stage, session.options) or _is_replaced(session, stage):
+            continue
+        if not session.has_time(CALLS_A_CHECK) and stage not in (forward_contract, gradient_contract, gradients):
+            asks: dict[_Check, object] = {parity: session.checkable.runners, own: session.checkable.own}
+            if asks.get(stage, True):
+                left_out.append(_SAID.get(stage) or stage.__name__.replace("_", " "))
             continue
         is_scanned = session.checkable.has_gradient and not session.checkable.format and not failed
         if stage is later[0] and is_scanned and collected.domain is not None:
             scan(session, collected.domain)
-        if not _is_wanted(stage, session.options) or _is_replaced(session, stage):
-            continue
         for item in _guarded(session, stage):
             if item.status is Status.FAIL and stage in first:
                 failed.add(item.code)

@@ -6,6 +6,7 @@ The part's ops are ordinary ones, cut off from their inputs; one op more passes 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,19 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Function
 from opkit.static.builder import append, building
 from opkit.static.py_func import arguments_of
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class OwnGradientDef(OpDef):
+    """The op that passes a part's results on.
+
+    Args:
+        forward: the function that built the part.
+        backward: the function that builds its gradient.
+    """
+
+    forward: Function
+    backward: Function
 
 
 class OwnGradientError(UsageError, AssertionError, TypeError):
@@ -54,8 +68,10 @@ def with_own_gradient(forward: Function, backward: Function, inputs: Sequence[Va
         found = _as_list(backward(*incoming), first, name)
         return [*(_checked(dx, x, name) for dx, x in zip(found, inputs)), *[None] * count]
 
-    op = OpDef(
+    op = OwnGradientDef(
         name=name,
+        forward=forward,
+        backward=backward,
         inputs=(*arguments_of("x", first), *arguments_of("y", count)),
         outputs=arguments_of("out", count),
         kernel=_passing(first, count),

@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_report() -> None:
     assert run() == run()
 
 
-VALUES = np.array([0.3, -2.0, 1.5, -0.5, 3.0, -0.25])
+VALUES = np.array([0.3, -2.0, 1.5, -0.5, 3.0, -0.25, 0.7, -1.25, 2.25, 0.1, -0.75, 4.0])
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,25 @@ VALUES = np.array([0.3, -2.0, 1.5, -0.5, 3.0, -0.25])
         (lambda j: j + 1e-8, "like an approximation: off by"),
         (lambda j: j.T, "transposed"),
         (lambda j: np.roll(j, 1, axis=1), "shifted by 1"),
-        (lambda j: np.where(np.arange(6) >= 4, 0, j), "last 2 of 6"),
-        (lambda j: np.where(np.arange(6) == 2, -j, j), "element 2 only"),
-        (lambda j: np.where(VALUES < 0, 0.5 * j, j), "factor of 0.5 at 3 of 6 elements, exactly where x < 0"),
-        (lambda j: np.where(np.abs(VALUES) > 1, 0, j), "zero at 3 of 6 elements, exactly where |x| > 1"),
-        (lambda j: np.where(np.arange(6) % 2 == 0, 0, j), "zero at 3 of 6 elements"),
+        (lambda j: np.where(np.arange(12) >= 10, 0, j), "last 2 of 12"),
+        (lambda j: np.where(np.arange(12) == 2, -j, j), "at x[2] only"),
+        (lambda j: np.where(VALUES < 0, 0.5 * j, j), "factor of 0.5 at 5 of 12 elements, exactly where x < 0"),
+        (lambda j: np.where(np.abs(VALUES) > 1, 0, j), "zero at 6 of 12 elements, exactly where |x| > 1"),
+        (lambda j: np.where(VALUES < -1, 0, j), "zero at 2 of 12 elements, exactly where x < -1"),
+        (lambda j: np.where(np.arange(12) % 2 == 0, 0, j), "zero at 6 of 12 elements"),
+        (lambda j: np.where(np.eye(12) > 0, 0, j), "incomplete everywhere: a part of what adds up is missing"),
     ],
 )
 def test_patterns_are_named(change: Callable[[np.ndarray], np.ndarray], words: str) -> None:
     """The guess names the simplest change."""
-    right = np.random.default_rng(0).normal(size=(6, 6))
+    right = np.random.default_rng(0).normal(size=(12, 12))
     assert words in guess_pattern(change(right), right, VALUES, "x")
+
+
+def test_a_bound_that_chance_may_show_is_not_named() -> None:
+    """Two wrong elements of ten have the largest values or the least in one order of eleven."""
+    right = np.eye(10)
+    claimed = np.where(np.arange(10) == 2, 0.5, np.where(np.arange(10) == 5, 2, 1)) * right
+    assert guess_pattern(claimed, right, np.array([0.1, 0.2, 0.9, 0.3, 0.4, 0.95, 0.5, 0.6, 0.7, 0.75]), "x") == (
+        "wrong at 2 of 10 elements"
+    )

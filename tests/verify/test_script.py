@@ -477,3 +477,50 @@ def test_a_result_that_stops_gradients_has_no_derivative(here: Path) -> None:
     (here / "job.py").write_text(STOPPED)
     report = run_targets([str(here / "job.py")], QUICK).report
     assert [op.status.value for op in report.ops] == ["pass", "fail"]
+
+
+PARTS = """
+import numpy as np
+import paddle
+from paddle import static
+
+paddle.enable_static()
+
+
+def cube(x):
+    return x * x * x
+
+
+def wrong(dy):
+    return dy * 3
+
+
+def square(x, w):
+    square.held = x, w
+    return x * x * w
+
+
+def right(dy):
+    x, w = square.held
+    return dy * 2 * x * w, dy * x * x
+
+
+with static.program_guard(static.Program()):
+    x, w = static.data("x", [None, 3], "float32"), static.data("w", [None, 3], "float32")
+    x.stop_gradient = w.stop_gradient = False
+    made = [
+        static.nn.static_pylayer(cube, [x], wrong),
+        static.nn.static_pylayer(square, [x, w], right),
+        static.nn.static_pylayer(lambda a: paddle.exp(a), [x], lambda dy: dy * paddle.exp(x)),
+    ]
+    a = np.array([[1, 2, 3]], "float32")
+    static.Executor().run(feed={"x": a, "w": a + 1}, fetch_list=made)
+"""
+
+
+def test_parts_of_a_graph_with_a_gradient_of_their_own_are_checked(tmp_path: Path) -> None:
+    """A static_pylayer is run alone on what it saw; one that uses the program around it is skipped and says so."""
+    (tmp_path / "parts.py").write_text(PARTS)
+    report = run_targets([str(tmp_path / "parts.py")], QUICK)
+    assert [op.status.value for op in report.ops] == ["fail", "pass", "skip"]
+    assert "around it" in report.ops[2].notes[0]

@@ -6,18 +6,19 @@ A guess helps a reader; no verdict depends on it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import comb
 
 import numpy as np
 from numpy import ndarray
 
 from opkit.checker.model.numbers import largest
-from opkit.checker.model.thresholds import (
-    PATTERN,
-)
+from opkit.checker.model.thresholds import BY_CHANCE, PATTERN
 from opkit.ir import Shape
 
 #: What a gradient is that passes through a step.
 FLAT = "nonzero where the derivative is 0"
+#: What is said of a gradient that is right for some of the results that an element goes into, and 0 for others.
+INCOMPLETE = "a part of what adds up is missing"
 
 
 def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str) -> str:
@@ -80,7 +81,7 @@ def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, clo
     if not columns.size:
         return ""
     is_part = columns.size < claimed.shape[1]
-    where = _where(columns, claimed.shape[1])
+    where = _where(columns, values.shape, name)
     if is_part:
         where = _condition(values.reshape(-1), wrong.any(axis=0), name) or where
     mine, right = claimed[:, columns], numeric[:, columns]
@@ -91,6 +92,9 @@ def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, clo
     ratio = float((mine * right).sum() / ((right**2).sum() or 1.0))
     if ratio and close(mine, ratio * right):
         return f"wrong by a factor of {ratio:.9g} {where}"
+    kept = (np.abs(numeric) > PATTERN * close.size) & ~wrong
+    if not largest(claimed[wrong]) and kept.any(axis=0)[columns].all():
+        return f"incomplete {where}: {INCOMPLETE}"
     if is_part:
         return f"wrong {where}"
     rows = np.count_nonzero(wrong.any(axis=1))
@@ -101,27 +105,31 @@ def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, clo
     return ""
 
 
-def _where(columns: ndarray, size: int) -> str:
+def _where(columns: ndarray, shape: Shape, name: str) -> str:
+    size = int(np.prod(shape))
     if len(columns) == size:
         return "everywhere"
     if len(columns) == 1:
-        return f"at element {int(columns[0])} only"
+        place = ", ".join(map(str, np.unravel_index(columns[0], shape)))
+        return f"at {name}[{place}] only"
     if columns[-1] == size - 1 and len(columns) == columns[-1] - columns[0] + 1:
         return f"in the last {len(columns)} of {size} elements"
     return f"at {len(columns)} of {size} elements"
 
 
 def _condition(values: ndarray, wrong: ndarray, name: str) -> str:
-    """Return the bound on an input's values that parts wrong elements from right ones, "" where none does."""
-    if min(np.count_nonzero(wrong), np.count_nonzero(~wrong)) < 2 or values.dtype.kind != "f":
-        return ""
-    count = f"at {np.count_nonzero(wrong)} of {wrong.size} elements, exactly where"
+    """Return the bound on an input's values that parts wrong elements from right ones, "" where chance may."""
+    count = np.count_nonzero(wrong)
+    chance = 4 / comb(wrong.size, count)  # above or below, of values or magnitudes
     for text, every in ((name, values), (f"|{name}|", np.abs(values))):
         inside, outside = every[wrong], every[~wrong]
-        if inside.max() < outside.min():
-            return f"{count} {text} < {_between(float(inside.max()), float(outside.min())):g}"
-        if inside.min() > outside.max():
-            return f"{count} {text} > {_between(float(outside.max()), float(inside.min())):g}"
+        sign, low, high = "<", inside.max(), outside.min()
+        if low >= high:
+            sign, low, high = ">", outside.max(), inside.min()
+        if low < high and values.dtype.kind == "f":
+            bound = _between(float(low), float(high))
+            if chance / (3 if bound == round(bound) else 1) < BY_CHANCE:
+                return f"at {count} of {wrong.size} elements, exactly where {text} {sign} {bound:g}"
     return ""
 
 

@@ -325,6 +325,8 @@ PROMISE_TOLERANCE = 4.0
 MOST_PLOTTED = 1_000_000
 #: Patterns of a wrong gradient (a factor, a transposition) hold to this share. Tuned.
 PATTERN = 1e-6
+#: A bound on an input's values is said to part wrong elements from right ones where chance does so less often. Tuned.
+BY_CHANCE = 0.025
 
 # ---- equality of two computations of the same ------------------------------------------------------------------------
 #: Ulps of the largest entry by which repeated results may differ: BLAS may add in another order. Tuned.

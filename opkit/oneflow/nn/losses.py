@@ -12,7 +12,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.oneflow import math as flow_math
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.composed.losses import binary_entropy_of_logits, margin_scores
+from opkit.ops.composed.losses import binary_entropy_of_logits, margin_scores, relative_entropy
 from opkit.ops.composed.pairs import pair_distance, ranking_loss
 from opkit.ops.core.value import dtype_of, shape_of
 
@@ -202,11 +202,7 @@ def KLDivLoss(
         target: probabilities, or their logarithms with ``log_target``.
     """
     x, y = as_value(input), as_value(target)
-    if log_target:
-        loss = ops.mul(ops.exp(y), ops.sub(y, x))
-    else:
-        full = ops.mul(y, ops.sub(ops.log(y), x))
-        loss = ops.where(ops.greater(y, 0.0), full, ops.zeros_like(full))
+    loss = ops.mul(ops.exp(y), ops.sub(y, x)) if log_target else relative_entropy(x, y)
     return _reduced("KLDivLoss", loss, reduction)
 
 

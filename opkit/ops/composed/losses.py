@@ -33,8 +33,9 @@ def softened(label: Value, epsilon: float, prior: Value | None = None) -> Value:
 
 def relative_entropy(logs: Value, label: Value) -> Value:
     """Return ``label * (log(label) - logs)``, 0 where the label is not positive."""
-    mass = ops.where(ops.less_equal(label, 0.0), ops.zeros_like(label), label)
-    return ops.sub(ops.xlogy(mass, mass), ops.mul(mass, logs))
+    is_none = ops.less_equal(label, 0.0)
+    mass = ops.where(is_none, ops.zeros_like(label), label)
+    return ops.sub(ops.xlogy(mass, mass), ops.mul(mass, ops.where(is_none, ops.zeros_like(logs), logs)))
 
 
 def margin_scores(x: Value, label: Value, factor: float, angle: float, gap: float) -> Value:

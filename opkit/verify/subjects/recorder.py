@@ -17,8 +17,10 @@ from opkit.eager import Tensor
 from opkit.eager.pylayer_def import PyLayerDef, PyLayerGradDef
 from opkit.ops import OpDef, local
 from opkit.record import record
+from opkit.static.own_gradient import OwnGradientDef
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 from opkit.verify.subjects.arguments import arrangement, kept
+from opkit.verify.subjects.own_part import as_py_func
 from opkit.verify.subjects.parameters import parameters_of
 
 #: How many inputs are kept per op and signature, and how many signatures per op.
@@ -31,6 +33,7 @@ class Sort(Enum):
 
     LAYER = "PyLayer"
     PY_FUNC = "py_func"
+    PART = "static_pylayer"
     OP = "op of a directory"
 
 
@@ -89,7 +92,10 @@ class InputRecorder:
             if heard is not None and local.mode.is_grad_enabled:
                 heard.is_twice = True
             return
-        if not opdef.is_user:
+        sort = Sort.PY_FUNC
+        if isinstance(opdef, OwnGradientDef):
+            sort, opdef, inputs = Sort.PART, as_py_func(opdef), inputs[: len(inputs) - len(outputs)]
+        elif not opdef.is_user:
             return
         if isinstance(opdef, PyLayerDef):
             layer = opdef.layer
@@ -97,7 +103,7 @@ class InputRecorder:
             self._keep(layer, layer, Sort.LAYER, values, _traits(values))
         elif isinstance(opdef, PyFuncDef):
             name = (id(opdef.function), id(opdef.backward_func), opdef.skipped, len(opdef.inputs), len(opdef.outputs))
-            self._keep(name, opdef, Sort.PY_FUNC, {"inputs": list(inputs)}, Traits())
+            self._keep(name, opdef, sort, {"inputs": list(inputs)}, Traits())
             if opdef not in self.heard[name].opdefs:
                 self.heard[name].opdefs.append(opdef)
         elif not isinstance(opdef, PyFuncGradDef):

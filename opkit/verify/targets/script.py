@@ -32,6 +32,7 @@ from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Framework, name_of
 from opkit.verify.subjects.hints import kernels_of
 from opkit.verify.subjects.neighbours import near
+from opkit.verify.subjects.own_part import reads_around
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pyfunc import checkable_of_py_func
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode
@@ -122,7 +123,7 @@ class _Gathered:
         """Make checkables of one op."""
         if heard.sort is Sort.LAYER:
             self._add_layer(heard)
-        elif heard.sort is Sort.PY_FUNC:
+        elif heard.sort in (Sort.PY_FUNC, Sort.PART):
             self._add_py_func(heard)
         else:
             self._add_op(heard)
@@ -131,13 +132,17 @@ class _Gathered:
         opdef: PyFuncDef = heard.key
         name = label_of(opdef.function)
         label = f"{self._target.label}::{name}"
+        recorded = [call["inputs"] for calls in heard.calls.values() for call in calls]
+        text = ""
         if opdef.backward_func is None or not opdef.outputs:
             text = "this py_func has no backward_func; there is no gradient to check"
+        elif heard.sort is Sort.PART and reads_around(opdef, recorded[0]):
+            text = "this static_pylayer uses Variables of the program around it, so that it cannot be checked alone"
+        if text:
             skip = CheckResult("domain", Status.SKIP, "GC182", text, where=location_of(opdef.function))
             self.reports.append(OpReport(label, (skip,), notes=(text,)))
             return
         declared = declared_in(self._names, ["forward", name], name)
-        recorded = [call["inputs"] for calls in heard.calls.values() for call in calls]
         needed = frozenset(index for item in heard.opdefs for index in item.asked)
         declared = self._own(declared, name)
         self.checkables.append(checkable_of_py_func(opdef, recorded, needed, label, declared, heard.opdefs))

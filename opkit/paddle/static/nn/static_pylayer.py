@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import wraps
 from typing import Any
 
 from opkit.errors import UsageError
@@ -54,6 +55,7 @@ def static_pylayer(
         return forward_fn(*inputs)
     kind: list[Any] = []
 
+    @wraps(forward_fn)
     def forward(*given: Any) -> Any:
         returned = forward_fn(*given)
         kind.append(type(returned))
