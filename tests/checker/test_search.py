@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,19 +16,20 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.attributes import alternatives, pairwise
-from opkit.checker.search.climb import ACCEPTED, climb
+from opkit.checker.search.climb import climb
+from opkit.checker.search.depth import TAKEN, Depth, depth_of
 from opkit.checker.search.shapes import Assignment
 from tests.checker.table import checkable
 
 
 def _asking(*checks: object) -> object:
-    """Return how many of the checks hold before the first that does not, ACCEPTED where all do."""
+    """Return how many of the checks hold before the first that does not, TAKEN where all do."""
 
-    def ask(assignment: Assignment) -> float:
+    def ask(assignment: Assignment) -> Depth:
         for number, test in enumerate(checks):
             if not test(*assignment):  # type: ignore[operator]
-                return float(number)
-        return ACCEPTED
+                return (float(number),)
+        return TAKEN
 
     return ask
 
@@ -38,19 +40,39 @@ def test_a_climb_meets_checks_one_after_the_other() -> None:
         lambda q, v: len(q) == 2, lambda q, v: q[1] == 7, lambda q, v: len(v) == 2, lambda q, v: v == (q[0], 6)
     )
     found, reached = climb([Arg("q"), Arg("v")], ask, ())  # type: ignore[arg-type]
-    assert reached == ACCEPTED
+    assert reached == TAKEN
     assert found[0][1:] == (7,)  # type: ignore[index]
     assert found[1] == (found[0][0], 6)  # type: ignore[index]
 
 
 def test_a_climb_uses_the_numbers_of_the_definition() -> None:
     """A size that no list of natural sizes has is taken from the hints."""
-    assert climb([Arg("x")], _asking(lambda x: x == (256,)), (256,)) == (((256,),), ACCEPTED)  # type: ignore[arg-type]
+    assert climb([Arg("x")], _asking(lambda x: x == (256,)), (256,)) == (((256,),), TAKEN)  # type: ignore[arg-type]
 
 
 def test_a_climb_ends_where_nothing_is_taken() -> None:
     """An infer function that refuses everything ends the climb where it began."""
-    assert climb([Arg("x"), Arg("y")], _asking(lambda *_: False), ())[1] == 0  # type: ignore[arg-type]
+    assert climb([Arg("x"), Arg("y")], _asking(lambda *_: False), ())[1] == (0.0,)  # type: ignore[arg-type]
+
+
+def _guarded(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if x.ndim != 2 or x.shape[1] != 3 or y.shape != x.shape[:1]:
+        raise ValueError("expected (n, 3) and (n,)")
+    return x.sum(axis=1) * y
+
+
+def test_of_one_guard_the_condition_that_holds_longer_is_further() -> None:
+    """The same statement raises for a wrong rank, a wrong size and a wrong second shape, one further than the other."""
+    shapes = [((4,), (4,)), ((4, 4), (4,)), ((4, 3), (3,)), ((4, 3), (4,))]
+    depths = [depth_of(lambda one=one: _guarded(*map(np.ones, one)), __file__) for one in shapes]
+    assert sorted(set(depths)) == depths and depths[-1] == TAKEN
+
+
+def test_a_depth_leaves_the_trace_function_as_it_was() -> None:
+    """A debugger's or a coverage tool's function is put back, also where the call raises."""
+    former = sys.gettrace()
+    depth_of(lambda: _guarded(np.ones(3), np.ones(3)), __file__)
+    assert sys.gettrace() is former
 
 
 def test_a_climb_moves_two_inputs_together() -> None:
@@ -62,7 +84,7 @@ def test_a_climb_moves_two_inputs_together() -> None:
         lambda low, diag, up: low[0] == diag[0] - 1,
     )
     (low, diag, up), reached = climb([Arg("low"), Arg("diag"), Arg("up")], ask, ())  # type: ignore[arg-type, misc]
-    assert reached == ACCEPTED
+    assert reached == TAKEN
     assert (low, up) == ((diag[0] - 1,),) * 2  # type: ignore[index, operator]
 
 

@@ -148,6 +148,29 @@ class Mul(PyLayer):
     assert "cases_Mul" in finding.message
 
 
+def test_shapes_behind_guards_are_found(here: Path) -> None:
+    """Two matrices and two scalars that forward insists on are found by how far it gets, and a wrong factor fails."""
+    text = """
+class Pair(PyLayer):
+    @staticmethod
+    def forward(ctx, x, y, scale, bias):
+        x, y, scale, bias = x.numpy(), y.numpy(), scale.numpy(), bias.numpy()
+        if x.ndim != 3 or x.shape[2] != 3 or y.shape != x.shape[:2] or scale.ndim or bias.ndim:
+            raise ValueError("expected (n, m, 3), (n, m) and two scalars")
+        ctx.saved = x, y, scale
+        return Tensor((x * y[..., None]).sum(2) * scale + bias)
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x, y, scale), dy = ctx.saved, dy.numpy()
+        by = (dy * (x * y[..., None]).sum(2)).sum()
+        dx = (dy * scale * y)[..., None] * np.ones(3, x.dtype)
+        return Tensor(dx), Tensor(dy * scale * x.sum(2)), Tensor(by), Tensor(dy.sum())
+"""
+    assert run(here, text, "Pair").report.status.value == "pass"
+    assert run(here, text.replace("np.ones(3, x.dtype)", "np.full(3, 2.0, x.dtype)"), "Pair").report.status.value == "fail"
+
+
 def test_a_missing_name_gives_the_nearest(here: Path) -> None:
     """A mistyped layer is an error that names the one there is."""
     (finding,) = run(here, TANH, "Tahn").report.ops[0].findings

@@ -1,11 +1,11 @@
-"""Climb: shapes for an infer function that refuses all natural ones, found by how far into its checks they get.
+"""Climb: shapes for an infer function or a forward that refuses all natural ones, found by how far they get.
 
 Combinatorics and asking; nothing is run but what is handed in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 from opkit.checker.model.checkable import Arg
@@ -14,10 +14,9 @@ from opkit.checker.model.thresholds import (
     CLIMB_PASSES,
     LARGEST_HINT,
 )
+from opkit.checker.search.depth import TAKEN, Depth
 from opkit.checker.search.shapes import Assignment, Shape
 
-#: Progress of an assignment that is taken.
-ACCEPTED = float("inf")
 #: Sizes for shapes, by rank; numbers that occur in the definition come before these.
 _SIZES = {
     1: (5, 4, 3, 2, 1, 6, 8, 7, 9, 10, 12, 16),
@@ -25,30 +24,36 @@ _SIZES = {
     3: (3, 4, 2, 5, 1),
     4: (2, 4, 3, 5),
 }
+#: Where infer alone is asked.
+EVERY_SIZE = {rank: len(sizes) for rank, sizes in _SIZES.items()}
+#: Where each shape costs a call of forward.
+FEW_SIZES = {1: 4, 2: 4, 3: 3, 4: 2}
 
 
 def climb(
     args: Sequence[Arg],
-    ask: Callable[[Assignment], float],
+    ask: Callable[[Assignment], Depth],
     sizes: Sequence[int] = (),
     start: Sequence[Shape] | None = None,
-) -> tuple[Assignment, float]:
-    """Return the shapes that get furthest, and how far; ACCEPTED where they are taken.
+    most: Mapping[int, int] = EVERY_SIZE,
+) -> tuple[Assignment, Depth]:
+    """Return the shapes that get furthest, and how far; TAKEN where they are taken.
 
     Args:
         args: the declared inputs.
-        ask: how far an assignment gets: the larger the better, ACCEPTED where it is taken.
+        ask: how far an assignment gets.
         sizes: sizes that the definition speaks of.
         start: shapes to begin with, of which the first input's stays.
+        most: sizes of each axis that are tried, by rank.
     """
-    options = [*dict.fromkeys(start or ()), *_shapes(sizes)]
-    few = [shape for shape in options if 0 < len(shape) < 3 and max(shape) < 8]
+    options = [*dict.fromkeys(start or ()), *_shapes(sizes, most)]
+    few = [shape for shape in options if len(shape) < 3 and max(shape, default=0) < 8]
     every = range(0 if start is None else 1, len(args))
     alike = [(frozenset(every), options)] if start is None else []
     single = [(frozenset([index]), options) for index in every]
     pairs = [(frozenset(pair), few) for pair in combinations(every, 2)] if len(args) > 2 else []
     current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)
-    best = -1.0 if start is None else ask(_as_assignment(args, current))
+    best: Depth = () if start is None else ask(_as_assignment(args, current))
     for _ in range(CLIMB_PASSES):
         before = best
         # All alike, then one after the other; two together where that leads nowhere: they may have to be alike.
@@ -61,7 +66,7 @@ def climb(
                     reached = ask(_as_assignment(args, tried))
                     if reached > best:
                         best, current = reached, tried
-                    if best == ACCEPTED:
+                    if best == TAKEN:
                         return _as_assignment(args, current), best
         if best <= before:
             break
@@ -72,9 +77,9 @@ def _as_assignment(args: Sequence[Arg], shapes: Sequence[Shape]) -> Assignment:
     return tuple((shape,) * max(2, arg.min_count) if arg.is_variadic else shape for arg, shape in zip(args, shapes))
 
 
-def _shapes(hints: Sequence[int]) -> Iterator[Shape]:
+def _shapes(hints: Sequence[int], most: Mapping[int, int]) -> Iterator[Shape]:
     """Shapes of rank 1, 2, 0, 3, 4, from hints first."""
     for rank in (1, 2, 0, 3, 4):
         known = [size for size in dict.fromkeys(hints) if 0 < size <= LARGEST_HINT.get(rank, 0)][:CLIMB_HINTS]
-        sizes = list(dict.fromkeys([*known, *_SIZES.get(rank, ())]))
+        sizes = list(dict.fromkeys([*known, *_SIZES.get(rank, ())[: most.get(rank, 0)]]))
         yield from product(sizes, repeat=rank)

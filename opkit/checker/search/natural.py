@@ -10,6 +10,7 @@ from typing import Any
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.thresholds import (
+    BEFORE_CLIMB,
     FIRST_PLAIN,
     FOLLOWED,
     FURTHER_CASES,
@@ -28,7 +29,8 @@ from opkit.checker.model.thresholds import (
     TELLING_ERRORS,
 )
 from opkit.checker.model.trial import Answer
-from opkit.checker.search.climb import ACCEPTED, climb
+from opkit.checker.search.climb import EVERY_SIZE, FEW_SIZES, climb
+from opkit.checker.search.depth import TAKEN, Depth, depth_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, assignments, divisible, rarer, signature
@@ -112,6 +114,13 @@ class Natural:
             # Without infer each shape costs a call for each kind of value: plain floats in all shapes come first.
             self.roles.is_plain = True
             before = scope.trial.counts.copy()
+            found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, BEFORE_CLIMB, patience)
+            if not found and not scope.options.shapes:
+                self.roles.is_plain = False
+                climbed = self._climbed(attrs)
+                if climbed:
+                    return climbed[:limit]
+                self.roles.is_plain = True
             found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, most, patience)
             self.roles.is_plain = False
             telling = [case for case in found if _is_telling(case)]
@@ -123,7 +132,7 @@ class Natural:
         if found or scope.checkable.infer is not None or scope.options.shapes:
             return found
         parted = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
-        return [case for case in parted if case is not None][:limit]
+        return [case for case in parted if case is not None][:limit] or self._climbed(attrs)
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int, patience: int) -> list[Case]:
         found: list[Case] = []
@@ -181,26 +190,50 @@ class Natural:
         if self.scope.checkable.infer is None or self.scope.options.shapes or not self.scope.args:
             return []
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
-        hints = [*self.scope.checkable.sizes, *self.scope.hinted_sizes()]
         for self.scope.dtype in ("float64", "float32"):
-            furthest: tuple[Assignment, float] | None = None
-            for dtypes in self.roles.dtype_candidates():
-
-                def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> float:
-                    return self.scope.trial.reach(self.roles.descs(assignment, dtypes), attrs)
-
-                # Integers are worth a climb of their own where they get past the check at which floats end.
-                if furthest is not None and ask(furthest[0]) <= furthest[1]:
-                    continue
-                found, reached = climb(self.scope.args, ask, hints)
-                furthest = furthest or (found, reached)
-                case = self.attempt(found, attrs, 9000, {}) if reached == ACCEPTED else None
-                if case is not None:
-                    return [case, *self._climbed_on(found, ask, hints, attrs)]
+            found = self._climbed(attrs)
+            if found:
+                return found
         return []
 
+    @property
+    def _sizes(self) -> Mapping[int, int]:
+        """How many sizes of each axis a climb tries, by rank."""
+        return EVERY_SIZE if self.scope.checkable.infer is not None else FEW_SIZES
+
+    def _climbed(self, attrs: Mapping[str, Any]) -> list[Case]:
+        hints = [*self.scope.checkable.sizes, *self.scope.hinted_sizes()]
+        furthest: tuple[Assignment, Depth] | None = None
+        for dtypes in self.roles.dtype_candidates():
+
+            def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> Depth:
+                return self._depth(assignment, dtypes, attrs)
+
+            # Integers are worth a climb of their own where they get past the check at which floats end.
+            if furthest is not None and ask(furthest[0]) <= furthest[1]:
+                continue
+            found, reached = climb(self.scope.args, ask, hints, most=self._sizes)
+            furthest = furthest or (found, reached)
+            case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else None
+            if case is not None:
+                return [case, *self._climbed_on(found, ask, hints, attrs)]
+        return []
+
+    def _depth(self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> Depth:
+        """Return how far infer's checks get, or forward where there is no infer function."""
+        scope = self.scope
+        if scope.checkable.infer is not None:
+            reached = scope.trial.reach(self.roles.descs(assignment, dtypes), attrs)
+            return TAKEN if reached == float("inf") else (reached,)
+        where = scope.checkable.forward_where
+        if where is None or scope.trial.is_over:
+            return ()
+        roles = [Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, scope.floats)]
+        case = scope.case(assignment, attrs, roles)
+        return depth_of(lambda: scope.checkable.forward(case.inputs, attrs), where.file)
+
     def _climbed_on(
-        self, first: Assignment, ask: Callable[[Assignment], float], hints: Sequence[int], attrs: Mapping[str, Any]
+        self, first: Assignment, ask: Callable[[Assignment], Depth], hints: Sequence[int], attrs: Mapping[str, Any]
     ) -> list[Case]:
         """Climb again from shapes that are taken with one size of the first input changed: others have to follow."""
         if any(arg.is_variadic for arg in self.scope.args) or len(first) < 2:
@@ -210,8 +243,8 @@ class Natural:
         changed += [(*shape[:axis], least, *shape[axis + 1 :]) for axis in range(len(shape)) for least in (1, 0)]
         cases: list[Case] = []
         for number, other in enumerate(changed[:FOLLOWED]):
-            found, reached = climb(self.scope.args, ask, hints, (other, *first[1:]))  # type: ignore[arg-type]
-            case = self.attempt(found, attrs, 9001 + number, {}) if reached == ACCEPTED else None
+            found, reached = climb(self.scope.args, ask, hints, (other, *first[1:]), self._sizes)  # type: ignore[arg-type]
+            case = self.attempt(found, attrs, 9001 + number, {}) if reached == TAKEN else None
             if case is not None:
                 cases.append(case)
         return cases

@@ -20,13 +20,14 @@ from opkit.checker.model.thresholds import (
     TELLING_DOMAINS,
 )
 from opkit.checker.model.trial import Answer
-from opkit.checker.search.climb import ACCEPTED
 from opkit.checker.search.extents import flat_sizes, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, signature
 from opkit.checker.search.values import DOMAINS
 from opkit.ir import TensorDesc
 
+#: How far inputs get that infer takes.
+_ACCEPTED = float("inf")
 _PLACES = ("int64", "int32")
 _INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
 #: Those that are tried where nothing says that whole numbers are wanted.
@@ -74,7 +75,7 @@ class Roles:
         real = (Role(),) * count
         reached = self._reach(assignment, attrs, real)
         said = ""
-        if reached == ACCEPTED:
+        if reached == _ACCEPTED:
             yield real
             if self.is_plain:
                 return
@@ -133,11 +134,11 @@ class Roles:
         Args:
             assignment: the shapes.
             attrs: the attributes.
-            reached: the check at which infer refuses floats alone, ACCEPTED where none does.
+            reached: the check at which infer refuses floats alone, _ACCEPTED where none does.
             said: what forward said to floats alone, "" where it took them. Without infer, integers are worth more than
                 one try only where forward says something else to them.
         """
-        if reached < ACCEPTED:
+        if reached < _ACCEPTED:
             self._refusals[()][reached] += 1
         unbound = self._unbound(assignment, attrs)
         for count in range(1, (min(len(unbound), MOST_INTEGERS) if said else len(unbound)) + 1):
@@ -156,7 +157,7 @@ class Roles:
                         continue
                     is_told = True
                     got = self._reach(assignment, attrs, base)
-                    if got < ACCEPTED:
+                    if got < _ACCEPTED:
                         self._refusals[variant][got] += 1
                         continue
                     for domain in ("real", "positive", "unit"):

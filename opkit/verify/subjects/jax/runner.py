@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from traceback import clear_frames
+from types import TracebackType
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -32,6 +34,13 @@ _UNTRACEABLE = (
 
 #: In the place of a program: the function looks at values.
 _CONCRETE = object()
+
+
+class _Raised(NamedTuple):
+    """In the place of a program too: what the function raised, and where."""
+
+    error: Exception
+    trace: TracebackType | None
 
 
 @record
@@ -193,11 +202,12 @@ class Runner(ForeignRunner):
             except _UNTRACEABLE:
                 found = _CONCRETE
             except Exception as error:  # shapes that it does not take: a search asks for them again and again
-                found = error.with_traceback(None)
+                clear_frames(error.__traceback__)
+                found = _Raised(error, error.__traceback__)
             if key[1] is not None:
                 self._traces[key] = found
-        if isinstance(found, Exception):
-            raise found
+        if isinstance(found, _Raised):
+            raise found.error.with_traceback(found.trace)
         return None if found is _CONCRETE else found
 
     def run_in(
