@@ -65,7 +65,8 @@ def test_of_one_guard_the_condition_that_holds_longer_is_further() -> None:
     """The same statement raises for a wrong rank, a wrong size and a wrong second shape, one further than the other."""
     shapes = [((4,), (4,)), ((4, 4), (4,)), ((4, 3), (3,)), ((4, 3), (4,))]
     depths = [depth_of(lambda one=one: _guarded(*map(np.ones, one)), __file__) for one in shapes]
-    assert sorted(set(depths)) == depths and depths[-1] == TAKEN
+    assert sorted(set(depths)) == depths
+    assert depths[-1] == TAKEN
 
 
 def test_a_depth_leaves_the_trace_function_as_it_was() -> None:

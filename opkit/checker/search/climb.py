@@ -26,7 +26,7 @@ _SIZES = {
 }
 #: Where infer alone is asked.
 EVERY_SIZE = {rank: len(sizes) for rank, sizes in _SIZES.items()}
-#: Where each shape costs a call of forward.
+#: Where each shape costs a call of forward, and shapes all alike were tried before.
 FEW_SIZES = {1: 4, 2: 4, 3: 3, 4: 2}
 
 
@@ -49,7 +49,7 @@ def climb(
     options = [*dict.fromkeys(start or ()), *_shapes(sizes, most)]
     few = [shape for shape in options if len(shape) < 3 and max(shape, default=0) < 8]
     every = range(0 if start is None else 1, len(args))
-    alike = [(frozenset(every), options)] if start is None else []
+    alike = [(frozenset(every), options)] if start is None and most is EVERY_SIZE else []
     single = [(frozenset([index]), options) for index in every]
     pairs = [(frozenset(pair), few) for pair in combinations(every, 2)] if len(args) > 2 else []
     current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)

@@ -210,7 +210,11 @@ class Natural:
                 return self._depth(assignment, dtypes, attrs)
 
             # Integers are worth a climb of their own where they get past the check at which floats end.
-            if furthest is not None and ask(furthest[0]) <= furthest[1]:
+            if (
+                furthest is not None
+                and ask(furthest[0]) <= furthest[1]
+                and self._says_the_same(furthest[0], dtypes, attrs)
+            ):
                 continue
             found, reached = climb(self.scope.args, ask, hints, most=self._sizes)
             furthest = furthest or (found, reached)
@@ -228,9 +232,19 @@ class Natural:
         where = scope.checkable.forward_where
         if where is None or scope.trial.is_over:
             return ()
-        roles = [Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, scope.floats)]
-        case = scope.case(assignment, attrs, roles)
+        case = self._case_of(assignment, dtypes, attrs)
         return depth_of(lambda: scope.checkable.forward(case.inputs, attrs), where.file)
+
+    def _says_the_same(self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> bool:
+        """Say whether forward says the same to these dtypes as to floats; True where infer is asked instead."""
+        if self.scope.checkable.infer is not None or self.scope.trial.is_over:
+            return True
+        both = (self._case_of(assignment, one, attrs) for one in (dtypes, self.scope.floats))
+        return len({self.scope.trial.says(case) for case in both}) == 1
+
+    def _case_of(self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> Case:
+        roles = [Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, self.scope.floats)]
+        return self.scope.case(assignment, attrs, roles)
 
     def _climbed_on(
         self, first: Assignment, ask: Callable[[Assignment], Depth], hints: Sequence[int], attrs: Mapping[str, Any]

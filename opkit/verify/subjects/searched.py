@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -17,6 +18,7 @@ from opkit.checker import Arg, Attr, Case, Checkable, Options, Results, answer_o
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.thresholds import FIRST_TRIALS
+from opkit.checker.search.depth import Depth, depth_of
 from opkit.errors import UsageError
 from opkit.record import record
 from opkit.verify.subjects.declared import Declared
@@ -29,6 +31,8 @@ from opkit.verify.subjects.subject import Subject, SubjectRunner
 _SECONDS, _LOOKED_AT = 8.0, 12
 #: Attempts after which a reading is given up at first, so that all readings are tried on the usual shapes.
 _FEW_TRIALS = 200
+#: Shapes with which readings are compared.
+_PROBED = ((3, 4), (5,), (2, 3, 4), (2, 4, 3, 3))
 
 
 class UntakenError(UsageError):
@@ -76,7 +80,7 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
     empty: _Taken | None = None
     for trials, until in ((_FEW_TRIALS, now + _SECONDS / 2), (FIRST_TRIALS, now + _SECONDS)):
         search.trials = trials
-        for reading in _readings(subject):
+        for reading in search.readings():
             taken = search.taken(reading) if reading.inputs else None
             if taken is not None and taken.is_answered:
                 return taken.finished(subject)
@@ -109,6 +113,32 @@ class _Search:
     until: float
     trials: int = FIRST_TRIALS
     first_error: Exception | None = None
+    _others: list[Reading] | None = None
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield the readings: the one with most arrays first, then those with which forward gets furthest."""
+        first, *others = _readings(self.subject)
+        yield first
+        if self._others is None:
+            self._others = sorted(others, key=self._depth, reverse=True)
+        yield from self._others
+
+    def _depth(self, reading: Reading) -> Depth:
+        """Return how far forward gets with arrays of a few shapes, all alike."""
+        where = self.subject.forward_where
+        if where is None or not reading.inputs or perf_counter() > self.until:
+            return ()
+        runner = self.subject.make(frozenset(reading.inputs), frozenset())
+        made = self._made(runner, reading)
+        rng = np.random.default_rng(0)
+        furthest: Depth = ()
+        for shape in _PROBED:
+            arrays = {name: rng.uniform(0.5, 1.5, shape) for name in reading.inputs}
+            given = {name: [array] * 2 if name in reading.lists else array for name, array in arrays.items()}
+            with np.errstate(all="ignore"):
+                call = partial(made.forward, given, made.default_attrs)
+                furthest = max(furthest, depth_of(call, where.file))
+        return furthest
 
     def taken(self, reading: Reading) -> _Taken | None:
         """Return a reading that forward takes, None for one that it does not."""
