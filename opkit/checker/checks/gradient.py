@@ -160,10 +160,11 @@ def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
 def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledger: _Ledger) -> None:
     session = ledger.session
     for failure in sorted(failures, key=lambda item: -item.excess):
-        if session.is_found(ev.case) and _is_coincidence(ledger, ev, outcome, failure):
-            continue
         output = session.output_name(ev.locate(failure.entry)[0])
         code = edge_code(failure.code, ev.case) if failure.code != "GC105" else failure.code
+        is_known = (code, failure.leaf.name, output) in ledger.failures
+        if not is_known and session.is_found(ev.case) and _is_coincidence(ledger, ev, outcome, failure):
+            continue
         ledger.fail(code, failure.leaf, output, partial(described, session, ev, failure, outcome, code))
 
 
