@@ -161,8 +161,8 @@ FEW_SHAPES = 1500
 #: Shapes that forward takes with plain floats, among which one is looked for in which every input has several elements.
 #: Without infer alone. Cost.
 FIRST_PLAIN = 12
-#: Shapes that forward refused after which it is asked how far it gets. Cost.
-BEFORE_CLIMB = 60
+#: Shapes that forward refused after which it is asked how far it gets, and dtypes of the inputs with which it is. Cost.
+BEFORE_CLIMB, MOST_CLIMBS = 60, 3
 #: Errors that speak of whole numbers after which plain floats are tried in no further shapes. Cost.
 TELLING_ERRORS = 3
 #: Attempts, and seconds, after which such a reading is given up too. Cost.

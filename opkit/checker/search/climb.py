@@ -28,6 +28,8 @@ _SIZES = {
 EVERY_SIZE = {rank: len(sizes) for rank, sizes in _SIZES.items()}
 #: Where each shape costs a call of forward, and shapes all alike were tried before.
 FEW_SIZES = {1: 4, 2: 4, 3: 3, 4: 2}
+#: Shapes of all inputs with which dtypes, and readings of a signature, are compared.
+RANKED_SHAPES: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4), (2, 4, 3, 3))
 
 
 def climb(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
@@ -20,6 +20,7 @@ from opkit.checker.model.thresholds import (
     MIXED_INPUTS,
     MIXED_PATIENCE,
     MOST_ALIKE,
+    MOST_CLIMBS,
     MOST_PARTS,
     MOST_SHAPES,
     MOST_SHAPES_OF_MANY,
@@ -29,7 +30,7 @@ from opkit.checker.model.thresholds import (
     TELLING_ERRORS,
 )
 from opkit.checker.model.trial import Answer
-from opkit.checker.search.climb import EVERY_SIZE, FEW_SIZES, climb
+from opkit.checker.search.climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, climb
 from opkit.checker.search.depth import TAKEN, Depth, depth_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
@@ -204,17 +205,14 @@ class Natural:
     def _climbed(self, attrs: Mapping[str, Any]) -> list[Case]:
         hints = [*self.scope.checkable.sizes, *self.scope.hinted_sizes()]
         furthest: tuple[Assignment, Depth] | None = None
-        for dtypes in self.roles.dtype_candidates():
+        for dtypes in self._ranked(attrs):
 
             def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> Depth:
                 return self._depth(assignment, dtypes, attrs)
 
             # Integers are worth a climb of their own where they get past the check at which floats end.
-            if (
-                furthest is not None
-                and ask(furthest[0]) <= furthest[1]
-                and self._says_the_same(furthest[0], dtypes, attrs)
-            ):
+            is_asked = self.scope.checkable.infer is not None and furthest is not None
+            if is_asked and furthest is not None and ask(furthest[0]) <= furthest[1]:
                 continue
             found, reached = climb(self.scope.args, ask, hints, most=self._sizes)
             furthest = furthest or (found, reached)
@@ -222,6 +220,17 @@ class Natural:
             if case is not None:
                 return [case, *self._climbed_on(found, ask, hints, attrs)]
         return []
+
+    def _ranked(self, attrs: Mapping[str, Any]) -> Iterable[Sequence[str]]:
+        """Return dtypes of all inputs: without infer those first with which forward gets furthest on arrays alike."""
+        candidates = self.roles.dtype_candidates()
+        if self.scope.checkable.infer is not None:
+            return candidates
+
+        def depth(dtypes: Sequence[str]) -> Depth:
+            return max(self._depth((shape,) * len(dtypes), dtypes, attrs) for shape in RANKED_SHAPES)
+
+        return sorted(candidates, key=depth, reverse=True)[:MOST_CLIMBS]
 
     def _depth(self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> Depth:
         """Return how far infer's checks get, or forward where there is no infer function."""
@@ -232,19 +241,11 @@ class Natural:
         where = scope.checkable.forward_where
         if where is None or scope.trial.is_over:
             return ()
-        case = self._case_of(assignment, dtypes, attrs)
-        return depth_of(lambda: scope.checkable.forward(case.inputs, attrs), where.file)
-
-    def _says_the_same(self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> bool:
-        """Say whether forward says the same to these dtypes as to floats; True where infer is asked instead."""
-        if self.scope.checkable.infer is not None or self.scope.trial.is_over:
-            return True
-        both = (self._case_of(assignment, one, attrs) for one in (dtypes, self.scope.floats))
-        return len({self.scope.trial.says(case) for case in both}) == 1
-
-    def _case_of(self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> Case:
-        roles = [Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, self.scope.floats)]
-        return self.scope.case(assignment, attrs, roles)
+        roles = [Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, scope.floats)]
+        case = scope.case(assignment, attrs, roles)
+        depth = depth_of(lambda: scope.checkable.forward(case.inputs, attrs), where.file)
+        scope.trial.counts[Answer.RAISED] += depth != TAKEN
+        return depth
 
     def _climbed_on(
         self, first: Assignment, ask: Callable[[Assignment], Depth], hints: Sequence[int], attrs: Mapping[str, Any]

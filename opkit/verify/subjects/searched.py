@@ -18,6 +18,7 @@ from opkit.checker import Arg, Attr, Case, Checkable, Options, Results, answer_o
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.thresholds import FIRST_TRIALS
+from opkit.checker.search.climb import RANKED_SHAPES
 from opkit.checker.search.depth import Depth, depth_of
 from opkit.errors import UsageError
 from opkit.record import record
@@ -28,11 +29,9 @@ from opkit.verify.subjects.readings import Reading, declared_readings, readings
 from opkit.verify.subjects.subject import Subject, SubjectRunner
 
 #: Seconds after which further readings of a signature are given up, and cases of each that are looked at.
-_SECONDS, _LOOKED_AT = 8.0, 12
+_SECONDS, _LOOKED_AT = 12.0, 12
 #: Attempts after which a reading is given up at first, so that all readings are tried on the usual shapes.
-_FEW_TRIALS = 200
-#: Shapes with which readings are compared.
-_PROBED = ((3, 4), (5,), (2, 3, 4), (2, 4, 3, 3))
+_FEW_TRIALS = 300
 
 
 class UntakenError(UsageError):
@@ -132,7 +131,7 @@ class _Search:
         made = self._made(runner, reading)
         rng = np.random.default_rng(0)
         furthest: Depth = ()
-        for shape in _PROBED:
+        for shape in RANKED_SHAPES:
             arrays = {name: rng.uniform(0.5, 1.5, shape) for name in reading.inputs}
             given = {name: [array] * 2 if name in reading.lists else array for name, array in arrays.items()}
             with np.errstate(all="ignore"):
