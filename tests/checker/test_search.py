@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ def _guarded(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def test_of_one_guard_the_condition_that_holds_longer_is_further() -> None:
     """The same statement raises for a wrong rank, a wrong size and a wrong second shape, one further than the other."""
     shapes = [((4,), (4,)), ((4, 4), (4,)), ((4, 3), (3,)), ((4, 3), (4,))]
-    depths = [depth_of(lambda one=one: _guarded(*map(np.ones, one)), __file__) for one in shapes]
+    depths = [depth_of(partial(_guarded, *map(np.ones, one)), __file__) for one in shapes]
     assert sorted(set(depths)) == depths
     assert depths[-1] == TAKEN
 

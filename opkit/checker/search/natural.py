@@ -210,12 +210,12 @@ class Natural:
             def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> Depth:
                 return self._depth(assignment, dtypes, attrs)
 
-            # Integers are worth a climb of their own where they get past the check at which floats end.
-            is_asked = self.scope.checkable.infer is not None and furthest is not None
-            if is_asked and furthest is not None and ask(furthest[0]) <= furthest[1]:
+            # Beside infer, integers are worth a climb of their own where they get past the check at which floats end.
+            if furthest is not None and ask(furthest[0]) <= furthest[1]:
                 continue
             found, reached = climb(self.scope.args, ask, hints, most=self._sizes)
-            furthest = furthest or (found, reached)
+            if self.scope.checkable.infer is not None:
+                furthest = furthest or (found, reached)
             case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else None
             if case is not None:
                 return [case, *self._climbed_on(found, ask, hints, attrs)]
