@@ -39,8 +39,7 @@ test: $(VENV)/.opkit-test  ## run the whole test suite
 # What breaks first, in half a minute: the layers and what is public, both modes, the facades, the compiler of
 # definitions, the loader, the verdicts on single checks; no process is started but for a few.
 QUICK := tests/architecture tests/checker/test_verdict.py tests/checker/test_ladder.py tests/checker/test_causes.py \
-	tests/checker/test_reach.py tests/checker/test_search.py tests/cli/test_help.py tests/eager tests/paddle \
-	tests/project/test_loading.py tests/reporters tests/sharding tests/shim tests/spec/test_codes.py tests/static
+	tests/cli/test_help.py tests/eager tests/paddle tests/project/test_loading.py tests/reporters tests/shim tests/spec/test_codes.py tests/static
 quick: $(VENV)/.opkit-test  ## a part of the tests, in half a minute
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --hypothesis-seed=0 -m "not peer" $(QUICK) $(ARGS)
 
