@@ -5,6 +5,9 @@ from __future__ import annotations
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
+#: From here on float32 rounds log(1 + exp(x)) to x and its derivative to 1: exp(-x) is below a quarter of its precision.
+_SAME = 18.0
+
 
 def leaky_by_channel(x: Value, weight: Value, axis: int | None) -> Value:
     """Return ``x`` where positive, else ``weight * x``.
@@ -31,6 +34,8 @@ def ramp(x: Value, slope: float, offset: float) -> Value:
 
 def scaled_softplus(x: Value, beta: float, threshold: float) -> Value:
     """Return ``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` exceeds the threshold."""
+    if beta == 1 and threshold >= _SAME and x._data.dtype.name in ("float16", "float32"):
+        return ops.softplus(x)
     scaled = x if beta == 1 else ops.mul(x, float(beta))
     smooth = ops.softplus(scaled)
     smooth = smooth if beta == 1 else ops.div(smooth, float(beta))
