@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -15,6 +15,8 @@ from typing import Any
 from opkit.checker import Checkable, OpReport, Report, check
 from opkit.errors import UsageError
 from opkit.forked import end_if_forked
+from opkit.ops.core.types import Function
+from opkit.paths import StrPath
 from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.limits import threads_here
@@ -38,12 +40,12 @@ from opkit.version import __version__
 
 
 def gradcheck(
-    target: str | os.PathLike[str] | Sequence[Any] | Callable[..., Any] | type | Checkable | None = None,
+    target: StrPath | Sequence[Any] | Function | type | Checkable | None = None,
     inputs: Any = None,
     *,
-    forward: Callable[..., Any] | None = None,
-    backward: Callable[..., Any] | None = None,
-    cases: Callable[..., Any] | None = None,
+    forward: Function | None = None,
+    backward: Function | None = None,
+    cases: Function | None = None,
     **options: Any,
 ) -> Report:
     """Check gradients and return what was found.
@@ -87,9 +89,9 @@ def outcome_of(
     target: Any = None,
     inputs: Any = None,
     *,
-    forward: Callable[..., Any] | None = None,
-    backward: Callable[..., Any] | None = None,
-    cases: Callable[..., Any] | None = None,
+    forward: Function | None = None,
+    backward: Function | None = None,
+    cases: Function | None = None,
     **options: Any,
 ) -> Outcome:
     """Do what ``gradcheck`` does and return the whole outcome: report, diagnostics, ids of saved failures."""

@@ -5,7 +5,6 @@ There is no isolation here: a kernel that hangs or dies takes this process with 
 
 from __future__ import annotations
 
-import os
 import pdb
 import time
 from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ import numpy as np
 from opkit.checker import Case, Checkable, CheckResult, OpReport, Report, check
 from opkit.checker.model.evaluate import leaves_of
 from opkit.diagnostics import Diagnostic, sort_diagnostics
+from opkit.paths import StrPath
 from opkit.verify.isolation.blame import is_users
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
@@ -32,7 +32,7 @@ _ABOUT_BACKWARD = frozenset({"GC123", "GC142", "GC145", "GC160", "GC181"})
 _OURS = ["opkit", "opkit.*", "numpy", "numpy.*", "contextlib", "threading"]
 
 
-def debug_targets(words: Iterable[str | os.PathLike[str]], options: RunOptions, say: Say) -> Outcome:
+def debug_targets(words: Iterable[StrPath], options: RunOptions, say: Say) -> Outcome:
     """Check targets one after the other in this process; stop in pdb once, at the first failing call.
 
     Args:

@@ -6,7 +6,6 @@ Nothing is printed here; progress goes to whoever asked for it.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from subprocess import Popen
@@ -14,6 +13,7 @@ from typing import Protocol
 
 from opkit.checker import CheckResult, OpReport, Report, Status
 from opkit.diagnostics import sort_diagnostics
+from opkit.paths import StrPath
 from opkit.project.directory import op_directory_of
 from opkit.project.proofs import remember_proofs
 from opkit.settings import settings
@@ -47,7 +47,7 @@ class _Silent:
 
 
 def run_targets(
-    words: Iterable[str | os.PathLike[str]],
+    words: Iterable[StrPath],
     options: RunOptions,
     progress: Progress | None = None,
     interpreter: Popen[bytes] | None = None,

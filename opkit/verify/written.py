@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import math
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +23,6 @@ from opkit.checker.model.trial import Trial
 from opkit.checker.search.kinds import kind_of
 from opkit.errors import UsageError
 from opkit.record import record
-from opkit.verify.isolation.blame import show_paths_from
 from opkit.verify.isolation.child import FreshCall, Outbox, Task
 from opkit.verify.isolation.supervisor import Supervisor
 from opkit.verify.options import RunOptions
@@ -42,7 +40,6 @@ class Request:
 
     target: Target
     options: RunOptions
-    folder: str
     replaces: bool
 
 
@@ -53,7 +50,7 @@ def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> It
         UsageError: a file or function of cases is there and is not to be replaced.
     """
     for target in resolve(words):
-        request = Request(target, options, os.getcwd(), replaces)
+        request = Request(target, options, replaces)
         task = Task(0, FreshCall(__name__, "run", request), options.timeout or _SECONDS, is_loud=options.shows_output)
         for _, message in Supervisor(1).run([task]):
             if isinstance(message, tuple):
@@ -62,10 +59,6 @@ def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> It
 
 def run(request: Request, outbox: Outbox) -> None:
     """Load a target and send (name, text) of each of its ops; in a fresh interpreter."""
-    sys.dont_write_bytecode = True
-    show_paths_from(request.folder)
-    os.chdir(request.folder)
-    outbox.flight.allow(math.inf)
     ops = load(request.target, request.options, outbox.flight).checkables
     wanted = [item for item in ops if item.cases is None or request.replaces]
     if request.target.directory is not None:

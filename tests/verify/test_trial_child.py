@@ -119,7 +119,7 @@ def _directory(tmp_path: Path, api: str) -> Path:
 
 def test_a_process_with_threads_is_not_forked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a fork would copy threads' locks a fresh interpreter tries the file, with the same result."""
-    monkeypatch.setattr(child_module, "_can_fork", lambda: False)
+    monkeypatch.setattr(child_module, "threads_here", lambda: 2)
     directory = op_directory_of(_directory(tmp_path, BAD + "def f(x):\n    time.sleep(60)\n"))
     assert [fact.remark.code for fact in ApiTrial(directory, 0.5).facts()] == ["PROJ021", "PROJ024"]
 

@@ -5,16 +5,11 @@ What is asked is the business of those who ask.
 
 from __future__ import annotations
 
-import math
-import os
-import sys
 from typing import Any
 
 from opkit.record import record
 from opkit.verify.failures.store import Failure
-from opkit.verify.isolation.blame import show_paths_from
 from opkit.verify.isolation.child import FreshCall, Outbox, Task
-from opkit.verify.isolation.limits import MEBIBYTE, memory_resident
 from opkit.verify.isolation.supervisor import Supervisor, can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.load import load
@@ -32,19 +27,17 @@ class Request:
     Args:
         failure: whose target it loads.
         options: of the run.
-        folder: where the command runs.
     """
 
     failure: Failure
     options: RunOptions
-    folder: str
 
 
 def asked(module: str, failure: Failure, options: RunOptions) -> dict[str, Any] | None:
     """Return what ``run(request, outbox)`` of a module sends from a fresh interpreter, None where nothing comes."""
     if not can_fork():
         return None
-    call = FreshCall(module, "run", Request(failure, options, os.getcwd()))
+    call = FreshCall(module, "run", Request(failure, options))
     task = Task(0, call, options.timeout or _SECONDS)
     found = [message for _, message in Supervisor(1).run([task]) if isinstance(message, dict)]
     return found[0] if found else None
@@ -59,11 +52,7 @@ def loaded(request: Request, outbox: Outbox, *, is_script: bool = False) -> Load
         is_script: the file is run under the recorder, instead of the one op being loaded by its name.
     """
     failure, options = request.failure, request.options
-    sys.dont_write_bytecode = True
-    show_paths_from(request.folder)
-    os.chdir(request.folder)
-    held = memory_resident()
-    outbox.flight.allow(held + options.memory * MEBIBYTE if held and options.memory else math.inf)
+    outbox.allow(options.memory)
     root = str(failure.facts.get("root"))
     word = root if is_script else f"{root}::{str(failure.facts['op']).rpartition('::')[2]}"
     (target,) = resolve([word])

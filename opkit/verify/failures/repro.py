@@ -15,29 +15,25 @@ import numpy as np
 
 from opkit.atomic import write_together
 from opkit.errors import OpkitError
+from opkit.paths import StrPath
 from opkit.project.directory import op_directory_of
 from opkit.project.gradient import plan_of
 from opkit.record import record
 from opkit.spec import BackwardOp, Blob, compile_spec, forward_blob
-from opkit.verify.failures.jax_repro import jax_lines
+from opkit.verify.failures.framework_repro import framework_lines
 from opkit.verify.failures.samples import samples
 from opkit.verify.failures.store import Failure, FailureStore
-from opkit.verify.failures.torch_repro import torch_lines
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.raw_kernel import describe
 
 _TAG = "device_sub_tag"
-#: The lines for functions of other frameworks, by what they need.
-_FRAMEWORKS: dict[str, Callable[[Failure, RunOptions], list[str] | None]] = {"torch": torch_lines, "JAX": jax_lines}
 #: How the script calls what forward has, by the kind of blob.
 _PREFIXES = {"in": "in_", "out": "out_", "dout": "d_"}
 #: A backward kernel: its function, the blobs of its inputs and outputs (None: left out), and its attributes.
 _Step = tuple[str, tuple[Blob | None, ...], tuple[Blob | None, ...], Mapping[str, Any]]
 
 
-def write_repro(
-    failure_id: str, folder: str | os.PathLike[str] = ".", options: RunOptions | None = None
-) -> tuple[Path, Path]:
+def write_repro(failure_id: str, folder: StrPath = ".", options: RunOptions | None = None) -> tuple[Path, Path]:
     """Write a failure's data and script.
 
     Args:
@@ -58,11 +54,8 @@ def write_repro(
     recipe = _recipe(failure)
     arrays = _named_arrays(failure)
     needs, body = "numpy", _live(failure, recipe) if recipe is not None else None
-    for framework, lines_of in _FRAMEWORKS.items() if body is None else ():
-        body = lines_of(failure, options)
-        if body is not None:
-            needs = f"{framework} and numpy"
-            break
+    if body is None:
+        needs, body = framework_lines(failure, options) or (needs, None)
     if body is None:
         arrays.update(samples(failure, options))
         body = _recorded(arrays)

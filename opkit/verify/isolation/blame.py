@@ -19,6 +19,7 @@ from opkit.checker.model.raised import words_of
 from opkit.errors import Location
 from opkit.verify.codes import CRASH, EXIT, INTERNAL, LOAD, MEMORY, TIMEOUT
 from opkit.verify.isolation.flight import Phase
+from opkit.verify.isolation.shown import shown_path
 from opkit.verify.isolation.supervisor import Death, Ended
 from opkit.verify.isolation.watch import Left, UserCall
 
@@ -27,21 +28,6 @@ _OURS = tuple(
     os.path.realpath(path) + os.sep
     for path in (Path(__file__).parents[2], sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
 )
-
-
-_base: list[str] = []
-
-
-def show_paths_from(folder: str) -> None:
-    """Show paths relative to a folder from now on, whatever user code makes the working directory of this process."""
-    _base[:] = [folder]
-
-
-def shown_path(path: str | os.PathLike[str]) -> str:
-    """Return a path as a user would write it: relative to the working directory where it lies beneath it."""
-    here = _base[0] if _base else os.getcwd()
-    absolute = os.path.abspath(os.path.join(here, path))
-    return os.path.relpath(absolute, here) if absolute.startswith(here.rstrip(os.sep) + os.sep) else absolute
 
 
 def is_users(file: str) -> bool:
@@ -150,10 +136,12 @@ def _verdict(ended: Ended, limits: str) -> tuple[CheckCode, str]:
     if ended.death is Death.SWOLLEN:
         return MEMORY, f"more memory was held than the limit allows ({limits}) {at}"
     if ended.death is Death.KILLED:
-        name = _signal_name(ended.status)
         if ended.status == signal.SIGKILL and ended.is_starved:
-            return MEMORY, f"the worker was killed ({name}) {at}: most likely the machine ran out of memory ({limits})"
-        return CRASH, f"the process was killed by {name} {at}"
+            return (
+                MEMORY,
+                f"the worker was killed ({ended.signal}) {at}: most likely the machine ran out of memory ({limits})",
+            )
+        return CRASH, f"the process was killed by {ended.signal} {at}"
     if ended.death is Death.GARBLED:
         return EXIT, f"wrote to a descriptor that is not its own, or closed it, {at}; the process was ended"
     if "MemoryError" in ended.output[-400:]:
@@ -161,13 +149,6 @@ def _verdict(ended: Ended, limits: str) -> tuple[CheckCode, str]:
     if ended.flight.phase is Phase.LOADING and "Traceback" in ended.output:
         return LOAD, "the file could not be loaded"
     return EXIT, f"the process ended by itself (status {ended.status}) {at}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _last_words(ended: Ended) -> str:

@@ -6,29 +6,49 @@ How long it may live, and what becomes of it, is the supervisor's business.
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import os
+import pickle
 import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from os import _exit  # by value: a child that a user's os._exit let go on would be a second supervisor
 from subprocess import Popen
 from typing import IO, Any
 
 from opkit.forked import end_if_forked
+from opkit.record import record
 from opkit.verify.isolation import frames
 from opkit.verify.isolation.descent import adopt_orphans, die_with_parent
 from opkit.verify.isolation.flight import Flight, Phase
-from opkit.verify.isolation.limits import limit_memory, memory_kills, trace_deaths
-from opkit.verify.isolation.watch import refuse_to_pause
+from opkit.verify.isolation.interpreter import command
+from opkit.verify.isolation.limits import MEBIBYTE, limit_memory, memory_kills, memory_resident, pinned, trace_deaths
+from opkit.verify.isolation.shown import show_paths_from
 
 #: Exit status of a child whose task returned; user code that leaves by itself does not know it.
 GOOD = 86
 #: Pipes are put out of the way of code that closes or writes to descriptors by their numbers.
 _HIGH = 700
+#: Seconds beyond the task's own that an interpreter may take until it reads what it is to do.
+_START = 20.0
+
+
+class Paused(BaseException):
+    """A user's function asked for a debugger, where there is no terminal for one."""
+
+
+def refuse_to_pause(*args: object, **kwargs: object) -> None:
+    """Stand in for ``sys.breakpointhook``.
+
+    Raises:
+        Paused: always.
+    """
+    raise Paused
 
 
 class Outbox:
@@ -44,8 +64,13 @@ class Outbox:
         end_if_forked(self._process)
         frames.send(self.descriptor, message)
 
+    def allow(self, mebibytes: int) -> None:
+        """Ask to be ended where this process holds so much more than now: frameworks reserve what they never use."""
+        held = memory_resident()
+        self.flight.allow(held + mebibytes * MEBIBYTE if held and mebibytes else math.inf)
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class FreshCall:
     """What a fresh interpreter is to do: ``function(request, outbox)``.
 
@@ -61,8 +86,15 @@ class FreshCall:
     request: Any
     frameworks: tuple[str, ...] = ()
 
+    def __call__(self, outbox: Outbox) -> None:
+        """Do it, in the interpreter that was started for it."""
+        gc.enable()  # off since the interpreter started
+        sys.dont_write_bytecode = True
+        show_paths_from(os.getcwd())
+        getattr(import_module(self.module), self.function)(self.request, outbox)
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Task:
     """One thing to do in a child of its own.
 
@@ -71,8 +103,8 @@ class Task:
         run: called in the child; what it returns or raises after its last message is not looked at. A ``FreshCall`` is
             run by a fresh interpreter, all else by a forked copy of this process, which must not have threads.
         seconds: time limit, infinity for none; the child may arm another (``Outbox.flight.arm``).
-        memory: mebibytes that the child may use beyond what it starts with; 0 for no limit. A fresh interpreter sets
-            its own limit.
+        memory: mebibytes of address space that the child may use beyond what it starts with; 0 for no limit. A fresh
+            interpreter asks for its limit (``Outbox.allow``).
         is_leader: the child leads a process group of its own, which is ended with it.
         stop_at: the call of a user function to stop at, 0 for none (``Flight``).
         is_continued: the child is set going again when something stops it.
@@ -125,35 +157,76 @@ class Child:
     process: Popen[bytes] | None = None
     kills_before: int = field(default_factory=memory_kills)
 
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """Those that tell of messages and of the end."""
+        return (self.pipe,) if self.death is None else (self.pipe, self.death)
 
-def begin(task: Task, closed: Iterable[int]) -> Child:
-    """Fork a child that does a task, and nothing else; this process must not have threads.
+
+def begin(task: Task, closed: Iterable[int] = ()) -> Child:
+    """Start a child that does a task, and nothing else.
+
+    A process that has threads must not be forked: the copy has the locks of threads that it does not have.
 
     Args:
         task: what it does.
         closed: descriptors that it may not keep open.
     """
-    read, write = open_pipe()
+    read, write = _open_pipe()
     trace, output = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
-    flight = Flight(task.stop_at)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            for other in (read, *closed):
-                os.close(other)
-            become(task, Outbox(write, flight), trace.fileno(), output.fileno())
-        finally:
-            _exit(1)
+    process = None
+    _flush()
+    if isinstance(task.run, FreshCall):
+        flight, process = _interpreter(task, task.run, write, trace, output)
+        pid = process.pid
+    else:
+        flight = Flight(task.stop_at)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                for other in (read, *closed):
+                    os.close(other)
+                become(task, Outbox(write, flight), trace.fileno(), output.fileno())
+            finally:
+                _exit(1)
     os.close(write)
     if task.is_leader:
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
-    return Child(task, pid, read, death_of(pid), flight, trace, output, time.monotonic())
+    return Child(task, pid, read, _death_of(pid), flight, trace, output, time.monotonic(), process=process)
 
 
-def open_pipe() -> tuple[int, int]:
+def _interpreter(
+    task: Task, call: FreshCall, write: int, trace: IO[bytes], output: IO[bytes]
+) -> tuple[Flight, Popen[bytes]]:
+    """Start an interpreter by exec, which ``main`` makes the task's child."""
+    with tempfile.TemporaryFile() as page, tempfile.TemporaryFile() as request:
+        page.truncate(Flight.SIZE)
+        flight = Flight(task.stop_at, page.fileno())
+        flight.arm(task.seconds + _START)
+        pickle.dump(replace(task, key=None), request)
+        request.seek(0)
+        kept = (write, page.fileno(), trace.fileno(), output.fileno())
+        prints = None if task.is_loud else output
+        words = command(__name__, call.frameworks, descriptors=kept)
+        return flight, Popen(words, stdin=request, stdout=prints, stderr=prints, pass_fds=kept, env=pinned(os.environ))
+
+
+def main(descriptors: tuple[int, int, int, int]) -> None:
+    """Do what was asked for, in an interpreter that was started for it.
+
+    Args:
+        descriptors: of the pipe, the flight recorder's page, the trace and the output.
+    """
+    write, page, trace, output = descriptors
+    with open(0, "rb", closefd=False) as stream:
+        task = pickle.load(stream)
+    flight = Flight(task.stop_at, page)
+    os.close(page)
+    become(task, Outbox(write, flight), trace, output)
+
+
+def _open_pipe() -> tuple[int, int]:
     """Return a pipe that is read without waiting and whose writing end has a high number where there may be one."""
     read, write = os.pipe()
     os.set_blocking(read, False)
@@ -167,7 +240,7 @@ def open_pipe() -> tuple[int, int]:
     return read, high
 
 
-def death_of(pid: int) -> int | None:
+def _death_of(pid: int) -> int | None:
     """Return a descriptor that becomes readable when a process ends, None where the system has none."""
     try:
         return os.pidfd_open(pid) if sys.platform == "linux" else None
@@ -196,8 +269,6 @@ def become(task: Task, outbox: Outbox, trace: int, output: int) -> None:
         limit_memory(task.memory)
         if math.isfinite(task.seconds):
             outbox.flight.arm(task.seconds)
-        if isinstance(task.run, FreshCall):
-            raise AssertionError("a FreshCall is run by a fresh interpreter, not by a copy of this process")
         task.run(outbox)
         outbox.flight.enter(Phase.SUPERVISING)
         status = GOOD
@@ -206,7 +277,12 @@ def become(task: Task, outbox: Outbox, trace: int, output: int) -> None:
 
         traceback.print_exc()
     finally:
-        with contextlib.suppress(BaseException):
-            sys.stdout.flush()
-            sys.stderr.flush()
+        _flush()
         _exit(status)
+
+
+def _flush() -> None:
+    """Write out what was printed; user code may have put anything in the streams' place."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(BaseException):
+            stream.flush()

@@ -10,9 +10,10 @@ import math
 import mmap
 import struct
 import time
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
+
+from opkit.record import record
 
 #: Phase, calls begun, and since when. Packing clears the bytes before it writes them, so that a reader in another
 #: process may see zeros: these are read for certain only after the writer's death.
@@ -44,7 +45,7 @@ class Phase(IntEnum):
 _PHASES = {int(phase): phase for phase in Phase}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FlightReading:
     """What the recorder held.
 

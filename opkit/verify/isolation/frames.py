@@ -9,9 +9,10 @@ import io
 import os
 import pickle
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from opkit.record import record
 
 _HEADER = struct.Struct("<Q")
 #: More than this is a broken stream, not a message.
@@ -20,7 +21,7 @@ _LARGEST = 1 << 34
 _KNOWN = ("builtins", "collections", "copyreg", "_codecs", "functools", "numpy", "opkit", "pathlib")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unreadable:
     """What is read in place of a message that cannot be rebuilt.
 
@@ -70,6 +71,19 @@ def send(descriptor: int, message: object) -> None:
     rest = memoryview(pack(message))
     while rest:
         rest = rest[os.write(descriptor, rest) :]
+
+
+def received(read: Callable[[int], bytes]) -> Iterator[Any]:
+    """Yield the messages of a stream until its end, but for those that cannot be rebuilt.
+
+    Args:
+        read: gives the next bytes, a number at most, none at the end.
+    """
+    reader = FrameReader()
+    while data := read(1 << 20):
+        for message in reader.feed(data):
+            if not isinstance(message, Unreadable):
+                yield message
 
 
 class FrameReader:

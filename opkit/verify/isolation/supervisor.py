@@ -14,15 +14,14 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import IO, Any
 
 from opkit.collection import Freezing
+from opkit.record import record
 from opkit.verify.isolation.child import GOOD, Child, FreshCall, Task, begin
 from opkit.verify.isolation.descent import adopt_orphans, children_here, end_descent, end_orphans, is_stopped
 from opkit.verify.isolation.flight import FlightReading
-from opkit.verify.isolation.fresh import begin_fresh
 from opkit.verify.isolation.limits import memory_kills, memory_resident
 
 _TAIL = 4000
@@ -51,7 +50,7 @@ class Death(Enum):
     SWOLLEN = "held more memory than it may"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ended:
     """The end of a child.
 
@@ -72,6 +71,14 @@ class Ended:
     output: str
     seconds: float
     is_starved: bool = False
+
+    @property
+    def signal(self) -> str:
+        """The name of the signal that killed it."""
+        try:
+            return signal.Signals(self.status).name
+        except ValueError:
+            return f"signal {self.status}"
 
 
 class Supervisor:
@@ -99,22 +106,28 @@ class Supervisor:
         """Run one more job, after those that wait; while ``run`` is gone through."""
         self._waiting.append(job)
 
-    def run(self, jobs: Iterable[Task]) -> Iterator[tuple[Any, Any]]:
+    def begin(self, jobs: Iterable[Task]) -> None:
+        """Start as many jobs as run at once, ahead of ``run``, which the others wait for."""
+        self._waiting.extend(jobs)
+        self._fill()
+
+    def run(self, jobs: Iterable[Task] = ()) -> Iterator[tuple[Any, Any]]:
         """Run the jobs; yield (key, message) for each message and (key, Ended) last.
 
         The order of the messages of different jobs is that of their arrival. A job is over when its child has
         ended, whoever may still hold its pipe. Leaving the iterator early ends the children.
         """
-        waiting = self._waiting
-        waiting.extend(jobs)
+        self._waiting.extend(jobs)
         freezing = Freezing()
         with selectors.DefaultSelector() as selector:
             if self._lifeline is not None:
                 selector.register(self._lifeline, selectors.EVENT_READ, None)
+            for child in self._children.values():
+                _listen(child, selector)
             try:
-                while waiting or self._children:
-                    while waiting and len(self._children) < self._width:
-                        self._start(waiting.popleft(), freezing, selector)
+                while self._waiting or self._children:
+                    for child in self._fill(freezing):
+                        _listen(child, selector)
                     events = [key.data for key, _ in selector.select(self._patience())]
                     if None in events:
                         return
@@ -127,18 +140,18 @@ class Supervisor:
                     self._bury(child)
                 freezing.end()
 
-    def _start(self, job: Task, freezing: Freezing, selector: selectors.BaseSelector) -> None:
-        if isinstance(job.run, FreshCall):
-            child = begin_fresh(job, job.run)
-        else:
-            freezing.freeze()  # so that the collector does not touch, and so copy, memory that the child shares
-            known = self._children.values()
-            others = [item for child in known for item in (child.pipe, child.death) if item is not None]
+    def _fill(self, freezing: Freezing | None = None) -> list[Child]:
+        """Start jobs that wait while there is room; return their children."""
+        started = []
+        while self._waiting and len(self._children) < self._width:
+            job = self._waiting.popleft()
+            if freezing is not None and not isinstance(job.run, FreshCall):
+                freezing.freeze()  # so that the collector does not touch, and so copy, memory that the child shares
+            others = [item for child in self._children.values() for item in child.descriptors]
             child = begin(job, [*self._private, *others])
-        self._children[child.pid] = child
-        for descriptor in (child.pipe, child.death):
-            if descriptor is not None:
-                selector.register(descriptor, selectors.EVENT_READ, child)
+            self._children[child.pid] = child
+            started.append(child)
+        return started
 
     def _patience(self) -> float:
         """Return how long to wait for the next message: until the earliest deadline, half a second at most."""
@@ -154,10 +167,9 @@ class Supervisor:
         is_over = _has_ended(child)  # asked before the reading: what it sent before its end is in the pipe
         yield from self._read(child, selector)
         if is_over:
-            for descriptor in (child.pipe, child.death):
-                if descriptor is not None:
-                    with contextlib.suppress(KeyError):
-                        selector.unregister(descriptor)
+            for descriptor in child.descriptors:
+                with contextlib.suppress(KeyError):
+                    selector.unregister(descriptor)
             yield child.task.key, self._bury(child)
 
     def _read(self, child: Child, selector: selectors.BaseSelector) -> Iterator[tuple[Any, Any]]:
@@ -226,9 +238,8 @@ class Supervisor:
         del self._children[child.pid]
         if self._adopts:
             end_orphans({*self._strangers, *self._children})
-        for descriptor in (child.pipe, child.death):
-            if descriptor is not None:
-                os.close(descriptor)
+        for descriptor in child.descriptors:
+            os.close(descriptor)
         ended = Ended(
             _death(child, status),
             -status if status < 0 else status,
@@ -240,6 +251,11 @@ class Supervisor:
         )
         child.flight.close()
         return ended
+
+
+def _listen(child: Child, selector: selectors.BaseSelector) -> None:
+    for descriptor in child.descriptors:
+        selector.register(descriptor, selectors.EVENT_READ, child)
 
 
 def _has_ended(child: Child) -> bool:

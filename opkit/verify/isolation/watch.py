@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import active_count
 from time import monotonic, sleep
@@ -17,6 +17,7 @@ import numpy as np
 
 from opkit.checker import Case, Checkable
 from opkit.forked import end_if_forked
+from opkit.ops.core.types import Attrs, Function
 from opkit.verify.isolation.flight import Flight, FlightStop, Phase
 from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 
@@ -37,26 +38,13 @@ class UserCall:
 
     phase: Phase = Phase.STARTING
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    attrs: Attrs = field(default_factory=dict)
     douts: Sequence[Any] = ()
 
     def case(self) -> Case:
         """Return the call's inputs as a case, of copies."""
         kept = {name: _copy(value) for name, value in self.inputs.items()}
         return Case(kept, dict(self.attrs), regime="crash", origin="crash")
-
-
-class Paused(BaseException):
-    """A user's function asked for a debugger, where there is no terminal for one."""
-
-
-def refuse_to_pause(*args: object, **kwargs: object) -> None:
-    """Stand in for ``sys.breakpointhook``.
-
-    Raises:
-        Paused: always.
-    """
-    raise Paused
 
 
 class Left(BaseException):
@@ -127,9 +115,7 @@ class Watch:
             changes["beyond"] = self.over(checkable.beyond)
         return replace(checkable, **changes)
 
-    def _watched(
-        self, function: Callable[..., Any], phase: Phase, arrays: int, attrs: int, douts: int = -1
-    ) -> Callable[..., Any]:
+    def _watched(self, function: Function, phase: Phase, arrays: int, attrs: int, douts: int = -1) -> Function:
         """Return a function that is announced; the numbers are the positions of what a failure will show."""
         begin, end, process, passes = self._flight.call, self._flight.enter, self._process, self._passes
 
@@ -174,7 +160,7 @@ class Watch:
         self._threads_end = active_count() <= most
         return self._threads_end
 
-    def _vjp(self, vjp: Callable[..., Any]) -> Callable[..., Any]:
+    def _vjp(self, vjp: Function) -> Function:
         run = self._watched(vjp, Phase.FORWARD, 0, 1)
 
         def watched(arrays: Any, attrs: Any) -> Any:
@@ -184,7 +170,7 @@ class Watch:
 
         return watched
 
-    def _cases(self, cases: Callable[..., Any]) -> Callable[..., Any]:
+    def _cases(self, cases: Function) -> Function:
         def begin(_arrays: Any, _attrs: Any, rng: np.random.Generator) -> Any:
             return iter(cases(rng))
 
@@ -207,9 +193,7 @@ class SingleProcess(Watch):
     def __init__(self) -> None:
         super().__init__(Flight())
 
-    def _watched(
-        self, function: Callable[..., Any], phase: Phase, arrays: int, attrs: int, douts: int = -1
-    ) -> Callable[..., Any]:
+    def _watched(self, function: Function, phase: Phase, arrays: int, attrs: int, douts: int = -1) -> Function:
         process = self._process
 
         def watched(*args: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 from opkit.errors import Location, UsageError, did_you_mean
 from opkit.ops.core.types import Function
 from opkit.record import record
-from opkit.verify.isolation.blame import shown_path
+from opkit.verify.isolation.shown import shown_path
 from opkit.verify.subjects.places import location_of
 
 _FORMS: dict[str, Any] = {

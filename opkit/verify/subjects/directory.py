@@ -21,7 +21,7 @@ from opkit.project.kernel import positional_count
 from opkit.project.loading import LoadedOps, refreshed
 from opkit.project.user_op import UserOp
 from opkit.shim import frameworks
-from opkit.verify.isolation.blame import shown_path
+from opkit.verify.isolation.shown import shown_path
 from opkit.verify.subjects.claims import claims_of
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.gradient import RawGradient

@@ -9,7 +9,7 @@ from types import CodeType
 from typing import Any
 
 from opkit.errors import Location
-from opkit.verify.isolation.blame import shown_path
+from opkit.verify.isolation.shown import shown_path
 
 
 def location_of(function: Any) -> Location | None:

@@ -16,8 +16,9 @@ from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, assemble, with_facts
 from opkit.settings import settings
 from opkit.shim import frameworks
-from opkit.verify.isolation.blame import blame_error, shown_path
+from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.flight import Flight
+from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.directory import checkable_of, with_reference
 from opkit.verify.subjects.ordinary import found_at

@@ -6,11 +6,12 @@ Nothing is imported; a file that cannot be read or parsed names none, and says s
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
 
+from opkit.paths import StrPath
 
-def imported_roots(path: str | os.PathLike[str]) -> frozenset[str]:
+
+def imported_roots(path: StrPath) -> frozenset[str]:
     """Return the top-level packages that a Python file imports anywhere, by absolute names."""
     roots: set[str] = set()
     for node in _statements(path):
@@ -21,17 +22,17 @@ def imported_roots(path: str | os.PathLike[str]) -> frozenset[str]:
     return frozenset(roots)
 
 
-def imported_names(path: str | os.PathLike[str]) -> frozenset[str]:
+def imported_names(path: StrPath) -> frozenset[str]:
     """Return the names that a Python file binds by importing."""
     return frozenset(item.asname or item.name for node in _statements(path) for item in node.names)
 
 
-def is_relative(path: str | os.PathLike[str]) -> bool:
+def is_relative(path: StrPath) -> bool:
     """Say whether a file imports from its own package by relative names: it cannot be run as a script."""
     return any(isinstance(node, ast.ImportFrom) and node.level for node in _statements(path))
 
 
-def _statements(path: str | os.PathLike[str]) -> Iterator[ast.Import | ast.ImportFrom]:
+def _statements(path: StrPath) -> Iterator[ast.Import | ast.ImportFrom]:
     try:
         with open(path, "rb") as handle:
             tree = ast.parse(handle.read())

@@ -22,8 +22,9 @@ from opkit.project.loading import LoadedOps, assemble
 from opkit.shim import exec_script, install_frameworks
 from opkit.static.py_func import PyFuncDef, label_of
 from opkit.verify.codes import SCRIPT
-from opkit.verify.isolation.blame import blame_error, shown_path, user_line
+from opkit.verify.isolation.blame import blame_error, user_line
 from opkit.verify.isolation.flight import Flight
+from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.directory import checkable_of

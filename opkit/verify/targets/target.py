@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from opkit.errors import UsageError, did_you_mean
+from opkit.paths import StrPath
 from opkit.project.directory import checks_below, discover, near_files, op_directory_of
 from opkit.record import record
-from opkit.verify.isolation.blame import shown_path
+from opkit.verify.isolation.shown import shown_path
 
 #: The name that stands for every custom function of a file.
 ALL = "*"
@@ -64,7 +65,7 @@ class Target:
         return f"{self.file}::{self.name}" if self.name else self.file
 
 
-def resolve(words: Iterable[str | os.PathLike[str]]) -> tuple[Target, ...]:
+def resolve(words: Iterable[StrPath]) -> tuple[Target, ...]:
     """Resolve the words of a command line; none means the current folder.
 
     Returns:

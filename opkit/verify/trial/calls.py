@@ -10,7 +10,7 @@ import inspect
 import itertools
 import os
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -21,6 +21,7 @@ from opkit.ir import TensorDesc, Value
 from opkit.oneflow.job import Job
 from opkit.oneflow.job_config import FunctionConfig
 from opkit.oneflow.session import session
+from opkit.ops.core.types import Function
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
 from opkit.verify.trial.recorder import BuilderRecorder, Desk, Misplaced, Noted, TrialStop, Unclear, Use
@@ -59,7 +60,7 @@ class FunctionTrial:
     """
 
     name: str
-    function: Callable[..., Any]
+    function: Function
     uses: Uses
     file: str
     skipped: set[str]

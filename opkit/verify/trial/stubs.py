@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
+from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.spec import CompiledOp
 from opkit.verify.trial.reading import ApiReading
@@ -106,7 +107,7 @@ class Uses:
         return bool(declared) and all(arg.is_variadic or arg.count > 1 for arg in declared)
 
 
-def first_plans(function: Callable[..., Any], uses: Uses) -> Iterator[CallPlan]:
+def first_plans(function: Function, uses: Uses) -> Iterator[CallPlan]:
     """Give the plan in which nothing is left out, then the one with the function's own defaults."""
     parameters = list(inspect.signature(function).parameters.values())
     open_ends = [item for item in parameters if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]

@@ -16,6 +16,7 @@ from typing import Any
 from opkit import static
 from opkit.oneflow.session import session
 from opkit.ops import BUILTIN
+from opkit.ops.core.types import Function
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
 from opkit.project.directory import OpDirectory
@@ -65,7 +66,7 @@ def try_api_file(directory: OpDirectory, begin: Callable[[str, int], None]) -> I
             yield from FunctionTrial(name, function, uses, file, skipped, desk, is_helper=name in called).facts()
 
 
-def _functions(module: ModuleType, file: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+def _functions(module: ModuleType, file: str) -> Iterator[tuple[str, Function]]:
     """Give the public functions that the file itself defines, each once."""
     seen: set[int] = set()
     for name, value in list(vars(module).items()):

@@ -16,14 +16,39 @@ from opkit.verify.codes import INTERNAL
 from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.failures.store import FailureStore, former
 from opkit.verify.isolation.blame import blame_left, blame_ourselves, report_of
-from opkit.verify.isolation.flight import Flight, FlightStop
+from opkit.verify.isolation.child import Outbox
+from opkit.verify.isolation.flight import Flight, FlightStop, Phase
 from opkit.verify.isolation.frames import is_plain
 from opkit.verify.isolation.watch import Left, UserCall, Watch
 from opkit.verify.options import RunOptions
 from opkit.verify.workers.confirm import Confirmation
+from opkit.verify.workers.messages import Begun, CheckDone, Checked
 
 #: Called with each finished check.
 Tell = Callable[[CheckResult], None]
+#: Findings after which the process may not be what it was.
+_CHANGED = frozenset({"GC198", INTERNAL.code})
+
+
+def check_told(begun: Begun, checkable: Checkable, options: RunOptions, outbox: Outbox) -> bool:
+    """Check one op in this process, and send its report, or the call at which a replay stopped.
+
+    Each finished check is sent at once, for an op whose check does not reach its end.
+
+    Returns:
+        whether the process is as it was.
+    """
+    outbox.flight.enter(Phase.CHECKING)
+
+    def tell(result: CheckResult) -> None:  # without its evidence: the arrays come with the report
+        outbox.send(CheckDone(begun.target, begun.order, _sendable_result(replace(result, evidence=None))))
+
+    found = check_alone(checkable, options, outbox.flight, tell)
+    if isinstance(found, OpReport):
+        outbox.send(Checked(begun.target, begun.order, sendable(found)))
+        return not any(item.code in _CHANGED for item in found.findings)
+    outbox.send(found if is_plain(found) else replace(found, attrs=plain(found.attrs)))
+    return False
 
 
 def check_alone(
@@ -129,16 +154,11 @@ def sendable(report: OpReport) -> OpReport:
     """Return a report that can be read where the user's modules are not loaded: of plain data, where it is not so."""
     if is_plain(report):
         return report
-    checks = tuple(sendable_result(item) for item in report.checks)
+    checks = tuple(_sendable_result(item) for item in report.checks)
     return replace(report, checks=checks, notes=tuple(map(str, report.notes)), tried=tuple(map(str, report.tried)))
 
 
-def sendable_call(call: UserCall) -> UserCall:
-    """Return a call that can be read where the user's modules are not loaded."""
-    return call if is_plain(call) else replace(call, attrs=plain(call.attrs))
-
-
-def sendable_result(item: CheckResult) -> CheckResult:
+def _sendable_result(item: CheckResult) -> CheckResult:
     """Return a result that can be read where the user's modules are not loaded."""
     if is_plain(item):
         return item

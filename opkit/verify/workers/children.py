@@ -14,15 +14,13 @@ from opkit.checker import Checkable, CheckResult, OpReport, Status
 from opkit.verify.codes import INTERNAL
 from opkit.verify.isolation.blame import blame_death
 from opkit.verify.isolation.child import Outbox, Task
-from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.frames import Unreadable
 from opkit.verify.isolation.supervisor import Ended, Supervisor
 from opkit.verify.isolation.watch import UserCall
 from opkit.verify.options import RunOptions
-from opkit.verify.workers.alone import check_alone, sendable, sendable_call
+from opkit.verify.workers.alone import check_told
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message
-from opkit.verify.workers.telling import teller
 
 #: Seconds beyond the op's own in which a fatal call is found again, for its inputs.
 _REPLAY = 0.6
@@ -57,17 +55,18 @@ def check_forked(
     """
     begins = [Begun(account.number, order) for order in range(len(checkables))]
     tasks = [_task(begun, item, options, is_leader) for begun, item in zip(begins, checkables)]
-    reports: dict[int, OpReport] = {}
+    reports: dict[int, Checked] = {}
     for order, message in Supervisor(width, private=private, adopts=not is_leader).run(tasks):
         if isinstance(message, (Begun, CheckDone)):
             yield message
-        elif isinstance(message, OpReport):
+        elif isinstance(message, Checked):
             reports[order] = message
         elif isinstance(message, Unreadable):
             text = f"the report could not be read ({message.why}); the op was not judged"
             yield account.closed(order, CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, text), 0.0)
         elif isinstance(message, Ended) and order in reports:
-            yield Checked(account.number, order, _with_output(reports.pop(order), message.output))
+            known = reports.pop(order)
+            yield replace(known, report=_with_output(known.report, message.output))
         elif isinstance(message, Ended) and order in account.owed:
 
             def replay(number: int, task: Task = tasks[order], ended: Ended = message) -> UserCall | None:
@@ -97,8 +96,6 @@ def _replay(task: Task, private: Sequence[int], adopts: bool) -> UserCall | None
 
 
 def _check_in_child(begun: Begun, checkable: Checkable, options: RunOptions, outbox: Outbox) -> None:
-    """Check one op in a child of a supervisor; send its report, or the call at which a replay stopped."""
+    """Check one op in a child of a supervisor."""
     outbox.send(begun)
-    outbox.flight.enter(Phase.CHECKING)
-    message = check_alone(checkable, options, outbox.flight, teller(begun.target, begun.order, outbox))
-    outbox.send(sendable(message) if isinstance(message, OpReport) else sendable_call(message))
+    check_told(begun, checkable, options, outbox)

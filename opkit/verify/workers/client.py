@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from subprocess import Popen
 from typing import IO
 
@@ -26,7 +27,10 @@ class WorkerError(OpkitError):
 
 
 def run_isolated(
-    targets: Sequence[Target], options: RunOptions, interpreter: Popen[bytes] | None = None
+    targets: Sequence[Target],
+    options: RunOptions,
+    interpreter: Popen[bytes] | None = None,
+    folder: str | None = None,
 ) -> Iterator[Message]:
     """Check targets in worker processes; yield what they say, in the order of its arrival.
 
@@ -36,15 +40,16 @@ def run_isolated(
         targets: what to check.
         options: of the run.
         interpreter: one that was started for this run already, None to start one.
+        folder: that they work in and show paths from, by default the one of this process.
 
     Raises:
         WorkerError: the worker processes cannot be started, or their parent died.
     """
     if not can_fork():
         for number, target in enumerate(targets):
-            yield from run_alone(number, target, options, start)
+            yield from run_alone(number, target, options, partial(start, folder=folder))
         return
-    process = interpreter or start(target.path for target in targets)
+    process = interpreter or start((target.path for target in targets), folder)
     try:
         yield from _messages(process, targets, options)
     finally:
@@ -53,17 +58,13 @@ def run_isolated(
 
 def _messages(process: Popen[bytes], targets: Sequence[Target], options: RunOptions) -> Iterator[Message]:
     requests, answers = _pipes(process)
-    reader = frames.FrameReader()
     try:
         frames.send(requests.fileno(), (tuple(targets), options))
     except OSError as error:
         raise WorkerError(
             "the worker process could not be started", help=f"{sys.executable} is what was tried"
         ) from error
-    while data := os.read(answers.fileno(), 1 << 20):
-        for message in reader.feed(data):
-            if not isinstance(message, frames.Unreadable):  # its op is owed, and is settled at the end
-                yield message
+    yield from frames.received(partial(os.read, answers.fileno()))  # what is lost is owed, and is settled at the end
     status = process.wait()
     if status:
         raise WorkerError(

@@ -6,10 +6,6 @@ A worker that is lost while it checks is replaced by another; a target that is a
 from __future__ import annotations
 
 import os
-import pickle
-import struct
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +13,8 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opkit.errors import OpkitError
 from opkit.record import record
-from opkit.verify.isolation.blame import shown_path
+from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.client import WorkerError, run_isolated
@@ -165,22 +160,4 @@ def _check_there(errand: _Errand) -> tuple[str, str, list[Message]]:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_bytes(data)
         target = Target(TargetKind.DIRECTORY, str(root), errand.name)
-        data = pickle.dumps(([target], errand.options))
-        paths = os.pathsep.join(dict.fromkeys(item for item in sys.path if item and os.path.isdir(item)))
-        process = subprocess.Popen(
-            [sys.executable, "-m", "opkit.verify.workers.there"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": paths},
-            start_new_session=True,
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with process:
-            process.stdin.write(struct.pack("!Q", len(data)) + data)
-            process.stdin.flush()
-            answer = process.stdout.read()
-        if not answer:
-            raise OpkitError(f"the interpreter that checked {errand.place} ended with status {process.returncode}")
-        return folder, errand.place, pickle.loads(answer)
+        return folder, errand.place, list(run_isolated([target], errand.options, folder=folder))

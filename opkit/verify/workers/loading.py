@@ -9,8 +9,8 @@ from opkit.checker import OpReport
 from opkit.forked import end_if_forked
 from opkit.verify.codes import LOAD
 from opkit.verify.isolation.blame import blame_error
+from opkit.verify.isolation.child import Paused
 from opkit.verify.isolation.flight import Flight
-from opkit.verify.isolation.watch import Paused
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe

@@ -15,7 +15,6 @@ The memory of a fresh interpreter is limited by what it holds, not by its addres
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -113,7 +112,7 @@ class _Spawned:
 
     def _task(self, key: int, errands: Sequence[Errand], options: RunOptions, stop_at: int = 0) -> Task:
         loading = self._options.timeout or math.inf
-        request = Request(tuple(errands), options, os.getcwd(), loading)
+        request = Request(tuple(errands), options, loading)
         frameworks = sorted(frozenset().union(*(item.frameworks for item in errands)))
         program = FreshCall("opkit.verify.workers.errands", "run", request, tuple(frameworks))
         is_loud = options.shows_output and not stop_at

@@ -21,16 +21,18 @@ ZYGOTE = "opkit.verify.workers.zygote"
 _PATIENCE = 2.0
 
 
-def start(words: Iterable[str] = ()) -> subprocess.Popen[bytes]:
+def start(words: Iterable[str] = (), folder: str | None = None) -> subprocess.Popen[bytes]:
     """Start the interpreter, with pipes to and from it; it waits for its request, and ends with its stdin.
 
     Args:
         words: among them the files to be checked: the facades that they import are imported once for all copies.
+        folder: that it works in, by default the one of this process.
     """
     return subprocess.Popen(
         command(ZYGOTE, _facades(words)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        cwd=folder,
         env=pinned(os.environ),
         start_new_session=True,
         bufsize=0,

@@ -66,11 +66,7 @@ def _limit(target: Target, options: RunOptions) -> float | None:
 
 
 def _read(process: Popen[bytes], messages: queue.Queue[Message | None]) -> None:
-    reader = frames.FrameReader()
-    stream = process.stdout
-    if stream is not None:
-        while data := stream.read(1 << 16):
-            for message in reader.feed(data):
-                if not isinstance(message, frames.Unreadable):  # its op is owed, and is settled at the end
-                    messages.put(message)
+    if process.stdout is not None:
+        for message in frames.received(process.stdout.read):  # what is lost is owed, and is settled at the end
+            messages.put(message)
     messages.put(None)

@@ -8,25 +8,24 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
-from opkit.checker import Checkable, OpReport
-from opkit.verify.isolation.blame import show_paths_from
+from opkit.checker import Checkable
 from opkit.verify.isolation.child import Outbox
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.limits import threads_here
+from opkit.verify.isolation.shown import show_paths_from
 from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe
-from opkit.verify.workers.alone import check_alone, sendable
+from opkit.verify.workers.alone import check_told
 from opkit.verify.workers.children import check_forked
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.loading import opening, try_to_load
-from opkit.verify.workers.messages import Begun, Checked, Message
+from opkit.verify.workers.messages import Begun
 from opkit.verify.workers.spawn import Errand, check_spawned
-from opkit.verify.workers.telling import teller
 
 
 def check_target(
@@ -49,17 +48,17 @@ def check_target(
     loaded = try_to_load(account, recipe, options, flight)
     flight.arm(math.inf)
     flight.enter(Phase.SUPERVISING)
-    if can_fork() and threads_here() == 1 and not loaded.is_fresh:
+    is_threaded = not can_fork() or threads_here() > 1 or loaded.is_fresh
+    if not is_threaded:
         checking = check_forked(account, loaded.checkables, options, width, (outbox.descriptor,))
     else:
         errands = _errands(account, recipe if is_repeatable else None, loaded) if can_fork() else []
-        checking = chain(
-            check_spawned([account], errands, options, width, (outbox.descriptor,), is_leader=False),
-            _in_turn(account, loaded.checkables, options, outbox),
-        )
+        checking = check_spawned([account], errands, options, width, (outbox.descriptor,), is_leader=False)
     for message in chain(opening(account, loaded), checking):
         account.note(message)
         outbox.send(message)
+    if is_threaded:
+        _check_here(account, loaded.checkables, options, outbox)
 
 
 def _errands(account: Account, recipe: Recipe | None, loaded: Loaded) -> list[Errand]:
@@ -69,20 +68,15 @@ def _errands(account: Account, recipe: Recipe | None, loaded: Loaded) -> list[Er
     return [Errand(account.number, recipe, orders=tuple(range(len(loaded.checkables))))]
 
 
-def _in_turn(
-    account: Account, checkables: Sequence[Checkable], options: RunOptions, outbox: Outbox
-) -> Iterator[Message]:
+def _check_here(account: Account, checkables: Sequence[Checkable], options: RunOptions, outbox: Outbox) -> None:
     """Check the ops that are owed in this process, which must not be forked: no other can make them.
 
     This comes last: what one of them does to the process costs only those after it.
     """
-    flight = outbox.flight
     for order, item in enumerate(checkables):
-        if order not in account.owed:
-            continue
-        yield Begun(account.number, order)
-        flight.arm(options.for_op(item.name, item.directory).timeout or math.inf)
-        report = check_alone(item, options, flight, teller(account.number, order, outbox))
-        if isinstance(report, OpReport):
-            yield Checked(account.number, order, sendable(report))
-    flight.arm(math.inf)
+        if order in account.owed:
+            chosen = options.for_op(item.name, item.directory)
+            outbox.send(begun := Begun(account.number, order))
+            outbox.flight.arm(chosen.timeout or math.inf)
+            check_told(begun, item, chosen, outbox)
+    outbox.flight.arm(math.inf)

@@ -33,7 +33,10 @@ def main() -> None:
     os.dup2(2, 1)
     preload([TargetKind.DIRECTORY])  # the most common, while the process that asks is loading itself
     gc.enable()  # off since the interpreter started
-    targets, options = _request()
+    request = next(frames.received(partial(os.read, 0)), None)
+    if request is None:  # the process that was to ask has changed its mind, or has ended
+        sys.exit(1)
+    targets, options = request
     fresh = [number for number, target in enumerate(targets) if wants_fresh(target)]
     preload(target.kind for number, target in enumerate(targets) if number not in fresh)
     if not can_fork():
@@ -72,15 +75,6 @@ def _check_here(targets: tuple[Target, ...], options: RunOptions, out: int) -> N
     limit_memory(options.memory)
     for number, target in enumerate(targets):
         check_target(Account(number, target.label, target.directory), recipe_of(target), options, 1, outbox)
-
-
-def _request() -> tuple[tuple[Target, ...], RunOptions]:
-    reader = frames.FrameReader()
-    while data := os.read(0, 1 << 16):
-        for request in reader.feed(data):
-            targets, options = request
-            return targets, options
-    sys.exit(1)
 
 
 def _job(number: int, target: Target, options: RunOptions, width: int) -> Task:

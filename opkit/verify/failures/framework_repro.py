@@ -1,0 +1,233 @@
+"""The lines of a script that repeats a failure of a custom function of torch or JAX; it needs them and numpy only.
+
+The user's file is run as it is; nothing of opkit takes part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opkit.record import record
+from opkit.verify.failures.store import Failure
+from opkit.verify.failures.trees import trees
+from opkit.verify.options import RunOptions
+from opkit.verify.targets.imports import imported_roots
+
+_TORCH_CALL = '''
+
+def call(values):
+    """Call the Function or the op with arguments by name."""
+    if not isinstance(target, type):
+        return target(**values)
+    parameters = inspect.signature(target.forward).parameters.values()
+    args = []
+    for item in parameters:
+        if item.name in values:
+            args += values[item.name] if item.kind is item.VAR_POSITIONAL else [values[item.name]]
+    return target.apply(*args)
+
+
+def results(values):
+    found = call(values)
+    return list(found) if isinstance(found, (list, tuple)) else [found]
+'''
+
+_JAX_CALL = '''
+
+def results(values):
+    """Call the function with arguments by name and return the arrays that it gives."""
+    args = []
+    for item in inspect.signature(target).parameters.values():
+        if item.name in values:
+            args += values[item.name] if item.kind is item.VAR_POSITIONAL else [values[item.name]]
+    return jax.tree.leaves(target(*args))
+'''
+
+
+def framework_lines(failure: Failure, options: RunOptions) -> tuple[str, list[str]] | None:
+    """Return what the script needs, and its lines.
+
+    None where the op is none of a framework's, or its options or arguments cannot be written down.
+    """
+    file, _, name = str(failure.facts.get("op", "")).rpartition("::")
+    root = str(failure.facts.get("root") or file)
+    attrs, inputs = dict(failure.case.attrs), failure.case.inputs
+    if not file or "#" in name or failure.code == "GC171" or not all(map(is_plain, attrs.values())):
+        return None
+    kind = next((item for item in _FRAMEWORKS if item.module in imported_roots(root)), None)
+    has_lists = any(isinstance(value, (list, tuple)) for value in inputs.values())
+    texts = trees(failure, options) if kind is _JAX and has_lists else {}
+    if kind is None or texts is None:
+        return None
+    first, *rest = name.split(".")
+    lines = ["import inspect", "import runpy", "", f"import {kind.module}", "import numpy as np", ""]
+    lines += [*kind.settings(failure), f"names = runpy.run_path({root!r})"]
+    lines += [f"target = {'.'.join([f'names[{first!r}]', *rest])}", 'data = np.load(__file__[:-3] + ".npz")']
+    lines += [*kind.call.splitlines(), "", "", f"values = {attrs!r}"]
+    for key, value in inputs.items():
+        if isinstance(value, (list, tuple)):
+            leaves = ", ".join(kind.leaf(_stored(key, index), item, failure) for index, item in enumerate(value))
+            lines += [f"leaf = [{leaves}]", f"values[{key!r}] = {texts.get(key, 'leaf')}"]
+        elif value is not None:
+            lines.append(f"values[{key!r}] = {kind.leaf(_stored(key, 0), value, failure)}")
+    return f"{kind.name} and numpy", [*lines, *_shown(failure, kind), "print(__doc__)"]
+
+
+def is_plain(value: Any) -> bool:
+    """Say whether an option can be written down as it is."""
+    if isinstance(value, (list, tuple)):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _stored(name: str, index: int) -> str:
+    """Return the expression of an array in the script's data."""
+    return f"data[{f'{name}_{index}'!r}]"
+
+
+def _shown(failure: Failure, kind: _Framework) -> list[str]:
+    """Return the lines that compare one entry of the Jacobian with differences, or show what the function does."""
+    which, _, rest = failure.key[1].partition("[")
+    element, output = failure.facts.get("element"), failure.facts.get("output_element")
+    place = int(failure.key[2][1:]) if failure.key[2][1:].isdigit() else 0
+    is_list = isinstance(failure.case.inputs.get(which), (list, tuple))
+    if element is None or output is None or (is_list and not (rest and kind is _JAX)):
+        return kind.facts(failure)
+    at = f"at, out, place = {tuple(element)!r}, {tuple(output)!r}, {place}"
+    return [at, *kind.slopes(which, int(rest.rstrip("]") or 0))]
+
+
+@record
+class _Framework:
+    """What differs between frameworks.
+
+    Args:
+        name: as people write it.
+        module: which files import.
+        call: lines that define ``results(values)``.
+        settings: gives the lines before the user's file is run.
+        leaf: gives the text of an array: of its text in the data, its value, and the failure.
+        slopes: gives the lines that print slopes and gradient at an element of an input, and of a list's place in it.
+        facts: gives the lines that show results and gradients.
+    """
+
+    name: str
+    module: str
+    call: str
+    settings: Callable[[Failure], list[str]]
+    leaf: Callable[[str, Any, Failure], str]
+    slopes: Callable[[str, int], list[str]]
+    facts: Callable[[Failure], list[str]]
+
+
+# --- torch
+def _torch_leaf(text: str, value: Any, failure: Failure) -> str:
+    made = f"torch.from_numpy({text}){_to_device(failure)}"
+    return f"{made}.requires_grad_()" if value.dtype.kind == "f" else made
+
+
+def _to_device(failure: Failure) -> str:
+    """Return what puts a tensor on the device that the failure was found on."""
+    device = failure.facts.get("device", "")
+    return f".to({device!r})" if device else ""
+
+
+def _torch_slopes(which: str, _number: int) -> list[str]:
+    return [
+        "outputs = results(values)",
+        f"x = values[{which!r}]",
+        "(gradient,) = torch.autograd.grad(outputs[place][out], x, allow_unused=True, retain_graph=True)",
+        "step = 1e-6 * max(1.0, abs(float(x.detach()[at])))",
+        "",
+        "",
+        "def moved(by):",
+        "    other = x.detach().clone()",
+        "    other[at] += by",
+        f"    return float(results({{**values, {which!r}: other.requires_grad_()}})[place].detach()[out])",
+        "",
+        "",
+        'print("slope from the left: ", (moved(0) - moved(-step)) / step)',
+        'print("slope from the right:", (moved(step) - moved(0)) / step)',
+        'print("backward gives:      ", None if gradient is None else float(gradient[at]))',
+    ]
+
+
+def _torch_facts(failure: Failure) -> list[str]:
+    douts = len(failure.douts)
+    return [
+        "before = {name: item.detach().clone() for name, item in values.items() if isinstance(item, torch.Tensor)}",
+        "outputs = results(values)",
+        "leaves = [item for item in values.values() if isinstance(item, torch.Tensor) and item.requires_grad]",
+        "open_ = [(number, item) for number, item in enumerate(outputs) if item.requires_grad]",
+        f"seeds = [torch.from_numpy(data[f'dout_{{number}}']){_to_device(failure)} if number < {douts}"
+        " else torch.ones_like(item) for number, item in open_]",
+        "kept = [seed.clone() for seed in seeds]",
+        'print("forward:", [(item.dtype, tuple(item.shape)) for item in outputs])',
+        "found = torch.autograd.grad([item for _, item in open_], leaves, seeds, allow_unused=True, retain_graph=True)",
+        'print("backward:", [None if item is None else item.flatten()[:6] for item in found])',
+        'print("inputs unchanged:", all(torch.equal(values[name], item) for name, item in before.items()))',
+        'print("incoming gradients unchanged:", all(map(torch.equal, seeds, kept)))',
+    ]
+
+
+# --- JAX
+def _jax_settings(failure: Failure) -> list[str]:
+    """Return the lines that set JAX up as it was: 64 bits, the device."""
+    arrays = [
+        item for value in failure.case.inputs.values() for item in (value if isinstance(value, list) else [value])
+    ]
+    lines = []
+    if any(item is not None and item.dtype.name == "float64" for item in arrays):
+        lines.append('jax.config.update("jax_enable_x64", True)')
+    kind, _, number = str(failure.facts.get("device", "")).partition(":")
+    if kind:
+        lines.append(f'jax.config.update("jax_default_device", jax.devices({kind!r})[{int(number or 0)}])')
+    return lines
+
+
+def _jax_leaf(text: str, _value: Any, _failure: Failure) -> str:
+    return f"jax.numpy.asarray({text})"
+
+
+def _jax_slopes(which: str, number: int) -> list[str]:
+    return [
+        f"leaves, tree = jax.tree.flatten(values[{which!r}])",
+        f"x = leaves[{number}]",
+        "step = 1e-6 * max(1.0, abs(float(x[at])))",
+        "",
+        "",
+        "def moved(by):",
+        f"    leaves[{number}] = x.at[at].add(by)",
+        f"    return results({{**values, {which!r}: jax.tree.unflatten(tree, leaves)}})[place][out]",
+        "",
+        "",
+        'print("slope from the left: ", float(moved(0) - moved(-step)) / step)',
+        'print("slope from the right:", float(moved(step) - moved(0)) / step)',
+        'print("the rule gives:      ", float(jax.grad(moved)(0.0)))',
+    ]
+
+
+def _jax_facts(_failure: Failure) -> list[str]:
+    return [
+        "leaves, tree = jax.tree.flatten(values)",
+        "opened = [place for place, leaf in enumerate(leaves) if getattr(leaf, 'dtype', np.dtype(int)).kind == 'f']",
+        "",
+        "",
+        "def of_opened(*chosen):",
+        "    whole = dict(enumerate(leaves)) | dict(zip(opened, chosen))",
+        "    return results(jax.tree.unflatten(tree, list(whole.values())))",
+        "",
+        "",
+        "outputs, pullback = jax.vjp(of_opened, *(leaves[place] for place in opened))",
+        'print("forward:", [(item.dtype, item.shape) for item in results(values)])',
+        'print("under differentiation:", [item.ravel()[:6] for item in outputs])',
+        "ones = [jax.numpy.ones_like(item) for item in outputs]",
+        "paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(values)[0]]",
+        'print("gradients:", {paths[place]: item.ravel()[:6] for place, item in zip(opened, pullback(ones))})',
+    ]
+
+
+_TORCH = _Framework("torch", "torch", _TORCH_CALL, lambda _: [], _torch_leaf, _torch_slopes, _torch_facts)
+_JAX = _Framework("JAX", "jax", _JAX_CALL, _jax_settings, _jax_leaf, _jax_slopes, _jax_facts)
+_FRAMEWORKS = (_TORCH, _JAX)
