@@ -1,4 +1,4 @@
-"""ApiFact: a result of calling the functions of an API file with stubs, as data that can be sent to another process.
+"""ApiFact: a result of calling the functions of an API file with stubs, data that one process sends to another.
 
 The calls are made in ``opkit.verify.trial``; here facts become findings with a position.
 """
@@ -6,8 +6,6 @@ The calls are made in ``opkit.verify.trial``; here facts become findings with a 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict
-from typing import Any
 
 from opkit.diagnostics import Diagnostic, Note, SourceText, Span
 from opkit.project.api_remark import Remark
@@ -29,16 +27,6 @@ class ApiFact:
     remark: Remark
     line: int
     text: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {**asdict(self.remark), "line": self.line, "text": self.text}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> ApiFact:
-        """Return the fact that plain data describes."""
-        remark = Remark(data["code"], data["message"], data["help"], data["subject"])
-        return cls(remark, int(data["line"]), data["text"])
 
 
 def facts_as_findings(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from opkit.diagnostics import Diagnostic, Severity
-from opkit.project.api_fact import ApiFact, facts_as_findings
+from opkit.project.api_fact import facts_as_findings
 from opkit.project.directory import op_directory_of
 from opkit.project.findings import source_of
 from opkit.project.loading import assemble
@@ -48,7 +48,7 @@ def found(tmp_path: Path):
         (folder / "t_py_api.py").write_text(api)
         directory = op_directory_of(folder)
         loaded = assemble(directory)
-        facts = [ApiFact.from_json(fact.to_json()) for fact in try_api_file(directory, lambda name, line: None)]
+        facts = list(try_api_file(directory, lambda name, line: None))
         return facts_as_findings(source_of(directory.api), facts, loaded.result.ops, loaded.diagnostics)
 
     return of

@@ -58,9 +58,9 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str
         text = HEAD + IMPORTS + api.replace("{folder}", str(path))
         (path / "t_py_api.py").write_bytes(text.encode())
     code = (
-        "import json, sys\nfrom opkit.verify.trial import tried\nfrom opkit.project import discover\n"
+        "import json, sys\nfrom dataclasses import asdict\nfrom opkit.verify.trial import tried\nfrom opkit.project import discover\n"
         "found = tried(discover([sys.argv[1]]), 1.5)\n"
-        "print(json.dumps({key: [fact.to_json() for fact in facts] for key, facts in found.items()}))"
+        "print(json.dumps({key: [asdict(fact.remark) for fact in facts] for key, facts in found.items()}))"
     )
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     ran = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, env=env, timeout=60)
