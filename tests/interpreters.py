@@ -114,8 +114,10 @@ _PLAIN = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONIO
 def stand_in(where: str | None) -> None:
     """Let this process's checks run in copies that are asked for there; with None, in fresh interpreters again."""
 
-    def begin(words: Iterable[str] = ()) -> Copy | subprocess.Popen[bytes]:
+    def begin(words: Iterable[str] = (), folder: str | None = None) -> Copy | subprocess.Popen[bytes]:
         assert where is not None
+        if folder is not None:  # copies work where the process that asks for them does
+            return _started(words, folder)
         return copied(where, words)
 
     for module in (start, client):
