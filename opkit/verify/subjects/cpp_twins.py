@@ -17,6 +17,7 @@ from opkit.checker.model.agreement import agree
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.errors import KernelError, OpkitError
+from opkit.listed import listed
 from opkit.native.guarded import run_guarded
 from opkit.project.cpp_kernel import CppKernel
 from opkit.project.kernel import UserKernel
@@ -235,8 +236,7 @@ def _index(where: np.ndarray) -> str:
 
 
 def _flat(result: Any) -> list[np.ndarray]:
-    items = result if isinstance(result, (list, tuple)) else [result]
-    return [np.asarray(part) for item in items for part in (item if isinstance(item, (list, tuple)) else [item])]
+    return [np.asarray(part) for item in listed(result) for part in listed(item)]
 
 
 def _read_only(args: tuple[Any, ...]) -> tuple[Any, ...]:

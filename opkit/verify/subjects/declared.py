@@ -17,16 +17,16 @@ from opkit.record import record
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.subjects.places import location_of
 
-_FORMS: dict[str, Any] = {
-    "SURROGATE": dict,
-    "REFERENCE": Callable,
-    "TOLERANCE": dict,
-    "ALLOW": dict,
-    "NONDIFFERENTIABLE_OUTPUTS": (tuple, list, set, frozenset),
-    "INPLACE": (tuple, list, set, frozenset),
-    "SECOND_ORDER": bool,
+#: What each name takes, and in words.
+_FORMS: dict[str, tuple[Any, str]] = {
+    "SURROGATE": (Mapping, "a dict"),
+    "REFERENCE": (Callable, "a function"),
+    "TOLERANCE": (Mapping, "a dict"),
+    "ALLOW": (Mapping, "a dict"),
+    "NONDIFFERENTIABLE_OUTPUTS": ((tuple, list, set, frozenset), "a tuple of names"),
+    "INPLACE": ((tuple, list, set, frozenset), "a tuple of names"),
+    "SECOND_ORDER": (bool, "True or False"),
 }
-_KINDS = "SURROGATE, REFERENCE, TOLERANCE, ALLOW, NONDIFFERENTIABLE_OUTPUTS, INPLACE and SECOND_ORDER"
 
 
 @record
@@ -73,27 +73,34 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
     cases = _pick(names, "cases", suffix)
     if cases is not None and not callable(cases):
         raise UsageError("`cases` must be a function of one numpy Generator", where=where)
-    surrogates = _mapping(_pick(names, "SURROGATE", suffix), "SURROGATE", where)
+    given = {name: _formed(name, _pick(names, name, suffix), where) for name in _FORMS}
+    surrogates = given["SURROGATE"] or {}
     surrogate = next((surrogates[key] for key in of if key in surrogates), None)
     if surrogates and surrogate is None:
         raise UsageError(f"SURROGATE must map {of[0]!r} to a function, its keys are {sorted(surrogates)}", where=where)
     if surrogate is not None and not callable(surrogate):
         raise UsageError(f"SURROGATE[{of[0]!r}] must be a function, is {type(surrogate).__name__}", where=where)
-    reference = _pick(names, "REFERENCE", suffix)
-    if reference is not None and not callable(reference):
-        raise UsageError(f"REFERENCE must be a function, is {type(reference).__name__}", where=where)
-    hidden, inplace = (_names(names, word, suffix, where) for word in ("NONDIFFERENTIABLE_OUTPUTS", "INPLACE"))
     return Declared(
         cases,
         location_of(cases) if cases is not None else None,
-        hidden,
+        frozenset(given["NONDIFFERENTIABLE_OUTPUTS"] or ()),
         surrogate,
-        _tolerance(_mapping(_pick(names, "TOLERANCE", suffix), "TOLERANCE", where), where),
-        _allow(_mapping(_pick(names, "ALLOW", suffix), "ALLOW", where), where),
-        _truth(_pick(names, "SECOND_ORDER", suffix), where),
-        inplace,
-        reference,
+        _tolerance(given["TOLERANCE"] or {}, where),
+        _allow(given["ALLOW"] or {}, where),
+        bool(given["SECOND_ORDER"]),
+        frozenset(given["INPLACE"] or ()),
+        given["REFERENCE"],
     )
+
+
+def _formed(name: str, value: Any, where: Location | None) -> Any:
+    """Return what a declaration holds, None where it is not there."""
+    kind, said = _FORMS[name]
+    is_named = said != "a tuple of names" or not value or all(isinstance(item, str) for item in value)
+    if value is not None and not (isinstance(value, kind) and is_named):
+        listed = ", ".join(_FORMS)
+        raise UsageError(f"{name} must be {said}, is {type(value).__name__}", where=where, help=f"see {listed}")
+    return value
 
 
 def _refuse_misspelt(names: Mapping[str, Any], where: Location | None) -> None:
@@ -102,33 +109,12 @@ def _refuse_misspelt(names: Mapping[str, Any], where: Location | None) -> None:
         found = re.fullmatch(r"([A-Z_]+?)(?:_[A-Z][a-z]\w*)?", name)
         own = found[1] if found else ""
         near = get_close_matches(own, _FORMS, 1, 0.85) if own not in _FORMS else []
-        if near and isinstance(value, _FORMS[near[0]]):
+        if near and isinstance(value, _FORMS[near[0]][0]):
             raise UsageError(f"nothing reads {name}", where=where, help=did_you_mean([name.replace(own, near[0])]))
 
 
 def _pick(names: Mapping[str, Any], name: str, suffix: str) -> Any:
     return names.get(f"{name}_{suffix}", names.get(name)) if suffix else names.get(name)
-
-
-def _names(names: Mapping[str, Any], word: str, suffix: str, where: Location | None) -> frozenset[str]:
-    value = _pick(names, word, suffix) or ()
-    if isinstance(value, str) or not all(isinstance(item, str) for item in value):
-        raise UsageError(f"{word} must be a tuple of names", where=where)
-    return frozenset(value)
-
-
-def _mapping(value: Any, name: str, where: Location | None) -> Mapping[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise UsageError(f"{name} must be a dict, is {type(value).__name__}", where=where, help=f"see {_KINDS}")
-    return value
-
-
-def _truth(value: Any, where: Location | None) -> bool:
-    if value is not None and not isinstance(value, bool):
-        raise UsageError(f"SECOND_ORDER must be True or False, is {type(value).__name__}", where=where)
-    return bool(value)
 
 
 def _tolerance(given: Mapping[str, Any], where: Location | None) -> dict[str, float]:

@@ -14,6 +14,7 @@ import numpy as np
 from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.errors import UsageError
+from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.verify.isolation.blame import is_users
 from opkit.verify.subjects.parameters import Parameters, parameters_in
@@ -89,19 +90,19 @@ class Functions:
         """Run forward; see ``opkit.checker.Forward``."""
         values = {**attrs, **arrays}
         named = {name: attrs[name] for name in self._options if name in attrs}
-        return _listed(self._forward(*(values[name] for name in self._given), **named))
+        return listed(self._forward(*(values[name] for name in self._given), **named))
 
     def backward(
         self, arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]
     ) -> Mapping[str, Any]:
         """Run backward; see ``opkit.checker.Backward``."""
-        found = _listed(self.binding(len(douts))({**attrs, **arrays}, list(outputs), list(douts)))
+        found = listed(self.binding(len(douts))({**attrs, **arrays}, list(outputs), list(douts)))
         floats = [leaf.name for leaf, array in leaves_of(arrays) if leaf.index in (None, 0) and is_float(array)]
         for names in (floats, self._inputs, self._given):
             if len(found) == len(names):
                 return {name: gradient for name, gradient in zip(names, found) if name in needs}
-        listed = ", ".join(self._inputs)
-        raise UsageError(f"backward returned {len(found)} gradients for {len(self._inputs)} inputs ({listed})")
+        known = ", ".join(self._inputs)
+        raise UsageError(f"backward returned {len(found)} gradients for {len(self._inputs)} inputs ({known})")
 
     def binding(self, outputs: int) -> Callable[[Mapping[str, Any], list[Any], list[Any]], Any]:
         """Return how backward is called for that many results: (values by name, results, incoming) -> its result.
@@ -145,7 +146,3 @@ class Functions:
             return self._backward(**dict(zip(positional, args)), **options) if options else self._backward(*args)
 
         return call
-
-
-def _listed(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, (tuple, list)) else [result]

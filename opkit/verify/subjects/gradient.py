@@ -11,6 +11,7 @@ from typing import Any
 from opkit.checker import Arrays, Attrs, KernelCall, Registration, Results
 from opkit.errors import AutogradError, KernelError, OpkitError
 from opkit.ir import TensorDesc
+from opkit.listed import listed
 from opkit.project.gradient import GradientPlan, plan_of
 from opkit.project.user_op import UserOp, is_list
 from opkit.record import record
@@ -62,7 +63,6 @@ class RawGradient:
         self._grad = grad
         self._forward = RawKernel(op, compiled)
         self._plans: dict[Any, _Ready] = {}
-        self._forms: dict[Any, _Ready] = {}
         self._attrs: tuple[Any, str] = (None, "")
 
     # --- what the checker calls
@@ -82,7 +82,9 @@ class RawGradient:
     def registration(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> Registration:
         """Return the facts of the wiring for one signature."""
         promised = self._by_output(self._forward.infer(descs, attrs))
-        plan = self._plan({name: list(items) for name, items in descs.items() if items}, promised, attrs, None).plan
+        key = tuple([(name, *items) for name, items in descs.items()]), repr(sorted(attrs.items()))
+        given = {name: list(items) for name, items in descs.items() if items}
+        plan = self._kept(key, lambda: self._plan(given, promised, attrs, None)).plan
         bound = frozenset(name for name, _ in plan.bindings)
         reads = frozenset(blob.arg for blob in plan.reads if blob.kind == "dout")
         return Registration(bound, reads, plan.unused)
@@ -127,13 +129,20 @@ class RawGradient:
             self._attrs[1] if attrs else "",
             needs,
         )
-        ready = self._forms.get(form)
-        if ready is None:
-            if len(self._forms) >= _MOST_PLANS:
-                self._forms.clear()
+
+        def make() -> _Ready:
             descs = {name: items for name, value in arrays.items() if (items := describe(value))}
             described = self._by_output([item for value in outputs for item in describe(value)])
-            ready = self._forms[form] = self._plan(descs, described, attrs, needs)
+            return self._plan(descs, described, attrs, needs)
+
+        return self._kept(form, make)
+
+    def _kept(self, key: Any, make: Callable[[], _Ready]) -> _Ready:
+        ready = self._plans.get(key)
+        if ready is None:
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
+            ready = self._plans[key] = make()
         return ready
 
     def _gradient(self, name: str, value: Any, values: Mapping[Blob, Any], plan: GradientPlan) -> Any:
@@ -158,8 +167,7 @@ class RawGradient:
         inputs = {arg: [self._value(blob, values) for blob in blobs] for arg, blobs in step.inputs.items()}
         op = self._op.registry.get(step.type)
         bound = op.bind(inputs, step.attrs, {arg: len(blobs) for arg, blobs in step.outputs.items()})
-        given = bound.opdef.kernel(*bound.inputs, **bound.attrs)
-        results = list(given) if isinstance(given, tuple) else [given]
+        results = listed(bound.opdef.kernel(*bound.inputs, **bound.attrs))
         for (arg, index), result in zip(bound.output_names, results):
             if arg in step.outputs:
                 values[step.outputs[arg][index]] = result
@@ -177,20 +185,12 @@ class RawGradient:
         if tell is not None:
             shown = {name: value for name, value in ready.attrs.items() if name != TAG}
             inputs = {arg: [self._value(blob, values) for blob in blobs] for arg, blobs in step.inputs.items()}
-            promise = self._promise(raw, inputs, ready.attrs, step.outputs)
+            descs = {arg: describe(items) for arg, items in inputs.items()}
+            try:
+                promise: Sequence[TensorDesc] | None = raw.infer(descs, ready.attrs, step.outputs)
+            except OpkitError:
+                promise = None
             tell(KernelCall(raw.as_kernel(step.outputs), named, results, shown, promise))
-
-    def _promise(
-        self,
-        raw: RawKernel,
-        inputs: Mapping[str, list[Any]],
-        attrs: Attrs,
-        outputs: Mapping[str, Sequence[str]],
-    ) -> list[TensorDesc] | None:
-        try:
-            return raw.infer({name: describe(items) for name, items in inputs.items()}, attrs, outputs)
-        except OpkitError:
-            return None
 
     def _plan(
         self,
@@ -199,19 +199,13 @@ class RawGradient:
         attrs: Attrs,
         needs: frozenset[str] | None,
     ) -> _Ready:
-        key = (_signature(descs), _signature(outputs), repr(sorted(attrs.items())), needs)
-        ready = self._plans.get(key)
-        if ready is None:
-            if len(self._plans) >= _MOST_PLANS:
-                self._plans.clear()
-            slots = [(name, index) for name, items in descs.items() for index in range(len(items))]
-            wanted = None if needs is None else {slot for slot in slots if slot[0] in needs}
-            graph = self._grad.build(
-                dict(descs), dict(attrs), outputs=dict(outputs), needs_grad=wanted, op_name=self._op.name
-            )
-            plan = plan_of(graph, wanted)
-            ready = self._plans[key] = _Ready(plan, tuple(self._prepared(step) for step in plan.steps))
-        return ready
+        slots = [(name, index) for name, items in descs.items() for index in range(len(items))]
+        wanted = None if needs is None else {slot for slot in slots if slot[0] in needs}
+        graph = self._grad.build(
+            dict(descs), dict(attrs), outputs=dict(outputs), needs_grad=wanted, op_name=self._op.name
+        )
+        plan = plan_of(graph, wanted)
+        return _Ready(plan, tuple(self._prepared(step) for step in plan.steps))
 
     def _prepared(self, step: BackwardOp) -> _UserStep | BackwardOp:
         op = self._op.registry.get(step.type)
@@ -240,10 +234,6 @@ def _compiled(op: UserOp) -> CompiledOp:
     if op.compiled is None:
         raise KernelError(f"op {op.name!r} cannot be used: {op.trouble}", where=op.where)
     return op.compiled
-
-
-def _signature(descs: Mapping[str, Sequence[TensorDesc]]) -> Any:
-    return tuple((name, tuple((desc.shape, desc.dtype) for desc in items)) for name, items in sorted(descs.items()))
 
 
 def _form(value: Any) -> Any:

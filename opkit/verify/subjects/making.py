@@ -18,9 +18,11 @@ from opkit.checker.model.formats import HALVES
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.session import cast_case
 from opkit.errors import UsageError
+from opkit.listed import listed
 from opkit.verify.codes import HALF
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.neighbours import near
+from opkit.verify.subjects.parameters import numbered
 from opkit.verify.subjects.references import referred
 from opkit.verify.subjects.subject import Subject, SubjectRunner
 
@@ -106,7 +108,7 @@ def named(subject: Subject, case: Any) -> dict[str, Any]:
     """
     parameters = subject.parameters
     if not isinstance(case, Mapping):
-        return parameters.bind(list(case) if isinstance(case, (list, tuple)) else [case], {})
+        return parameters.bind(listed(case), {})
     unknown = [name for name in case if name not in parameters.names]
     if unknown and not parameters.takes_any:
         known = ", ".join(parameters.names) or "nothing"
@@ -171,8 +173,7 @@ def constants_in(subject: Subject, every: Sequence[Mapping[str, Any]]) -> frozen
         for name, value in case.items():
             arrays = [array for _, array in leaves_of({"": subject.plain(value)})]
             if arrays and all(is_float(array) for array in arrays):
-                items = value if isinstance(value, (list, tuple)) else [value]
-                marks.setdefault(name, set()).update(subject.takes_gradient(item) for item in items)
+                marks.setdefault(name, set()).update(map(subject.takes_gradient, listed(value)))
     fixed = {name for name, found in marks.items() if found == {False}}
     return frozenset(fixed) if len(fixed) < len(marks) else None
 
@@ -280,7 +281,7 @@ def finished(
         fixed = runner.fixed_outputs(case.inputs, case.attrs)
     except Exception:  # user code: the checks report what it raises
         return replace(made, own=_own(made, runner))
-    names = ["y"] if len(fixed) == 1 else [f"y{index}" for index in range(len(fixed))]
+    names = numbered("y", len(fixed))
     hidden = made.nondifferentiable_outputs
     if not all(fixed):
         hidden = hidden | {name for name, is_fixed in zip(names, fixed) if is_fixed}

@@ -14,6 +14,7 @@ from opkit import eager, ops
 from opkit.checker import Arrays, Attrs, Results
 from opkit.eager import Tensor, wrap
 from opkit.ir import Program, Variable
+from opkit.listed import listed
 from opkit.project.user_op import UserOp
 from opkit.static import Executor, Scope, build_in, gradients
 from opkit.static.parameters import data
@@ -33,7 +34,7 @@ def eager_runner(op: UserOp) -> Runner:
         tensors = {name: _tensors(value) for name, value in arrays.items() if value is not None}
         bound = op.bind(tensors, dict(attrs))
         result = ops.apply(bound.opdef, bound.inputs, bound.attrs)
-        outputs = list(result) if isinstance(result, tuple) else [result]
+        outputs = listed(result)
         found = _gradients(tensors, outputs, douts) if op.grad is not None else {}
         return [tensor._data for tensor in outputs], {
             name: found[name] if isinstance(arrays[name], (list, tuple)) else found[name][0] for name in found
@@ -43,8 +44,7 @@ def eager_runner(op: UserOp) -> Runner:
 
 
 def _tensors(value: Any) -> list[Tensor]:
-    items = value if isinstance(value, (list, tuple)) else [value]
-    return [wrap(item, stop_gradient=item.dtype.kind != "f") for item in items]
+    return [wrap(item, stop_gradient=item.dtype.kind != "f") for item in listed(value)]
 
 
 def _gradients(tensors: Mapping[str, list[Tensor]], outputs: Sequence[Tensor], douts: Results) -> dict[str, list[Any]]:
@@ -72,7 +72,7 @@ def static_runner(op: UserOp) -> Runner:
             fed = {name: _variables(name, value, feed) for name, value in arrays.items() if value is not None}
             bound = op.bind(fed, dict(attrs))
             result = ops.apply(bound.opdef, bound.inputs, bound.attrs)
-            outputs = list(result) if isinstance(result, tuple) else [result]
+            outputs = listed(result)
             found = _appended(fed, outputs, douts, feed) if op.grad is not None else {}
             wanted = [variable for items in found.values() for variable in items if variable is not None]
             values = iter(Executor().run(program, feed=feed, fetch_list=[*outputs, *wanted], scope=Scope()))
@@ -87,7 +87,7 @@ def static_runner(op: UserOp) -> Runner:
 
 def _variables(name: str, value: Any, feed: dict[str, np.ndarray]) -> list[Variable]:
     variables: list[Variable] = []
-    for index, item in enumerate(value if isinstance(value, (list, tuple)) else [value]):
+    for index, item in enumerate(listed(value)):
         variable = data(f"{name}_{index}", item.shape, item.dtype.name)
         variable.stop_gradient = item.dtype.kind != "f"
         feed[variable.name] = item

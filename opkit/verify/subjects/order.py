@@ -14,7 +14,7 @@ import numpy as np
 
 from opkit.checker import Arg, Arrays, Attrs, Case, Checkable
 from opkit.ops.core.types import Function
-from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.parameters import Parameters, numbered
 from opkit.verify.subjects.subject import SubjectRunner
 
 #: Cases taken over from the first order.
@@ -43,13 +43,12 @@ class GradientOp(ABC):
     """
 
     def __init__(self, first: Checkable, of_first: Any, douts: Sequence[str] | None = None) -> None:
-        if douts is None:
-            count = len(first.outputs)
-            douts = ["dy"] if count == 1 else [f"dy{index}" for index in range(count)]
         self._first, self.of_first = first, of_first
         self.names = [arg.name for arg in first.inputs]
         self.targets = sorted(first.gradients or (), key=self.names.index)
-        self.douts = [name if name not in self.names else f"{name}_" for name in douts]
+        self.douts = [
+            name if name not in self.names else f"{name}_" for name in douts or numbered("dy", len(first.outputs))
+        ]
         inputs = (*self.names, *self.douts)
         parameters = Parameters(inputs, "", tuple(attr.name for attr in first.attrs), False, {})
         closed = frozenset(self.names) - frozenset(self.targets)

@@ -19,7 +19,7 @@ from opkit.ops.core.types import Function
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.functions import Functions, as_input, is_input, is_list_of_arrays, options_of
 from opkit.verify.subjects.neighbours import near, with_choices
-from opkit.verify.subjects.parameters import annotations_of, parameters_in
+from opkit.verify.subjects.parameters import annotations_of, names_taken, numbered, parameters_in
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.readings import readings
 from opkit.verify.subjects.references import NumpyReference, reference_in, referred
@@ -115,7 +115,7 @@ def _made(
     return Checkable(
         name=name,
         inputs=tuple(inputs),
-        outputs=tuple(Arg(item) for item in (["y"] if count == 1 else [f"y{index}" for index in range(count)])),
+        outputs=tuple(map(Arg, numbered("y", count))),
         forward=functions.forward,
         backward=functions.backward,
         attrs=tuple(Attr(key, "any", value) for key, value in options.items()),
@@ -161,7 +161,7 @@ def _searched(forward: Function, backward: Function, name: str, options: Options
             count = len(functions.forward(case.inputs, case.attrs))
             functions.binding(count)
             made = _with_reference(made, reference_in(options), given)
-            return replace(made, outputs=_made(functions, forward, backward, name, args, swept, count).outputs)
+            return replace(made, outputs=tuple(map(Arg, numbered("y", count))))
     raise UsageError(
         f"{name} raised on all arguments that were tried",
         help="give gradcheck inputs=[...], or cases=function of a generator",
@@ -180,11 +180,7 @@ def cases_of(inputs: Any) -> Sequence[Any]:
 def _names(forward: Function, probe: Sequence[Any] | Mapping[str, Any]) -> list[str]:
     if isinstance(probe, Mapping):
         return list(probe)
-    try:
-        known = parameters_in(forward).positional
-    except ValueError:
-        known = ()
-    return [known[index] if index < len(known) else f"x{index}" for index in range(len(probe))]
+    return names_taken(forward, len(probe))
 
 
 def _values(case: Sequence[Any] | Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -115,3 +115,17 @@ def annotations_of(function: Function) -> dict[str, Any]:
         return {item.name: item.annotation for item in inspect.signature(function).parameters.values()}
     except (TypeError, ValueError):
         return {}
+
+
+def numbered(stem: str, count: int) -> list[str]:
+    """Return names for several things of a kind; one alone has no number."""
+    return [stem] if count == 1 else [f"{stem}{index}" for index in range(count)]
+
+
+def names_taken(function: Function, count: int) -> list[str]:
+    """Return names for so many arguments of a function by position: its parameters' own where it says them."""
+    try:
+        known = parameters_in(function).positional
+    except ValueError:
+        known = ()
+    return [known[index] if index < len(known) else f"x{index}" for index in range(count)]

@@ -5,7 +5,6 @@ The graph that they stood in takes no part.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,9 +14,11 @@ import numpy as np
 from opkit.checker import Arg, Arrays, Attrs, Case, Checkable, Results
 from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import KernelError, UsageError
+from opkit.listed import listed
 from opkit.static.py_func import PyFuncDef
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.neighbours import near
+from opkit.verify.subjects.parameters import names_taken, numbered
 from opkit.verify.subjects.places import location_of
 
 
@@ -44,7 +45,7 @@ def checkable_of_py_func(
     """
     declared = declared or Declared()
     count, outputs = len(opdef.inputs), len(opdef.outputs)
-    names = _names(opdef, count)
+    names = names_taken(opdef.function, count)
     calls = _Calls(opdef, others, names, outputs)
     cases = tuple(
         Case(dict(zip(names, arrays)), {}, "recorded", origin="recorded", label="seen in the run")
@@ -55,18 +56,18 @@ def checkable_of_py_func(
     functions = [opdef.function, opdef.backward_func]
     made_of = [item for item in (opdef, *others) if item.asked] or [opdef]
     stopped = set.intersection(*(item.stopped for item in made_of))
-    results = [Arg("out" if outputs == 1 else f"out{index}") for index in range(outputs)]
+    results = numbered("out", outputs)
     made = Checkable(
         name=name,
-        inputs=tuple(Arg(item) for item in names),
-        outputs=tuple(results),
+        inputs=tuple(map(Arg, names)),
+        outputs=tuple(map(Arg, results)),
         forward=calls.forward,
         backward=calls.backward,
         cases=None if declared.cases is None else _drawn(declared.cases, names),
         recorded=cases,
         is_beyond=not needed,
         gradients=frozenset(names[i] for i in floats if i in wanted),
-        nondifferentiable_outputs=declared.nondifferentiable_outputs | {results[index].name for index in stopped},
+        nondifferentiable_outputs=declared.nondifferentiable_outputs | {results[index] for index in stopped},
         tolerance=declared.tolerance,
         allow=declared.allow,
         forward_where=location_of(opdef.function),
@@ -92,16 +93,6 @@ def _drawn(
     return drawn
 
 
-def _names(opdef: PyFuncDef, count: int) -> list[str]:
-    """Return the function's own parameter names where it has one per input."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    try:
-        known = [item.name for item in inspect.signature(opdef.function).parameters.values() if item.kind in kinds]
-    except (TypeError, ValueError):
-        known = []
-    return known[:count] if len(known) >= count else [f"x{index}" for index in range(count)]
-
-
 def _fits(own: tuple[int, ...], declared: tuple[int, ...]) -> bool:
     return len(own) == len(declared) and all(want in (-1, size) for want, size in zip(declared, own))
 
@@ -118,7 +109,7 @@ class _Calls:
     def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
         """Run the function; see ``opkit.checker.Forward``."""
         result = self._opdef.function(*(arrays[name] for name in self._names))
-        items = list(result) if isinstance(result, (list, tuple)) else [result]
+        items = listed(result)
         if len(items) != self._outputs:
             raise KernelError(
                 f"the function returned {len(items)} values, py_func was given {self._outputs} outputs",
@@ -143,7 +134,7 @@ class _Calls:
         if backward is None:
             raise KernelError("this py_func has no backward_func", where=location_of(self._opdef.function))
         result = backward(*kept, *douts)
-        items = list(result) if isinstance(result, (list, tuple)) else [result]
+        items = listed(result)
         if len(items) != len(self._names):
             raise KernelError(
                 f"backward_func returned {len(items)} gradients, py_func has {len(self._names)} inputs",

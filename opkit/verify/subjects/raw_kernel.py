@@ -14,6 +14,7 @@ from opkit.checker import Arrays, Attrs, Kernel
 from opkit.checker.model.checkable import describe as desc_of
 from opkit.errors import KernelError
 from opkit.ir import TensorDesc
+from opkit.listed import listed
 from opkit.project.kernel import UserKernel
 from opkit.project.user_op import UserOp, is_list
 from opkit.spec import CompiledOp
@@ -27,7 +28,7 @@ def describe(value: Any) -> list[TensorDesc]:
     """Return the descriptions of an input's value: one per array, none where it is left out."""
     if value is None:
         return []
-    items = value if isinstance(value, (list, tuple)) else [value]
+    items = listed(value)
     return [desc_of(item.shape, item.dtype) for item in items]
 
 
@@ -78,7 +79,7 @@ class RawKernel:
         """
         if len(self.outputs) == 1 and is_list(self.compiled.outputs[0]) and isinstance(result, (list, tuple)):
             return [self._array(item, self.outputs[0]) for item in result]
-        items = list(result) if isinstance(result, (list, tuple)) else [result]
+        items = listed(result)
         if len(items) == len(self.outputs):
             items = [item for name, item in zip(self.outputs, items) if name in names]
         if len(items) != len(names):
@@ -89,7 +90,7 @@ class RawKernel:
             )
         flat: list[np.ndarray] = []
         for name, item in zip(names, items):
-            flat.extend(self._array(part, name) for part in (item if isinstance(item, (list, tuple)) else [item]))
+            flat.extend(self._array(part, name) for part in listed(item))
         return flat
 
     def _array(self, value: Any, output: str) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 from opkit.checker import Attrs
 from opkit.eager import Tensor
 from opkit.eager.pylayer_def import PyLayerDef, PyLayerGradDef
+from opkit.listed import listed
 from opkit.ops import OpDef, local
 from opkit.record import record
 from opkit.static.own_gradient import OwnGradientDef
@@ -138,7 +139,7 @@ def _traits(values: Mapping[str, Any]) -> Traits:
     options = {name for name, value in values.items() if isinstance(value, (np.ndarray, np.generic))}
     is_recorded = local.mode.is_grad_enabled  # under no_grad() nothing takes a gradient
     for name, value in values.items():
-        for item in value if isinstance(value, (list, tuple)) else [value]:
+        for item in listed(value):
             if isinstance(item, Tensor) and item._data.dtype.kind == "f":
                 floats.add(name)
                 if item.stop_gradient or not is_recorded:

@@ -17,6 +17,7 @@ from opkit.checker import Arrays, Attrs, Options, Results
 from opkit.checker.checks.reference import cast_to
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.errors import UsageError
+from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.project.module import load_module
 from opkit.verify.subjects.declared import Declared
@@ -84,7 +85,7 @@ class NumpyReference:
         """Run the function; see ``opkit.checker.model.reference.InFormat``."""
         dtype = _bfloat16() if format == "bfloat16" else format
         result = self._call({name: cast_to(value, dtype) for name, value in arrays.items()}, attrs)
-        items = list(result) if isinstance(result, (list, tuple)) else [result]
+        items = listed(result)
         found = [np.asarray(item) for item in items]
         return [item.astype(np.float64) if item.dtype.kind in "fV" else item for item in found], {}
 

@@ -15,6 +15,7 @@ from opkit.checker import Arrays, Attrs, Pullback, Results
 from opkit.eager import Tensor, grad, wrap
 from opkit.eager.pylayer_faults import NoTensorError
 from opkit.errors import KernelError
+from opkit.listed import listed
 from opkit.ops import local
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.ownership import Owned
@@ -38,7 +39,7 @@ def plain_arrays(value: Any) -> Any:
 def tensors_in(result: Any) -> list[Tensor]:
     """Return the Tensors of what a forward returned: bare, in a tuple or list, or in a list in that."""
     found: list[Tensor] = []
-    for item in result if isinstance(result, (list, tuple)) else [result]:
+    for item in listed(result):
         if isinstance(item, Tensor):
             found.append(item)
         elif isinstance(item, (list, tuple)) and all(isinstance(member, Tensor) for member in item):

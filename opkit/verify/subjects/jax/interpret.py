@@ -32,20 +32,20 @@ def evaluate(closed: Any, args: Sequence[Any]) -> list[np.ndarray]:
         one array for each output.
     """
     with np.errstate(all="ignore"):
-        given = [_as(np.asarray(item), variable.aval) for item, variable in zip(args, closed.jaxpr.invars)]
-        return _run(closed.jaxpr, [np.asarray(item) for item in closed.consts], given)
+        return _run(closed, [_as(np.asarray(item), to.aval) for item, to in zip(args, closed.jaxpr.invars)])
 
 
-def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-    known: dict[Any, Any] = dict(zip(jaxpr.constvars, consts))
+def _run(program: Any, args: Sequence[Any]) -> list[Any]:
+    """Evaluate a jaxpr, closed or not."""
+    jaxpr = getattr(program, "jaxpr", program)
+    known = dict(zip(jaxpr.constvars, map(np.asarray, getattr(program, "consts", ()))))
     known.update(zip(jaxpr.invars, args))
 
     def value(atom: Any) -> Any:
         return np.asarray(atom.val, atom.aval.dtype) if isinstance(atom, core.Literal) else known[atom]
 
     for equation in jaxpr.eqns:
-        operands = [value(atom) for atom in equation.invars]
-        results = _apply(equation, operands)
+        results = _apply(equation, [value(atom) for atom in equation.invars])
         for variable, result in zip(equation.outvars, results):
             known[variable] = _as(result, variable.aval)
     return [value(atom) for atom in jaxpr.outvars]
@@ -64,7 +64,7 @@ def _apply(equation: Any, operands: list[Any]) -> Sequence[Any]:
     if inner is not None:
         results: Sequence[Any] = inner(params, operands)
         return results
-    rule = _RULES.get(name)
+    rule = _of(name)
     if rule is not None:
         result = rule(params, *operands)
         if result is not NotImplemented:
@@ -81,30 +81,20 @@ def _array(item: Any) -> Any:
 
 # --- primitives that hold programs of their own
 def _call(key: str) -> Rule:
-    def run(params: Any, operands: list[Any]) -> Sequence[Any]:
-        inner = params[key]
-        if hasattr(inner, "jaxpr"):
-            return _run(inner.jaxpr, [np.asarray(item) for item in inner.consts], operands)
-        return _run(inner, [], operands)
-
-    return run
-
-
-def _closed(inner: Any, operands: Sequence[Any]) -> list[Any]:
-    return _run(inner.jaxpr, [np.asarray(item) for item in inner.consts], operands)
+    return lambda params, operands: _run(params[key], operands)
 
 
 def _cond(params: Any, operands: list[Any]) -> Sequence[Any]:
     branches = params["branches"]
     place = min(max(int(operands[0]), 0), len(branches) - 1)
-    return _closed(branches[place], operands[1:])
+    return _run(branches[place], operands[1:])
 
 
 def _while(params: Any, operands: list[Any]) -> Sequence[Any]:
     first, second = params["cond_nconsts"], params["body_nconsts"]
     asked, used, carry = operands[:first], operands[first : first + second], operands[first + second :]
-    while bool(_closed(params["cond_jaxpr"], [*asked, *carry])[0]):
-        carry = _closed(params["body_jaxpr"], [*used, *carry])
+    while bool(_run(params["cond_jaxpr"], [*asked, *carry])[0]):
+        carry = _run(params["body_jaxpr"], [*used, *carry])
     return carry
 
 
@@ -114,7 +104,7 @@ def _scan(params: Any, operands: list[Any]) -> Sequence[Any]:
     order = range(params["length"])
     rows: list[list[Any]] = []
     for place in reversed(order) if params["reverse"] else order:
-        found = _closed(params["jaxpr"], [*fixed, *carry, *(stream[place] for stream in streams)])
+        found = _run(params["jaxpr"], [*fixed, *carry, *(stream[place] for stream in streams)])
         carry, row = found[:carries], found[carries:]
         rows.append(row)
     if params["reverse"]:
@@ -147,6 +137,12 @@ def _plain(function: Function) -> Rule:
     return lambda params, *operands: function(*operands)
 
 
+def _of(name: str) -> Rule | None:
+    """Return the rule of a primitive; one that has the name of a ufunc of numpy is that."""
+    ufunc = getattr(np, name, None)
+    return _RULES.get(name) or (_plain(ufunc) if isinstance(ufunc, np.ufunc) else None)
+
+
 def _each(function: Callable[[float], float]) -> Rule:
     lifted = np.vectorize(function, otypes=[np.float64])
     return lambda params, x: lifted(x) if x.size else np.zeros(x.shape)
@@ -161,10 +157,6 @@ def _div(params: Any, x: Any, y: Any) -> Any:
     return NotImplemented if x.dtype.kind in "iu" else np.divide(x, y)
 
 
-def _max(params: Any, x: Any, y: Any) -> Any:
-    return np.maximum(x, y)
-
-
 def _integer_pow(params: Any, x: Any) -> Any:
     power = params["y"]
     return np.power(x, power) if power >= 0 or x.dtype.kind == "f" else NotImplemented
@@ -174,10 +166,6 @@ def _select(params: Any, which: Any, *cases: Any) -> Any:
     if which.dtype == bool:
         return np.where(which, cases[1], cases[0]) if len(cases) == 2 else cases[0]
     return np.choose(which, cases)
-
-
-def _clamp(params: Any, low: Any, x: Any, high: Any) -> Any:
-    return np.minimum(np.maximum(x, low), high)
 
 
 def _convert(params: Any, x: Any) -> Any:
@@ -286,16 +274,11 @@ def _sort(params: Any, *operands: Any) -> Any:
 
 
 _ELEMENTS: dict[str, Function] = {
-    "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "pow": np.power,
-    "max": np.maximum, "min": np.minimum, "exp": np.exp, "exp2": np.exp2, "log": np.log, "log1p": np.log1p,
-    "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
-    "atan": np.arctan, "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
-    "acosh": np.arccosh, "atanh": np.arctanh, "sqrt": np.sqrt, "cbrt": np.cbrt, "square": np.square, "abs": np.abs,
-    "sign": np.sign, "floor": np.floor, "ceil": np.ceil, "is_finite": np.isfinite, "eq": np.equal,
-    "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    "not": np.invert, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "nextafter": np.nextafter,
+    "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "max": np.maximum, "min": np.minimum,
+    "is_finite": np.isfinite, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "ge": np.greater_equal, "not": np.invert, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
     "stop_gradient": np.asarray, "copy": np.array, "copy_p": np.array, "real": np.real, "imag": np.imag,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "rsqrt": lambda x: 1 / np.sqrt(x), "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
 }  # fmt: skip
 _RULES: dict[str, Rule] = {
     **{name: _plain(function) for name, function in _ELEMENTS.items()},
@@ -305,7 +288,6 @@ _RULES: dict[str, Rule] = {
     "erf": _each(math.erf),
     "erfc": _each(math.erfc),
     "select_n": _select,
-    "clamp": _clamp,
     "convert_element_type": _convert,
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,

@@ -81,18 +81,14 @@ def _fault(
     layout: Callable[[np.ndarray], Any] | None = None,
 ) -> str | None:
     """Say in what the fake kernel differs from the real one on some inputs, None where the real one takes none."""
-    found: str | None = None
-    values = {name: _tensors(value, layout or runner.device.private) for name, value in arrays.items()}
+    values = {name: _each(value, layout or runner.device.private) for name, value in arrays.items()}
     try:
         with torch.no_grad():
             real = runner.results({**attrs, **values})
     except Exception:  # user code: the layout check reports it
         return None
-    for how in (False, True) if is_symbolic else (False,):
-        found = _compared(runner, values, attrs, real, how)
-        if found:
-            return found
-    return found
+    found = _compared(runner, values, attrs, real, is_symbolic=False)
+    return found or (_compared(runner, values, attrs, real, is_symbolic=True) if is_symbolic else "")
 
 
 def _cut(arrays: Arrays) -> dict[str, Any]:
@@ -108,11 +104,8 @@ def _compared(
 ) -> str:
     """Say in what the fake kernel's results differ from the real ones, "" where they do not."""
     how = " with symbolic sizes" if is_symbolic else ""
-    mode = FakeTensorMode(shape_env=ShapeEnv() if is_symbolic else None)
     try:
-        with mode, torch.no_grad():
-            fakes = {name: _each(value, mode.from_tensor) for name, value in values.items()}
-            found = tensors_in(runner.called({**attrs, **fakes}))
+        found = _faked(runner, values, attrs, is_symbolic)
     except Exception as error:  # user code, or what torch says of it
         return f"the fake kernel raises{how}: {type(error).__name__}: {str(error).strip().splitlines()[0]}"
     if len(found) != len(real):
@@ -132,14 +125,20 @@ def _compared(
 
 def _ranks(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> list[int] | None:
     """Return the number of axes of each of the fake kernel's results, None where it raises."""
-    mode = FakeTensorMode()
+    values = {name: _each(value, runner.device.private) for name, value in arrays.items()}
     try:
-        values = {name: _tensors(value, runner.device.private) for name, value in arrays.items()}
-        with mode, torch.no_grad():
-            fakes = {name: _each(value, mode.from_tensor) for name, value in values.items()}
-            return [item.dim() for item in tensors_in(runner.called({**attrs, **fakes}))]
+        return [item.dim() for item in _faked(runner, values, attrs)]
     except Exception:  # user code
         return None
+
+
+def _faked(runner: LibraryRunner, values: Arrays, attrs: Attrs, is_symbolic: bool = False) -> list[Any]:
+    """Return what the fake kernel gives for tensors."""
+    mode = FakeTensorMode(shape_env=ShapeEnv() if is_symbolic else None)
+    with mode, torch.no_grad():
+        return tensors_in(
+            runner.called({**attrs, **{key: _each(item, mode.from_tensor) for key, item in values.items()}})
+        )
 
 
 def _shown(value: Any) -> str:
@@ -156,10 +155,6 @@ def _strides(tensor: Any) -> tuple[int, ...]:
     return () if 0 in sizes else tuple(stride for size, stride in zip(sizes, strides) if size > 1)
 
 
-def _tensors(value: Any, make: Any) -> Any:
-    return _each(value, make) if value is not None else None
-
-
 def _each(value: Any, change: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [change(item) for item in value]
@@ -168,13 +163,7 @@ def _each(value: Any, change: Any) -> Any:
 
 def _transposed(private: Callable[[np.ndarray], Any], array: np.ndarray) -> Any:
     """Return a tensor of the same values whose last axis is not the innermost."""
-    return (
-        private(array)
-        if array.ndim < 2
-        else private(np.ascontiguousarray(array.T)).mT
-        if array.ndim == 2
-        else (private(np.ascontiguousarray(np.moveaxis(array, 0, -1))).movedim(-1, 0))
-    )
+    return private(np.ascontiguousarray(np.moveaxis(array, 0, -1))).movedim(-1, 0) if array.ndim > 1 else private(array)
 
 
 def _signature(value: Any) -> str:

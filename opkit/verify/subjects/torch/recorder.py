@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from opkit.errors import OpkitError
+from opkit.listed import listed
 from opkit.verify.subjects.foreign.recording import Call, Recording, signature_of
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device
@@ -117,5 +118,5 @@ def _outline(value: Any) -> Any:
 
 
 def _floats(value: Any) -> list[Any]:
-    items = value if isinstance(value, (list, tuple)) else [value]
+    items = listed(value)
     return [item for item in items if isinstance(item, torch.Tensor) and item.dtype.is_floating_point]

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.parameters import Parameters, sorted_parameters
 from opkit.verify.subjects.places import location_of
@@ -64,7 +65,7 @@ def whole_case(function: Any, case: Any, subject: Subject) -> dict[str, Any]:
     if isinstance(case, Mapping):
         values = dict(case)
     else:
-        values = parameters.bind(list(case) if isinstance(case, (list, tuple)) else [case], {})
+        values = parameters.bind(listed(case), {})
     if isinstance(function, torch.nn.Module):
         values.update(function.named_parameters())
     return values
