@@ -8,15 +8,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from opkit.checker import Arg, Arrays, Attrs, Case, Checkable
-from opkit.ops.core.types import Function
 from opkit.verify.subjects.parameters import Parameters, numbered
 from opkit.verify.subjects.subject import SubjectRunner
 
+Runner = TypeVar("Runner", bound=SubjectRunner)
 #: Cases taken over from the first order.
 _MOST = 6
 
@@ -27,7 +27,7 @@ def has_gradient_op(first: Checkable) -> bool:
     return is_plain and bool(first.gradients) and first.surrogate is None and not first.tolerance
 
 
-class GradientOp(ABC):
+class GradientOp(ABC, Generic[Runner]):
     """The gradient of an op as a function, which a runner of its own runs as it does any other.
 
     Args:
@@ -42,7 +42,7 @@ class GradientOp(ABC):
         douts: the incoming gradients.
     """
 
-    def __init__(self, first: Checkable, of_first: Any, douts: Sequence[str] | None = None) -> None:
+    def __init__(self, first: Checkable, of_first: Runner, douts: Sequence[str] | None = None) -> None:
         self._first, self.of_first = first, of_first
         self.names = [arg.name for arg in first.inputs]
         self.targets = sorted(first.gradients or (), key=self.names.index)
@@ -51,14 +51,11 @@ class GradientOp(ABC):
         ]
         inputs = (*self.names, *self.douts)
         parameters = Parameters(inputs, "", tuple(attr.name for attr in first.attrs), False, {})
-        closed = frozenset(self.names) - frozenset(self.targets)
-        self.runner = self.made(self.gradient, parameters, frozenset(inputs), closed)
+        self.runner = self.made(parameters, frozenset(inputs))
 
-    @abstractmethod
-    def made(
-        self, gradient: Function, parameters: Parameters, inputs: frozenset[str], closed: frozenset[str]
-    ) -> SubjectRunner:
+    def made(self, parameters: Parameters, inputs: frozenset[str]) -> SubjectRunner:
         """Return a runner of the gradient."""
+        return self.of_first.like(self.gradient, parameters, inputs)
 
     @abstractmethod
     def gradient(self, *values: Any, **options: Any) -> Any:

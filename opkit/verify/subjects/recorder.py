@@ -22,11 +22,8 @@ from opkit.static.own_gradient import OwnGradientDef
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 from opkit.verify.subjects.arguments import arrangement, kept
 from opkit.verify.subjects.own_part import as_py_func
+from opkit.verify.subjects.foreign.recording import MOST_CALLS, MOST_SIGNATURES, signature_of
 from opkit.verify.subjects.parameters import parameters_of
-
-#: How many inputs are kept per op and signature, and how many signatures per op.
-MOST_CALLS = 3
-MOST_SIGNATURES = 16
 
 
 class Sort(Enum):
@@ -121,7 +118,7 @@ class InputRecorder:
         heard = self.heard.get(name)
         if heard is None:
             heard = self.heard[name] = Heard(key, sort)
-        signature = (traits, _signature(values), arrangement(values))
+        signature = (traits, signature_of(values), arrangement(values))
         calls = heard.calls.get(signature)
         if calls is None:
             if len(heard.calls) >= MOST_SIGNATURES:
@@ -148,15 +145,3 @@ def _traits(values: Mapping[str, Any]) -> Traits:
                     derived.add(name)
     is_idle = bool(floats) and floats == constants
     return Traits(frozenset(constants), frozenset(floats - constants - derived), frozenset(options), is_idle)
-
-
-def _signature(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        value = value._data
-    if isinstance(value, np.ndarray):
-        return (value.shape, value.dtype.str)
-    if isinstance(value, Mapping):
-        return tuple((name, _signature(item)) for name, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return tuple(_signature(item) for item in value)
-    return (type(value).__name__, value if isinstance(value, (int, float, str, bool)) else id(value))

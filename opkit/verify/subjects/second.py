@@ -14,7 +14,6 @@ import numpy as np
 from opkit.checker import Arrays, Attrs, Checkable, Pullback, Results
 from opkit.eager import Tensor, grad, wrap
 from opkit.errors import UsageError
-from opkit.ops.core.types import Function
 from opkit.verify.subjects.order import GradientOp, has_gradient_op
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.runner import Runner, tensors_in
@@ -58,14 +57,12 @@ class _GradientRunner(Runner):
         return any(item is not None for item in found.values())
 
 
-class _Second(GradientOp):
+class _Second(GradientOp[Runner]):
     """See ``GradientOp``."""
 
-    def made(
-        self, gradient: Function, parameters: Parameters, inputs: frozenset[str], closed: frozenset[str]
-    ) -> Runner:
+    def made(self, parameters: Parameters, inputs: frozenset[str]) -> Runner:
         """Return a runner of the gradient."""
-        self.gradients = _GradientRunner(gradient, parameters, inputs, closed)
+        self.gradients = _GradientRunner(self.gradient, parameters, inputs, self.of_first.constants)
         return self.gradients
 
     def gradient(self, *values: Tensor, **options: Any) -> list[Tensor]:

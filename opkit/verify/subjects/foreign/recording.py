@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.eager import Tensor
 from opkit.record import record
 
 #: How many calls are kept of each signature, and how many signatures of each function.
@@ -71,6 +72,8 @@ class Recording:
 
 def signature_of(value: Any) -> Any:
     """Return what two calls have in common that need not both be kept."""
+    if isinstance(value, Tensor):
+        value = value._data
     if isinstance(value, np.ndarray):
         return (value.shape, value.dtype.str)
     if isinstance(value, Mapping):

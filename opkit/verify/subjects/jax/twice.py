@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arrays, Attrs, Checkable
-from opkit.ops.core.types import Function
 from opkit.verify.subjects.jax.runner import Runner
 from opkit.verify.subjects.order import GradientOp, has_gradient_op
-from opkit.verify.subjects.parameters import Parameters
 
 
 def twice_of(first: Checkable, runner: Runner, example: Mapping[str, Any]) -> Checkable | None:
@@ -25,14 +23,8 @@ def twice_of(first: Checkable, runner: Runner, example: Mapping[str, Any]) -> Ch
     return _Twice(first, runner).checkable(example) if has_gradient_op(first) else None
 
 
-class _Twice(GradientOp):
+class _Twice(GradientOp[Runner]):
     """See ``GradientOp``."""
-
-    def made(
-        self, gradient: Function, parameters: Parameters, inputs: frozenset[str], closed: frozenset[str]
-    ) -> Runner:
-        """Return a runner of the gradient."""
-        return Runner(gradient, parameters, inputs, closed, {}, self.of_first.device)
 
     def gradient(self, *values: Any, **options: Any) -> list[Any]:
         """Return a gradient for each target."""

@@ -21,7 +21,7 @@ from opkit.verify.subjects.torch.function import is_function
 from opkit.verify.subjects.torch.identity import identities
 from opkit.verify.subjects.torch.library import is_library_op
 from opkit.verify.subjects.torch.recorder import recording, subject_of
-from opkit.verify.subjects.torch.tensors import tensors_in
+from opkit.verify.subjects.torch.tensors import device_of, tensors_in
 from opkit.verify.subjects.torch.whole import whole_case, whole_subject
 
 #: The newest release of torch that opkit is tested with.
@@ -60,7 +60,7 @@ class Torch(Framework):
     def device_of(self, target: Any, inputs: Any) -> str:
         """Return the device of the first example tensor, or of a Module, that is not on the CPU."""
         held = [*tensors_in(inputs), *(target.parameters() if isinstance(target, torch.nn.Module) else ())]
-        return next((str(item.device) for item in held if item.device.type not in ("cpu", "meta")), "")
+        return device_of(held)
 
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""

@@ -20,7 +20,7 @@ from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.function import function_subject, is_function
 from opkit.verify.subjects.torch.identity import identities
 from opkit.verify.subjects.torch.library import library_subject
-from opkit.verify.subjects.torch.tensors import plain, tensors_in
+from opkit.verify.subjects.torch.tensors import device_of, plain, tensors_in
 
 _OP = torch._library.custom_ops.CustomOpDef
 #: A library op is called as a packet of overloads, or as one of them; what ``custom_op`` returned calls the latter.
@@ -88,17 +88,11 @@ def _hear(heard: Recording, function: Any, args: Sequence[Any], kwargs: Mapping[
     floats = {name for name, value in values.items() if _floats(value)}
     closed = {name for name in floats if not any(item.requires_grad for item in _floats(values[name]))}
     is_idle = bool(floats) and (floats == closed or not torch.is_grad_enabled())
-    device = _device_of(values)
+    device = device_of(tensors_in(values))
     signature = (tuple(sorted(closed)), is_idle, device, signature_of(shapes))
     if heard.wants(function, signature):
         kept = {name: plain(value) for name, value in values.items()}
         heard.keep(function, signature, Call(kept, frozenset(closed), is_idle, device))
-
-
-def _device_of(values: Mapping[str, Any]) -> str:
-    """Return where a call ran: the device of its first tensor that is not on the CPU, "" for the CPU."""
-    tensors = [item for value in values.values() for item in tensors_in(value)]
-    return next((str(item.device) for item in tensors if item.device.type not in ("cpu", "meta")), "")
 
 
 def _is_concrete(value: Any) -> bool:

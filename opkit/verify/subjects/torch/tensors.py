@@ -6,7 +6,7 @@ Nothing of the user's is called here.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,11 @@ def _tensors(result: Any) -> Iterator[Any]:
     elif isinstance(result, (list, tuple)):
         for item in result:
             yield from _tensors(item)
+
+
+def device_of(tensors: Iterable[Any]) -> str:
+    """Return the device of the first tensor that is not on the CPU, "" where all are."""
+    return next((str(item.device) for item in tensors if item.device.type not in ("cpu", "meta")), "")
 
 
 def settings() -> dict[str, Any]:

@@ -11,9 +11,7 @@ from typing import Any
 import torch
 
 from opkit.checker import Arrays, Attrs, Checkable
-from opkit.ops.core.types import Function
 from opkit.verify.subjects.order import GradientOp, has_gradient_op
-from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.torch.runner import Runner
 
 
@@ -30,14 +28,8 @@ def twice_of(first: Checkable, runner: Runner, example: Mapping[str, Any]) -> Ch
     return _Twice(first, runner).checkable(example)
 
 
-class _Twice(GradientOp):
+class _Twice(GradientOp[Runner]):
     """See ``GradientOp``."""
-
-    def made(
-        self, gradient: Function, parameters: Parameters, inputs: frozenset[str], closed: frozenset[str]
-    ) -> Runner:
-        """Return a runner of the gradient."""
-        return Runner(gradient, parameters, inputs, closed, self.of_first.device)
 
     def gradient(self, *values: Any, **options: Any) -> list[Any]:
         """Return a gradient for each target."""
