@@ -13,6 +13,7 @@ from opkit.errors import KernelError
 from opkit.ops import local
 from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.pylayer import LayerRunner
+from opkit.verify.subjects.subject import Signature
 
 ARRAYS = {"x": np.ones(2), "y": np.ones(2)}
 
@@ -48,7 +49,7 @@ class Second(First):
 
 def runner_of(layer: type, leaves: frozenset[str] = frozenset()) -> LayerRunner:
     """Return a runner of one of the layers; both inputs take a gradient."""
-    return LayerRunner(layer, parameters_of(layer), frozenset(ARRAYS), frozenset(), leaves)
+    return LayerRunner(layer, Signature(parameters_of(layer), frozenset(ARRAYS)), leaves)
 
 
 def test_a_leaf_that_forward_returns_is_refused_without_a_backward_too() -> None:

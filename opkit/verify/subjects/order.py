@@ -14,7 +14,7 @@ import numpy as np
 
 from opkit.checker import Arg, Arrays, Attrs, Case, Checkable
 from opkit.verify.subjects.parameters import Parameters, numbered
-from opkit.verify.subjects.subject import SubjectRunner
+from opkit.verify.subjects.subject import Signature, SubjectRunner
 
 Runner = TypeVar("Runner", bound=SubjectRunner)
 #: Cases taken over from the first order.
@@ -51,11 +51,11 @@ class GradientOp(ABC, Generic[Runner]):
         ]
         inputs = (*self.names, *self.douts)
         parameters = Parameters(inputs, "", tuple(attr.name for attr in first.attrs), False, {})
-        self.runner = self.made(parameters, frozenset(inputs))
+        self.runner = self.made(Signature(parameters, frozenset(inputs), of_first.constants))
 
-    def made(self, parameters: Parameters, inputs: frozenset[str]) -> SubjectRunner:
+    def made(self, signature: Signature) -> SubjectRunner:
         """Return a runner of the gradient."""
-        return self.of_first.like(self.gradient, parameters, inputs)
+        return self.of_first.like(self.gradient, signature)
 
     @abstractmethod
     def gradient(self, *values: Any, **options: Any) -> Any:

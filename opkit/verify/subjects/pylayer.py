@@ -18,12 +18,12 @@ from opkit.ops import local
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.making import named, of_examples
 from opkit.verify.subjects.ownership import Owned
-from opkit.verify.subjects.parameters import Parameters, annotations_of, parameters_of
+from opkit.verify.subjects.parameters import annotations_of, parameters_of
 from opkit.verify.subjects.places import location_of, method_at
 from opkit.verify.subjects.recorder import Traits
 from opkit.verify.subjects.runner import Runner, plain_arrays, tensors_in
 from opkit.verify.subjects.second import second_of
-from opkit.verify.subjects.subject import Subject
+from opkit.verify.subjects.subject import Signature, Subject
 
 _INCOMING = "the incoming gradient"
 
@@ -49,14 +49,11 @@ def layer_subject(layer: Any, leaves: frozenset[str] = frozenset()) -> Subject:
     """
     parameters = parameters_of(layer)
 
-    def make(inputs: frozenset[str], constants: frozenset[str]) -> LayerRunner:
-        return LayerRunner(layer, parameters, inputs, constants, leaves)
-
     return Subject(
         name=layer.__name__,
         parameters=parameters,
         annotations=annotations_of(layer.forward),
-        make=make,
+        runs=lambda signature: LayerRunner(layer, signature, leaves),
         plain=plain_arrays,
         takes_gradient=lambda value: not value.stop_gradient if isinstance(value, Tensor) else None,
         functions=(layer.forward, layer.backward),
@@ -120,22 +117,13 @@ class LayerRunner(Runner):
 
     Args:
         layer: the class.
-        parameters: of its forward.
-        inputs: the parameters that take arrays.
-        constants: those of them that take no gradient.
+        signature: of its forward.
         leaves: see ``Runner``.
     """
 
-    def __init__(
-        self,
-        layer: Any,
-        parameters: Parameters,
-        inputs: frozenset[str],
-        constants: frozenset[str],
-        leaves: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, layer: Any, signature: Signature, leaves: frozenset[str] = frozenset()) -> None:
         heard: list[Any] = []
-        super().__init__(_listening(layer, heard).apply, parameters, inputs, constants, leaves, heard)
+        super().__init__(_listening(layer, heard).apply, signature, leaves, heard)
 
     def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
         """Return the gradient as an op of its own, None where it is not offered."""

@@ -19,9 +19,8 @@ from opkit.listed import listed
 from opkit.ops import local
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.ownership import Owned
-from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.references import NumpyReference, taken_by
-from opkit.verify.subjects.subject import SubjectRunner
+from opkit.verify.subjects.subject import Signature, SubjectRunner
 from opkit.verify.subjects.upstream import as_result
 
 
@@ -52,9 +51,7 @@ class Runner(SubjectRunner):
 
     Args:
         call: the function.
-        parameters: what it takes.
-        inputs: the parameters that take arrays.
-        constants: those of them that take no gradient.
+        signature: of the function.
         leaves: those that a run gave as leaves; others come out of an op, as they do within a model, so that forward
             may return one of them.
         raw: what backward itself returned last, where that is heard.
@@ -65,19 +62,17 @@ class Runner(SubjectRunner):
     def __init__(
         self,
         call: Function,
-        parameters: Parameters,
-        inputs: frozenset[str],
-        constants: frozenset[str],
+        signature: Signature,
         leaves: frozenset[str] = frozenset(),
         raw: list[Any] | None = None,
     ) -> None:
-        super().__init__(call, parameters, inputs, constants)
-        self._names, self._leaves, self._raw = parameters.names, leaves, [] if raw is None else raw
+        super().__init__(call, signature)
+        self._names, self._leaves, self._raw = signature.parameters.names, leaves, [] if raw is None else raw
         self._order: tuple[tuple[str, ...], list[tuple[str, bool]]] = ((), [])
 
-    def like(self, function: Function, parameters: Parameters, inputs: frozenset[str]) -> Runner:
+    def like(self, function: Function, signature: Signature) -> Runner:
         """Return a runner of a declared function, which takes no ctx."""
-        return Runner(function, parameters, inputs, self.constants)
+        return Runner(function, signature)
 
     def arguments(self, arrays: Arrays, attrs: Attrs) -> dict[str, Any]:
         """Return forward's arguments by name, arrays as Tensors that take a gradient as in a run.

@@ -15,8 +15,8 @@ from opkit.checker import Arrays, Attrs, Checkable, Pullback, Results
 from opkit.eager import Tensor, grad, wrap
 from opkit.errors import UsageError
 from opkit.verify.subjects.order import GradientOp, has_gradient_op
-from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.runner import Runner, tensors_in
+from opkit.verify.subjects.subject import Signature
 
 
 def second_of(first: Checkable, runner: Runner, example: Mapping[str, Any]) -> Checkable | None:
@@ -60,9 +60,9 @@ class _GradientRunner(Runner):
 class _Second(GradientOp[Runner]):
     """See ``GradientOp``."""
 
-    def made(self, parameters: Parameters, inputs: frozenset[str]) -> Runner:
+    def made(self, signature: Signature) -> Runner:
         """Return a runner of the gradient."""
-        self.gradients = _GradientRunner(self.gradient, parameters, inputs, self.of_first.constants)
+        self.gradients = _GradientRunner(self.gradient, signature)
         return self.gradients
 
     def gradient(self, *values: Tensor, **options: Any) -> list[Tensor]:

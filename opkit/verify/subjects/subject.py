@@ -21,14 +21,27 @@ from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
 
 
+@record
+class Signature:
+    """What a function takes.
+
+    Args:
+        parameters: all of them.
+        inputs: those that take arrays.
+        constants: those of the inputs that take no gradient.
+    """
+
+    parameters: Parameters
+    inputs: frozenset[str]
+    constants: frozenset[str] = frozenset()
+
+
 class SubjectRunner(ABC):
     """Runs a custom function on numpy arrays.
 
     Args:
         call: takes the arguments by position; keyword-only ones by name.
-        parameters: of the function.
-        inputs: the parameters that take arrays.
-        constants: those of them that take no gradient.
+        signature: of the function.
 
     Attributes:
         overwrites: the inputs that it overwrites on purpose, which it gets as copies.
@@ -37,15 +50,14 @@ class SubjectRunner(ABC):
 
     format: str | None = None
 
-    def __init__(
-        self, call: Function, parameters: Parameters, inputs: frozenset[str], constants: frozenset[str]
-    ) -> None:
-        self.call, self.parameters, self.inputs, self.constants = call, parameters, inputs, constants
+    def __init__(self, call: Function, signature: Signature) -> None:
+        self.call, self.signature = call, signature
+        self.parameters, self.inputs, self.constants = signature.parameters, signature.inputs, signature.constants
         self.overwrites: frozenset[str] = frozenset()
 
     @abstractmethod
-    def like(self, function: Function, parameters: Parameters, inputs: frozenset[str]) -> SubjectRunner:
-        """Return a runner of another function, which takes these inputs as this one does."""
+    def like(self, function: Function, signature: Signature) -> SubjectRunner:
+        """Return a runner of another function, which takes its inputs as this one does."""
 
     @abstractmethod
     def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
@@ -79,7 +91,7 @@ class SubjectRunner(ABC):
 
     def surrogate(self, function: Function) -> Forward:
         """Return a declared function, which takes the same arguments, as a forward."""
-        return self.like(function, self.parameters, self.inputs).forward
+        return self.like(function, self.signature).forward
 
     def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
         """Say whether forward draws none of the framework's random numbers; what it draws depends on the layout."""
@@ -102,7 +114,7 @@ class Subject:
         name: as its file calls it.
         parameters: what it takes, context left out.
         annotations: of its parameters, as they are written.
-        make: (inputs, constants) -> its runner; ``constants`` are the inputs that take no gradient.
+        runs: makes a runner of it for a signature that reads its parameters.
         plain: a value of the framework (an array of its own, a list of them) as numpy arrays; all else as it is.
         takes_gradient: whether a value is marked as one that takes a gradient; None for what cannot say.
         functions: the user's functions, for the constants in their code.
@@ -127,7 +139,7 @@ class Subject:
     name: str
     parameters: Parameters
     annotations: Mapping[str, Any]
-    make: Callable[[frozenset[str], frozenset[str]], SubjectRunner]
+    runs: Callable[[Signature], SubjectRunner]
     plain: Callable[[Any], Any]
     takes_gradient: Callable[[Any], bool | None]
     functions: tuple[Any, ...] = ()
@@ -146,3 +158,7 @@ class Subject:
     settings: Callable[[], Mapping[str, Any]] = np.geterr
     held: Callable[[Attrs], Collection[tuple[str, int | None]]] = field(default=lambda attrs: ())
     uses_misfits: bool = False
+
+    def make(self, inputs: frozenset[str], constants: frozenset[str]) -> SubjectRunner:
+        """Return its runner, with the inputs that take a gradient and those of them that do not told apart."""
+        return self.runs(Signature(self.parameters, inputs, constants))

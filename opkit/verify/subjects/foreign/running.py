@@ -17,9 +17,8 @@ from opkit.checker.model.evaluate import InputLeaf
 from opkit.checker.model.own import Fault
 from opkit.checker.model.reference import InFormat
 from opkit.ops.core.types import Function
-from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.references import taken_by
-from opkit.verify.subjects.subject import SubjectRunner
+from opkit.verify.subjects.subject import Signature, SubjectRunner
 
 
 class ForeignRunner(SubjectRunner):
@@ -53,9 +52,9 @@ class ForeignRunner(SubjectRunner):
         """Return a declared function, which takes the same arguments or some of them by name, in any format."""
         own = taken_by(function, self.parameters)
         if own is None:
-            return self.like(function, self.parameters, self.inputs).run_in
+            return self.like(function, self.signature).run_in
         names = own.names
-        other = self.like(function, own, self.inputs.intersection(names))
+        other = self.like(function, Signature(own, self.inputs.intersection(names), self.constants))
 
         def run(
             arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
@@ -66,8 +65,8 @@ class ForeignRunner(SubjectRunner):
         return run
 
     @abstractmethod
-    def like(self, function: Function, parameters: Parameters, inputs: frozenset[str]) -> ForeignRunner:
-        """Return a runner of another function, which takes these inputs as this one does."""
+    def like(self, function: Function, signature: Signature) -> ForeignRunner:
+        """Return a runner of another function, which takes its inputs as this one does."""
 
 
 def by_name(arrays: Arrays, found: Mapping[InputLeaf, np.ndarray | None], needs: frozenset[str]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +50,7 @@ def function_subject(function: Any, device: Device = NUMPY) -> Subject:
         name=name,
         static=frozenset(static),
         scalars=frozenset(made.parameters.names) - frozenset(static),
-        make=_maker(function, made.parameters, CustomRunner, device),
+        runs=lambda signature: CustomRunner(function, signature, _known(function), device),
         functions=(function.fun, *rules),
         backward_where=location_of(rules[-1]),
     )
@@ -65,7 +65,7 @@ def whole_subject(function: Any, body: Any = None, device: Device = NUMPY) -> Su
         name=getattr(body, "__qualname__", type(body).__name__).replace("<locals>.", ""),
         parameters=parameters,
         annotations=annotations_of(body),
-        make=_maker(function, parameters, Runner, device),
+        runs=lambda signature: Runner(function, signature, _known(function), device),
         plain=plain,
         takes_gradient=_takes_gradient,
         functions=(body,),
@@ -84,12 +84,6 @@ class CustomRunner(Runner):
     def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
         """Return the gradient as an op of its own, None where it is not offered."""
         return twice_of(first, self, example)
-
-
-def _maker(
-    function: Any, parameters: Parameters, runner: type[Runner], device: Device
-) -> Callable[[frozenset[str], frozenset[str]], Runner]:
-    return lambda inputs, constants: runner(function, parameters, inputs, constants, _known(function), device)
 
 
 #: The structures of trees that examples showed, with the function, by its id: a runner is made of names alone.

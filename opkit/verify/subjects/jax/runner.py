@@ -21,7 +21,7 @@ from opkit.record import record
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
 from opkit.verify.subjects.jax.arrays import is_open, plain, shapes_of, width_of
 from opkit.verify.subjects.jax.device import NUMPY, Device
-from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.subject import Signature
 
 _UNTRACEABLE = (
     jax.errors.ConcretizationTypeError,
@@ -104,31 +104,21 @@ class Runner(ForeignRunner):
 
     Args:
         call: takes the arguments by position; keyword-only ones by name.
-        parameters: of the function.
-        inputs: the parameters that take arrays or trees of them.
-        constants: those of them that take no gradient.
+        signature: of the function; its inputs are arrays or trees of them.
         trees: {input: the structure of its tree}, for those that are not single arrays.
         device: where it runs.
     """
 
     format: str | None = None
 
-    def __init__(
-        self,
-        call: Function,
-        parameters: Parameters,
-        inputs: frozenset[str],
-        constants: frozenset[str],
-        trees: Mapping[str, Any],
-        device: Device = NUMPY,
-    ) -> None:
-        super().__init__(call, parameters, inputs, constants)
+    def __init__(self, call: Function, signature: Signature, trees: Mapping[str, Any], device: Device = NUMPY) -> None:
+        super().__init__(call, signature)
         self.trees, self.device = trees, device
         self._traces: dict[Any, Any] = {}
 
-    def like(self, function: Function, parameters: Parameters, inputs: frozenset[str]) -> Runner:
+    def like(self, function: Function, signature: Signature) -> Runner:
         """Return a runner of another function on the same device."""
-        return Runner(function, parameters, inputs, self.constants, self.trees, self.device)
+        return Runner(function, signature, self.trees, self.device)
 
     def call_of(self, arrays: Arrays, attrs: Attrs) -> Call:
         """Return a call with arrays, or with what JAX traces."""

@@ -15,9 +15,9 @@ import torch
 from opkit.checker import Attrs, Checkable
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
-from opkit.verify.subjects.parameters import Parameters, sorted_parameters
+from opkit.verify.subjects.parameters import sorted_parameters
 from opkit.verify.subjects.places import location_of, method_at
-from opkit.verify.subjects.subject import Subject
+from opkit.verify.subjects.subject import Signature, Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.identity import Place, identities
 from opkit.verify.subjects.torch.own import own_checks
@@ -59,14 +59,11 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
     parameters = sorted_parameters([item for item in taken if item.kind is not item.KEYWORD_ONLY])
     users = [forward, backward, *([function.setup_context] if has_setup_context(function) else [])]  # type: ignore[attr-defined]
 
-    def make(inputs: frozenset[str], constants: frozenset[str]) -> FunctionRunner:
-        return FunctionRunner(function, parameters, inputs, constants, device)
-
     return Subject(
         name=function.__name__,
         parameters=parameters,
         annotations={item.name: item.annotation for item in every},
-        make=make,
+        runs=lambda signature: FunctionRunner(function, signature, device),
         plain=plain,
         takes_gradient=takes_gradient,
         settings=settings,
@@ -91,25 +88,16 @@ class FunctionRunner(Runner):
 
     Args:
         function: the class.
-        parameters: of its forward, context left out.
-        inputs: the parameters that take arrays.
-        constants: those of them that take no gradient.
+        signature: of its forward, context left out.
         device: where it runs.
     """
 
-    def __init__(
-        self,
-        function: type,
-        parameters: Parameters,
-        inputs: frozenset[str],
-        constants: frozenset[str],
-        device: Device = CPU,
-    ) -> None:
+    def __init__(self, function: type, signature: Signature, device: Device = CPU) -> None:
         self.function = function
         self._dirty: list[Any] = []
         marks = any(_names(getattr(function, name, None), "mark_dirty") for name in ("forward", "setup_context"))
         listener: Any = _listening(function, self._dirty) if marks else function
-        super().__init__(listener.apply, parameters, inputs, constants, device)
+        super().__init__(listener.apply, signature, device)
         self.changes_inputs = marks
         self.has_forward_mode = function.jvp is not _BASE.jvp  # type: ignore[attr-defined]
 

@@ -15,7 +15,7 @@ from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.places import location_of
-from opkit.verify.subjects.subject import Subject
+from opkit.verify.subjects.subject import Signature, Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.fake import fake_check
 from opkit.verify.subjects.torch.own import own_checks
@@ -65,9 +65,6 @@ def library_subject(op: Any, device: Device = CPU) -> Subject:
     )
     kinds = {item.name: str(item.type) for item in schema.arguments}
 
-    def make(inputs: frozenset[str], constants: frozenset[str]) -> LibraryRunner:
-        return LibraryRunner(op, parameters, inputs, constants, device)
-
     arrays = tuple(name for name, kind in kinds.items() if "Tensor" in kind)
     optional = frozenset(name for name in arrays if kinds[name].startswith("Optional["))
     usual = {
@@ -79,7 +76,7 @@ def library_subject(op: Any, device: Device = CPU) -> Subject:
         name=op._name,
         parameters=parameters,
         annotations=kinds,
-        make=make,
+        runs=lambda signature: LibraryRunner(op, signature, device),
         plain=plain,
         takes_gradient=takes_gradient,
         settings=settings,
@@ -98,22 +95,13 @@ class LibraryRunner(Runner):
 
     Args:
         op: what ``custom_op`` made.
-        parameters: of its schema.
-        inputs: the parameters that take tensors.
-        constants: those of them that take no gradient.
+        signature: of its schema.
         device: where it runs.
     """
 
-    def __init__(
-        self,
-        op: Any,
-        parameters: Parameters,
-        inputs: frozenset[str],
-        constants: frozenset[str],
-        device: Device = CPU,
-    ) -> None:
+    def __init__(self, op: Any, signature: Signature, device: Device = CPU) -> None:
         self.op = op
-        super().__init__(op._opoverload, parameters, inputs, constants, device)
+        super().__init__(op._opoverload, signature, device)
 
     def own_checks(self) -> Sequence[OwnCheck]:
         """Return the checks of a context, and of the fake kernel where there is one."""

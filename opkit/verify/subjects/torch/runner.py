@@ -19,7 +19,7 @@ from opkit.checker.model.evaluate import InputLeaf
 from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
-from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.subject import Signature
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.formats import widened
 from opkit.verify.subjects.torch.identity import Place, holding
@@ -112,9 +112,7 @@ class Runner(ForeignRunner):
 
     Args:
         call: takes the arguments by position; keyword-only ones by name.
-        parameters: of the function.
-        inputs: the parameters that take arrays.
-        constants: those of them that take no gradient.
+        signature: of the function.
         device: where it runs.
 
     Attributes:
@@ -127,24 +125,17 @@ class Runner(ForeignRunner):
     changes_inputs = False
     has_forward_mode = False
 
-    def __init__(
-        self,
-        call: Function,
-        parameters: Parameters,
-        inputs: frozenset[str],
-        constants: frozenset[str],
-        device: Device = CPU,
-    ) -> None:
-        super().__init__(call, parameters, inputs, constants)
+    def __init__(self, call: Function, signature: Signature, device: Device = CPU) -> None:
+        super().__init__(call, signature)
         self.device = device
-        names = parameters.names
+        inputs, names = signature.inputs, signature.parameters.names
         #: The inputs in the order of a call, so that what is found first does not depend on the process.
         self.order = tuple(sorted(inputs, key=lambda name: (names.index(name) if name in names else len(names), name)))
         self.is_short = False
 
-    def like(self, function: Function, parameters: Parameters, inputs: frozenset[str]) -> Runner:
+    def like(self, function: Function, signature: Signature) -> Runner:
         """Return a runner of a declared function on the same device."""
-        return _Declared(function, parameters, inputs, self.constants, self.device)
+        return _Declared(function, signature, self.device)
 
     # --- one application
     def apply(

@@ -38,15 +38,12 @@ def whole_subject(function: Any, device: Device = CPU) -> Subject:
         )
         call = _functional(function, frozenset(names), device)
 
-    def make(inputs: frozenset[str], constants: frozenset[str]) -> Runner:
-        return Runner(call, parameters, inputs, constants, device)
-
     where = location_of(body)
     return Subject(
         name=type(function).__name__ if is_module else _name(function),
         parameters=parameters,
         annotations={},
-        make=make,
+        runs=lambda signature: Runner(call, signature, device),
         plain=plain,
         takes_gradient=takes_gradient,
         settings=settings,
