@@ -5,108 +5,93 @@ The checker compares them with the kernels run alone; nothing is compared here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from opkit import eager, ops
-from opkit.checker import Arrays, Attrs, Results
+from opkit.checker import Arrays, Attrs, Gradients, Results
 from opkit.eager import Tensor, wrap
 from opkit.ir import Program, Variable
 from opkit.listed import listed
+from opkit.ops.core.types import Function
 from opkit.project.user_op import UserOp
 from opkit.static import Executor, Scope, build_in, gradients
 from opkit.static.parameters import data
 
-Runner = Callable[[Mapping[str, Any], Mapping[str, Any], Results], tuple[list[np.ndarray], Mapping[str, Any]]]
+Runner = Callable[[Arrays, Attrs, Results], tuple[Sequence[np.ndarray], Gradients]]
 
 
 def runners_of(op: UserOp) -> dict[str, Runner]:
     """Return the ways in which the runtime runs an op."""
-    return {"dynamic": eager_runner(op), "static": static_runner(op)}
+    return {"dynamic": partial(_dynamic, op), "static": partial(_static, op)}
 
 
-def eager_runner(op: UserOp) -> Runner:
-    """Return a function that applies an op to Tensors and walks back from its outputs."""
+def _dynamic(op: UserOp, arrays: Arrays, attrs: Attrs, douts: Results) -> tuple[list[np.ndarray], Gradients]:
+    """Apply an op to Tensors and walk back from its outputs."""
 
-    def run(arrays: Arrays, attrs: Attrs, douts: Results) -> tuple[list[np.ndarray], Mapping[str, Any]]:
-        tensors = {name: _tensors(value) for name, value in arrays.items() if value is not None}
-        bound = op.bind(tensors, dict(attrs))
-        result = ops.apply(bound.opdef, bound.inputs, bound.attrs)
-        outputs = listed(result)
-        found = _gradients(tensors, outputs, douts) if op.grad is not None else {}
-        return [tensor._data for tensor in outputs], {
-            name: found[name] if isinstance(arrays[name], (list, tuple)) else found[name][0] for name in found
-        }
+    def made(name: str, array: np.ndarray) -> Tensor:
+        return wrap(array, stop_gradient=array.dtype.kind != "f")
 
-    return run
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    return [wrap(item, stop_gradient=item.dtype.kind != "f") for item in listed(value)]
-
-
-def _gradients(tensors: Mapping[str, list[Tensor]], outputs: Sequence[Tensor], douts: Results) -> dict[str, list[Any]]:
-    leaves = [(name, tensor) for name, items in tensors.items() for tensor in items if not tensor.stop_gradient]
-    places = [index for index, tensor in enumerate(outputs) if not tensor.stop_gradient]
-    values = eager.grad(
-        [outputs[index] for index in places],
-        [tensor for _, tensor in leaves],
-        [wrap(np.asarray(douts[index])) for index in places],
-        allow_unused=True,
+    outputs, found = _applied(op, arrays, attrs, douts, made, partial(eager.grad, allow_unused=True))
+    return [tensor._data for tensor in outputs], _by_name(
+        arrays, {name: [None if item is None else item._data for item in items] for name, items in found.items()}
     )
+
+
+def _static(op: UserOp, arrays: Arrays, attrs: Attrs, douts: Results) -> tuple[list[np.ndarray], Gradients]:
+    """Put an op and its gradient into a Program of their own and run it."""
+    feed: dict[str, np.ndarray] = {}
+
+    def made(name: str, array: np.ndarray) -> Variable:
+        variable = data(name, array.shape, array.dtype.name)
+        variable.stop_gradient = array.dtype.kind != "f"
+        feed[variable.name] = array
+        return variable
+
+    program = Program()
+    with build_in(program):
+        outputs, found = _applied(op, arrays, attrs, douts, made, gradients)
+        wanted = [variable for items in found.values() for variable in items if variable is not None]
+        values = iter(Executor().run(program, feed=feed, fetch_list=[*outputs, *wanted], scope=Scope()))
+    results = [next(values) for _ in outputs]
+    return results, _by_name(
+        arrays, {name: [None if item is None else next(values) for item in items] for name, items in found.items()}
+    )
+
+
+def _applied(
+    op: UserOp, arrays: Arrays, attrs: Attrs, douts: Results, made: Function, walk: Function
+) -> tuple[list[Any], dict[str, list[Any]]]:
+    """Return an op's outputs, and a gradient of each float among its inputs, by input.
+
+    Args:
+        op: the op.
+        arrays: its inputs.
+        attrs: its attributes.
+        douts: an incoming gradient per output.
+        made: (name, array) -> a value of the mode.
+        walk: (outputs, inputs, incoming gradients) -> gradients.
+    """
+    given = {
+        name: [made(f"{name}_{index}", item) for index, item in enumerate(listed(value))]
+        for name, value in arrays.items()
+        if value is not None
+    }
+    bound = op.bind(given, dict(attrs))
+    outputs = listed(ops.apply(bound.opdef, bound.inputs, bound.attrs))
     found: dict[str, list[Any]] = {}
-    for (name, _), value in zip(leaves, values):
-        found.setdefault(name, []).append(None if value is None else value._data)
-    return found
+    if op.grad is not None:
+        leaves = [(name, item) for name, items in given.items() for item in items if not item.stop_gradient]
+        places = [index for index, item in enumerate(outputs) if not item.stop_gradient]
+        seeds = [made(f"d_output_{index}", np.asarray(douts[index])) for index in places]
+        values = walk([outputs[index] for index in places], [item for _, item in leaves], seeds)
+        for (name, _), value in zip(leaves, values):
+            found.setdefault(name, []).append(value)
+    return outputs, found
 
 
-def static_runner(op: UserOp) -> Runner:
-    """Return a function that puts an op and its gradient into a Program of their own and runs it."""
-
-    def run(arrays: Arrays, attrs: Attrs, douts: Results) -> tuple[list[np.ndarray], Mapping[str, Any]]:
-        feed: dict[str, np.ndarray] = {}
-        program = Program()
-        with build_in(program):
-            fed = {name: _variables(name, value, feed) for name, value in arrays.items() if value is not None}
-            bound = op.bind(fed, dict(attrs))
-            result = ops.apply(bound.opdef, bound.inputs, bound.attrs)
-            outputs = listed(result)
-            found = _appended(fed, outputs, douts, feed) if op.grad is not None else {}
-            wanted = [variable for items in found.values() for variable in items if variable is not None]
-            values = iter(Executor().run(program, feed=feed, fetch_list=[*outputs, *wanted], scope=Scope()))
-        results = [next(values) for _ in outputs]
-        named = {name: [None if item is None else next(values) for item in items] for name, items in found.items()}
-        return results, {
-            name: items if isinstance(arrays[name], (list, tuple)) else items[0] for name, items in named.items()
-        }
-
-    return run
-
-
-def _variables(name: str, value: Any, feed: dict[str, np.ndarray]) -> list[Variable]:
-    variables: list[Variable] = []
-    for index, item in enumerate(listed(value)):
-        variable = data(f"{name}_{index}", item.shape, item.dtype.name)
-        variable.stop_gradient = item.dtype.kind != "f"
-        feed[variable.name] = item
-        variables.append(variable)
-    return variables
-
-
-def _appended(
-    fed: Mapping[str, list[Variable]],
-    outputs: Sequence[Variable],
-    douts: Results,
-    feed: dict[str, np.ndarray],
-) -> dict[str, list[Variable | None]]:
-    """Append the gradient; return a Variable per float input."""
-    places = [index for index, variable in enumerate(outputs) if not variable.stop_gradient]
-    leaves = [(name, item) for name, items in fed.items() for item in items if not item.stop_gradient]
-    seeds = [seed for index in places for seed in _variables(f"d_output_{index}", np.asarray(douts[index]), feed)]
-    values = gradients([outputs[index] for index in places], [item for _, item in leaves], seeds)
-    found: dict[str, list[Variable | None]] = {}
-    for (name, _), value in zip(leaves, values):
-        found.setdefault(name, []).append(value)
-    return found
+def _by_name(arrays: Arrays, found: dict[str, list[Any]]) -> dict[str, Any]:
+    return {name: items if isinstance(arrays[name], (list, tuple)) else items[0] for name, items in found.items()}
