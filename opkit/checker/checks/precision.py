@@ -113,9 +113,10 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highes
         # Where forward overflows it leaves its domain; that it need not is worth a note, but is not a failure. NaN, as
         # of one infinity over another, is not an overflow of the result. Nothing says how large values may be where
         # neither a definition nor cases do.
-        is_extreme = ev.case.is_extreme or session.is_found(ev.case)
+        is_found, widest = session.is_found(ev.case), max(map(largest, ev.case.floats))
         has_nan = any(is_float(item) and np.isnan(item).any() for item in low_outcome.outputs)
-        return _DOUBT + message if message and is_extreme and not has_nan else message
+        is_open = widest > ORDINARY_MOST if has_nan and is_found else not has_nan and (is_found or ev.case.is_extreme)
+        return _DOUBT + message if message and is_open else message
     if not low_outcome.is_accepted or not high_outcome.is_accepted:
         return None
     low, high = (Evaluator(ev.checkable, case).prepare() for case in cases)

@@ -55,7 +55,7 @@ def climb(
     single = [(frozenset([index]), options) for index in every]
     pairs = [(frozenset(pair), few) for pair in combinations(every, 2)] if len(args) > 2 else []
     current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)
-    best: Depth = () if start is None else ask(_as_assignment(args, current))
+    best: Depth = () if start is None else ask(as_assignment(args, current))
     for _ in range(CLIMB_PASSES):
         before = best
         # All alike, then one after the other; two together where that leads nowhere: they may have to be alike.
@@ -65,17 +65,18 @@ def climb(
             for positions, shapes in moves:
                 for shape in shapes:
                     tried = [shape if index in positions else kept for index, kept in enumerate(current)]
-                    reached = ask(_as_assignment(args, tried))
+                    reached = ask(as_assignment(args, tried))
                     if reached > best:
                         best, current = reached, tried
                     if best == TAKEN:
-                        return _as_assignment(args, current), best
+                        return as_assignment(args, current), best
         if best <= before:
             break
-    return _as_assignment(args, current), best
+    return as_assignment(args, current), best
 
 
-def _as_assignment(args: Sequence[Arg], shapes: Sequence[Shape]) -> Assignment:
+def as_assignment(args: Sequence[Arg], shapes: Sequence[Shape]) -> Assignment:
+    """Return one shape of each input as an assignment: a list holds several arrays of it."""
     return tuple((shape,) * max(2, arg.min_count) if arg.is_variadic else shape for arg, shape in zip(args, shapes))
 
 

@@ -30,7 +30,7 @@ from opkit.checker.model.thresholds import (
     TELLING_ERRORS,
 )
 from opkit.checker.model.trial import Answer
-from opkit.checker.search.climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, climb
+from opkit.checker.search.climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
 from opkit.checker.search.depth import TAKEN, Depth, depth_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
@@ -228,7 +228,8 @@ class Natural:
             return candidates
 
         def depth(dtypes: Sequence[str]) -> Depth:
-            return max(self._depth((shape,) * len(dtypes), dtypes, attrs) for shape in RANKED_SHAPES)
+            alike = (as_assignment(self.scope.args, [shape] * len(dtypes)) for shape in RANKED_SHAPES)
+            return max(self._depth(one, dtypes, attrs) for one in alike)
 
         return sorted(candidates, key=depth, reverse=True)[:MOST_CLIMBS]
 
