@@ -82,13 +82,13 @@ def test_names_are_completed_after_the_colons(args: list[str], incomplete: str, 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
 def test_ctrl_c_while_opkit_loads_is_quiet(tmp_path: Path) -> None:
-    """The first import that comes after the handler sends the signal."""
+    """An import that comes after the handler sends the signal."""
     (tmp_path / "early.py").write_text(
         "import os, signal, sys, runpy\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Finder:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'opkit.collection':\n"
+        "        if name == 'opkit.signals':\n"
         "            os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Finder())\n"
         "runpy.run_module('opkit', run_name='__main__', alter_sys=True)\n"

@@ -48,7 +48,7 @@ def expected(row: Layer, form: str) -> frozenset[str]:
     """Return the verdicts that are right for a row: right ones whose forward takes too much, or guards, may be undecided."""
     if form == "named" and row.name in LETTER:
         return frozenset({ACCUSED})
-    if form == "named" and (not row.fault or row.name in BROADCAST | TIPS):
+    if not row.fault or (form == "named" and row.name in BROADCAST | TIPS):
         return _expected(row, form) | {UNSERVED}
     return _expected(row, form)
 
