@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -57,7 +58,8 @@ class Copy:
     def kill(self) -> None:
         """End it."""
         if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it ended in between, and its end is not told yet
+                os.kill(self.pid, signal.SIGKILL)
 
 
 @cache

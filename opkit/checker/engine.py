@@ -5,8 +5,6 @@ The order of the checks and what a declared exception does to them; each check i
 
 from __future__ import annotations
 
-import os
-import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -35,7 +33,7 @@ from opkit.checker.model.codes import CODES, INTERNAL, ORDINARY
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.options import Options
-from opkit.checker.model.place import raised_at
+from opkit.checker.model.place import is_users, raised_at
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
@@ -44,11 +42,7 @@ from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.rests import rests_on
 from opkit.checker.verdict import allowed, idle, settled, stated
-from opkit.errors import KernelError
 from opkit.replaced import put_back
-
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 #: Given cases that an op was found right on, says whether a process that knows no expected value finds the same.
 Confirm = Callable[[Sequence[Evaluator]], CheckResult]
@@ -303,15 +297,6 @@ def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
         else:
             why = f"opkit itself {message}; this check has no result"
             yield CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, why)
-
-
-def is_users(error: BaseException) -> bool:
-    """Say whether an exception came out of user code, and not of the checker's own lines or numpy called by them."""
-    if isinstance(error, KernelError):
-        return True
-    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
-    own = max((index for index, file in enumerate(files) if file.startswith(_HERE)), default=-1)
-    return any(not file.startswith(_NUMPY) for file in files[own + 1 :])
 
 
 def _tried(session: CheckSession) -> Iterator[str]:

@@ -284,3 +284,20 @@ def test_a_step_may_come_as_float32() -> None:
     assert report(spike, lambda dy, x: dy * (1 - np.tanh(x) ** 2), **declared).status is Status.PASS
     found = report(lambda x: np.tanh(x).astype(np.float32), lambda dy, x: dy * (1 - np.tanh(x) ** 2), recorded=given)
     assert "GC141" in {item.code for item in found.findings}
+
+
+# --- extremes of a dtype
+def _shares(x: Any) -> Any:
+    return np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True) if np.ndim(x) else np.ones_like(x)
+
+
+def _shares_back(dy: Any, x: Any) -> Any:
+    y = _shares(x)
+    return (y * (dy - (dy * y).sum(axis=-1, keepdims=True))).astype(x.dtype) if np.ndim(x) else np.zeros_like(x)
+
+
+def test_float32_that_overflows_beyond_ordinary_values_is_undecided() -> None:
+    """Exponentials of 90 and more are infinite in float32; nothing says that such values are meant."""
+    found = report(_shares, _shares_back)
+    assert found.status is Status.UNDECIDED
+    assert {item.code for item in found.checks if item.status is Status.UNDECIDED} == {"GC150"}

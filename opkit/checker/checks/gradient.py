@@ -21,7 +21,7 @@ from opkit.checker.derivative.directions import bisect, probe_leaf
 from opkit.checker.derivative.jacobian import Comparison, Tally, compare
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.model.budget import takes_longer
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.middle import median
 from opkit.checker.model.numbers import typical
 from opkit.checker.model.report import CheckResult, Evidence, Status
@@ -172,11 +172,10 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
     """Say whether a failure is one of equal sizes or of exact values alone (rule 5); what is open is kept."""
     session = ledger.session
     if not np.isfinite(failure.actual):
-        if not _is_finite_apart(ev, failure):
-            return False
-    elif session.coincidence is not None and session.coincidence(ev.case):
+        return False
+    if session.coincidence is not None and session.coincidence(ev.case):
         return True
-    elif not _is_right_beside(ev, failure):
+    if not _is_right_beside(ev, failure):
         return False
     if ledger.exact is None:
         why = (
@@ -184,24 +183,6 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
         )
         ledger.exact = undecided(session, ev, failure, outcome, why)
     return True
-
-
-def _is_finite_apart(ev: Evaluator, failure: EntryFailure) -> bool:
-    """Say whether the gradient is finite where whole numbers that coincide are each another: a tie of places."""
-    rng = np.random.default_rng(failure.element)
-
-    def apart(array: np.ndarray) -> np.ndarray:
-        if array.dtype.kind not in "iu" or not array.ndim or array.shape[-1] > int(array.max(initial=0)) + 1:
-            return array
-        return np.argsort(rng.uniform(size=array.shape), axis=-1).astype(array.dtype)
-
-    try:
-        other = Evaluator(ev.checkable, replace(ev.case, inputs=ev.map_inputs(apart))).prepare()
-        is_same = all(np.array_equal(array, other.array(leaf)) for leaf, array in leaves_of(ev.inputs))
-        found = other.gradients(other.douts_from(np.ones(sum(other.sizes))))[failure.leaf]
-    except Exception:  # user code: it takes these values alone
-        return False
-    return not is_same and found is not None and bool(np.isfinite(found).all())
 
 
 def _is_right_beside(ev: Evaluator, failure: EntryFailure) -> bool:

@@ -17,6 +17,7 @@ from numpy.random import Generator
 from opkit.checker.checks.contract import is_write
 from opkit.checker.model.evaluate import Evaluator, copies, is_float, leaves_of, snapshot
 from opkit.checker.model.numbers import resolution_of
+from opkit.checker.model.place import is_users
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import (
@@ -136,7 +137,9 @@ def backward_purity(session: CheckSession) -> Iterator[CheckResult]:
         rng = session.rng(500 + number)
         try:
             faults = list(islice(_backward_faults(session, ev, rng, alone), 1))
-        except Exception as error:  # user code; only one order of calls may make it raise
+        except Exception as error:  # only one order of calls may make user code raise
+            if not is_users(error):
+                raise
             faults = []
             if is_write(error):
                 faults = [("GC123", f"backward wrote to a read-only argument: {error}")]

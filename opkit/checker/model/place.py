@@ -24,6 +24,8 @@ _OURS = tuple(
         sysconfig.get_path("purelib"),
     )
 )
+#: The checker's folder, and numpy's.
+_HERE, _NUMPY = (os.path.dirname(os.path.abspath(file)) + os.sep for file in (str(Path(__file__).parent), np.__file__))
 
 
 def raised_at(error: BaseException | None, known: Location | None = None) -> Location | None:
@@ -46,3 +48,12 @@ def raised_at(error: BaseException | None, known: Location | None = None) -> Loc
     if own is None or known is None or os.path.realpath(known.file) != os.path.realpath(own.file):
         return own or known
     return replace(own, file=known.file)
+
+
+def is_users(error: BaseException) -> bool:
+    """Say whether an exception came out of user code, and not of the checker's own lines or numpy called by them."""
+    if isinstance(error, KernelError):
+        return True
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    own = max((index for index, file in enumerate(files) if file.startswith(_HERE)), default=-1)
+    return any(not file.startswith(_NUMPY) for file in files[own + 1 :])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-#: From here on float32 rounds log(1 + exp(x)) to x and its derivative to 1: exp(-x) is a quarter of its precision.
+#: From here on float32 rounds log(1 + exp(x)) to x and its derivative to 1: exp(-x) is an eighth of its precision.
 _SAME = 18.0
 
 

@@ -99,7 +99,8 @@ def _formed(name: str, value: Any, where: Location | None) -> Any:
     is_named = said != "a tuple of names" or not value or all(isinstance(item, str) for item in value)
     if value is not None and not (isinstance(value, kind) and is_named):
         listed = ", ".join(_FORMS)
-        raise UsageError(f"{name} must be {said}, is {type(value).__name__}", where=where, help=f"see {listed}")
+        given = repr(value) if isinstance(value, kind) else type(value).__name__
+        raise UsageError(f"{name} must be {said}, is {given}", where=where, help=f"see {listed}")
     return value
 
 
