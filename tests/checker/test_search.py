@@ -70,6 +70,16 @@ def test_of_one_guard_the_condition_that_holds_longer_is_further() -> None:
     assert depths[-1] == TAKEN
 
 
+def _leaving(x: np.ndarray) -> None:
+    if x.ndim:
+        sys.exit(3)
+
+
+def test_a_function_that_leaves_the_interpreter_has_a_depth_too() -> None:
+    """The search goes on where forward exits."""
+    assert depth_of(partial(_leaving, np.ones(3)), __file__) < depth_of(partial(_leaving, np.float64(1)), __file__)
+
+
 def test_a_depth_leaves_the_trace_function_as_it_was() -> None:
     """A debugger's or a coverage tool's function is put back, also where the call raises."""
     former = sys.gettrace()

@@ -43,14 +43,14 @@ def depth_of(call: Callable[[], object], file: str) -> Depth:
     sys.settrace(watch)
     try:
         call()
-    except Exception as error:  # user code
+    except (Exception, SystemExit) as error:  # user code
         return (*_raising(error, file), float(len(ran)))
     finally:
         sys.settrace(former)
     return TAKEN
 
 
-def _raising(error: Exception, file: str) -> tuple[float, ...]:
+def _raising(error: BaseException, file: str) -> tuple[float, ...]:
     """Return the instruction of the file's outermost function at which an exception left it."""
     trace = error.__traceback__
     while trace is not None and _real(trace.tb_frame.f_code.co_filename) != file:
