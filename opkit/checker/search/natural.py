@@ -115,8 +115,7 @@ class Natural:
             # Without infer each shape costs a call for each kind of value: plain floats in all shapes come first.
             self.roles.is_plain = True
             before = scope.trial.counts.copy()
-            found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, BEFORE_CLIMB, patience)
-            if not found and not scope.options.shapes:
+            if not scope.options.shapes and not self._accepted(attrs, 1, seed, BEFORE_CLIMB, patience):
                 self.roles.is_plain = False
                 climbed = self._climbed(attrs)
                 if climbed:
