@@ -21,6 +21,7 @@ from opkit.checker.model.thresholds import (
     MIXED_PATIENCE,
     MOST_ALIKE,
     MOST_CLIMBS,
+    MOST_INTEGERS,
     MOST_PARTS,
     MOST_SHAPES,
     MOST_SHAPES_OF_MANY,
@@ -32,7 +33,7 @@ from opkit.checker.model.thresholds import (
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
 from opkit.checker.search.depth import TAKEN, Depth, depth_of
-from opkit.checker.search.roles import Roles
+from opkit.checker.search.roles import TELLING_DTYPES, Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, assignments, divisible, rarer, signature
 
@@ -230,7 +231,12 @@ class Natural:
             alike = (as_assignment(self.scope.args, [shape] * len(dtypes)) for shape in RANKED_SHAPES)
             return max(self._depth(one, dtypes, attrs) for one in alike)
 
-        return sorted(candidates, key=depth, reverse=True)[:MOST_CLIMBS]
+        def is_telling(dtypes: Sequence[str]) -> bool:
+            whole = [name for name, own in zip(dtypes, self.scope.floats) if name != own]
+            return len(whole) <= MOST_INTEGERS and {*whole} <= {*TELLING_DTYPES}
+
+        told = filter(is_telling, candidates)
+        return sorted(told, key=depth, reverse=True)[:MOST_CLIMBS]
 
     def _depth(self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> Depth:
         """Return how far infer's checks get, or forward where there is no infer function."""

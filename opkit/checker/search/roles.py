@@ -31,7 +31,7 @@ _ACCEPTED = float("inf")
 _PLACES = ("int64", "int32")
 _INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
 #: Those that are tried where nothing says that whole numbers are wanted.
-_TELLING_DTYPES = ("int64", "bool")
+TELLING_DTYPES = ("int64", "bool")
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ class Roles:
                 is_told = not said
                 for dtype in _INT_DTYPES:
                     variant = (dtype, *chosen)
-                    if not is_told and dtype not in _TELLING_DTYPES:
+                    if not is_told and dtype not in TELLING_DTYPES:
                         continue
                     if self._is_hopeless(variant):
                         continue

@@ -31,7 +31,7 @@ from opkit.verify.subjects.subject import Subject, SubjectRunner
 #: Seconds after which further readings of a signature are given up, and cases of each that are looked at.
 _SECONDS, _LOOKED_AT = 12.0, 12
 #: Attempts after which a reading is given up at first, so that all readings are tried on the usual shapes.
-_FEW_TRIALS = 300
+_FEW_TRIALS = 600
 
 
 class UntakenError(UsageError):
