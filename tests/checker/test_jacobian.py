@@ -29,6 +29,14 @@ def test_a_factor_is_found_down_to_1e_8(factor: float) -> None:
     assert failure.bound < 1e-10
 
 
+def test_a_zero_has_no_sign_in_what_is_shown() -> None:
+    """A gradient of -0 is shown as 0, in words and in numbers."""
+    report = check_functions(np.tanh, lambda x, dy: -0.0 * np.abs(dy), [X])
+    (failure,) = [item for item in report.findings if item.code == "GC101"]
+    assert " is 0, numerically " in failure.message
+    assert str(failure.actual) == "0.0"
+
+
 def test_the_right_gradient_passes_and_says_what_it_would_have_seen() -> None:
     """A pass carries the smallest error that would have been seen, below the promised 1e-7."""
     report = check_functions(np.tanh, lambda x, dy: dy / np.cosh(x) ** 2, [X])
@@ -102,6 +110,10 @@ VALUES = np.array([0.3, -2.0, 1.5, -0.5, 3.0, -0.25, 0.7, -1.25, 2.25, 0.1, -0.7
         (lambda j: np.where(np.abs(VALUES) > 1, 0, j), "zero at 6 of 12 elements, exactly where |x| > 1"),
         (lambda j: np.where(VALUES < -1, 0, j), "zero at 2 of 12 elements, exactly where x < -1"),
         (lambda j: np.where(np.arange(12) % 2 == 0, 0, j), "zero at 6 of 12 elements"),
+        (
+            lambda j: np.where(VALUES[:, None] < 0, 0.3 * j + 1, j),
+            "wrong for 5 of the 12 elements that forward returns",
+        ),
         (lambda j: np.where(np.eye(12) > 0, 0, j), "incomplete everywhere: a part of what adds up is missing"),
     ],
 )

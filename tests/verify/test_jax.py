@@ -326,3 +326,18 @@ def test_a_python_float_of_a_case_takes_a_gradient(factor: float, status: Status
     report = check(made, Options(effort=0.1, select=frozenset({"GC101"})))
     assert report.status is status, report
     assert {item.input for item in report.checks} == {"x", "by"}
+
+
+def test_a_finding_shows_the_rule_that_was_given_to_defjvps() -> None:
+    """The rule that JAX makes of those is none of the user's lines."""
+
+    @jax.custom_jvp
+    def softsign(x):
+        return x / (1 + jnp.abs(x))
+
+    softsign.defjvps(lambda t, y, x: t / (1 + x) ** 2)
+    from opkit.verify.subjects.jax.function import function_subject
+
+    where = function_subject(softsign).backward_where
+    assert where is not None
+    assert Path(where.file).name == "test_jax.py"

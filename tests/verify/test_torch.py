@@ -512,6 +512,24 @@ def test_a_fake_kernel_for_vectors_fails_at_given_matrices_alone(is_given: bool,
     assert {item.code for item in report.checks if item.status is status} == {"GC206"}
 
 
+@torch.library.custom_op("tests_torch::single", mutates_args=())
+def single(x: torch.Tensor) -> torch.Tensor:
+    return x.cumsum(0).to(torch.float32)
+
+
+single.register_fake(torch.empty_like)
+single.register_autograd(lambda ctx, g: g.flip(0).cumsum(0).flip(0))
+
+
+def test_a_fake_kernel_that_promises_float64_of_an_op_that_gives_float32_fails() -> None:
+    """Nothing else of such an op is tried on float64, as forward's results are float32 always."""
+    options = Options(effort=0.1, select=frozenset({"GC101", "GC206"}))
+    (made,) = framework_of("torch").named(single, {}, "single", options).checkables
+    (finding,) = [item for item in check(made, options).checks if item.status is Status.FAIL]
+    assert finding.code == "GC206"
+    assert "for float64 inputs" in finding.message
+
+
 @pytest.mark.parametrize(("gives", "status"), [(1.0, Status.PASS), (2.0, Status.FAIL), (None, Status.PASS)])
 def test_what_may_be_a_number_is_a_tensor_where_it_gets_a_gradient(gives: float | None, status: Status) -> None:
     """A factor without a default is read as a tensor; None for it says that it is a constant."""

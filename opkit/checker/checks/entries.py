@@ -38,16 +38,15 @@ def described(
     claimed, numeric = outcome.analytic[failure.leaf], outcome.numeric[failure.leaf]
     pattern = guess_pattern(claimed, numeric, array, str(failure.leaf))
     what = f"d {output}{index_of(element)} / d {failure.leaf}{index_of(place)}"
-    expected: Any = failure.expected
+    actual, expected = failure.actual + 0.0, failure.expected + 0.0  # -0 is shown as 0
+    wanted: Any = expected
     if failure.kind >= Behaviour.KINK and failure.low < failure.high:
-        expected = [failure.low, failure.high]
-        text = f"{what} is {failure.actual:.9g}; any value in [{failure.low:.9g}, {failure.high:.9g}] is valid"
+        wanted = [failure.low, failure.high]
+        text = f"{what} is {actual:.9g}; any value in [{failure.low:.9g}, {failure.high:.9g}] is valid"
     elif failure.code == "GC106":
-        text = (
-            f"along directions that keep the ties, {output} changes by {failure.expected:.9g}, not {failure.actual:.9g}"
-        )
+        text = f"along directions that keep the ties, {output} changes by {expected:.9g}, not {actual:.9g}"
     else:
-        text = f"{what} is {failure.actual:.12g}, numerically {failure.expected:.12g} +- {failure.bound:.1e}"
+        text = f"{what} is {actual:.12g}, numerically {expected:.12g} +- {failure.bound:.1e}"
     if pattern and np.isfinite(failure.actual):
         text += f"; looks {pattern}" if not pattern.startswith(("the", "takes")) else f"; {pattern}"
     errors = np.abs(claimed - numeric).T
@@ -59,8 +58,8 @@ def described(
         ev,
         input=str(failure.leaf),
         output=output,
-        expected=expected,
-        actual=failure.actual,
+        expected=wanted,
+        actual=actual,
         bound=failure.bound,
         evidence=evidence,
         where=session.checkable.backward_where,

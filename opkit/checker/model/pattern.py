@@ -99,7 +99,7 @@ def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, clo
         return f"wrong {where}"
     rows = np.count_nonzero(wrong.any(axis=1))
     if rows < claimed.shape[0]:
-        return f"wrong for {rows} of {claimed.shape[0]} outputs' elements"
+        return f"wrong for {rows} of the {claimed.shape[0]} elements that forward returns"
     if close(np.broadcast_to(claimed.sum(axis=1, keepdims=True), claimed.shape), claimed * claimed.shape[1]):
         return "the same for every element of the input: one sum too many"
     return ""

@@ -113,8 +113,10 @@ def learn_trees(function: Any, case: Mapping[str, Any]) -> None:
 
 
 def _rules(function: Any) -> tuple[Any, ...]:
-    names = ("fwd", "bwd") if isinstance(function, _VJP) else ("jvp",)
-    return tuple(item for item in (getattr(function, name, None) for name in names) if item is not None)
+    found = (function.fwd, function.bwd) if isinstance(function, _VJP) else (getattr(function, "jvp", None),)
+    if inspect.isfunction(found[-1]):  # defjvps makes one rule of those that it was given, one for each input
+        found = inspect.getclosurevars(found[-1]).nonlocals.get("jvps", found)
+    return tuple(item for item in found if item is not None)
 
 
 def _static(function: Any, parameters: Parameters) -> tuple[str, ...]:

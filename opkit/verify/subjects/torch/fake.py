@@ -41,12 +41,15 @@ def _check(
     attrs: Attrs,
     _douts: Results,
 ) -> list[Fault]:
-    signature = str([(name, _each(value, _signature)) for name, value in (*arrays.items(), *attrs.items())])
-    if signature in known:
+    if _is_known(arrays, attrs, known):
         return []
-    known.add(signature)
     where = location_of(runner.op._abstract_fn)
     fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC)
+    double = {name: _each(value, _doubled) for name, value in arrays.items()}
+    if not fault and not _is_known(double, attrs, known):  # an op whose results are always float32 has no such case
+        fault = _fault(runner, double, attrs, is_symbolic=False)
+        if fault:
+            arrays, fault = double, f"{fault}, for float64 inputs"
     if not fault:  # nothing declares inputs that lie otherwise, and strides follow from how inputs lie
         fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC, partial(_transposed, runner.device.private))
         return [Fault(fault, is_beyond=fault.startswith(_STRIDES), where=where)] if fault else []
@@ -56,6 +59,14 @@ def _check(
         advice = f"it agrees for {shapes}: refuse more axes in the op, or name inputs in a cases function"
         return [Fault(f"{fault}; {advice}", is_beyond=True, where=where)]
     return [Fault(fault, where=where)]
+
+
+def _is_known(arrays: Arrays, attrs: Attrs, known: set[str]) -> bool:
+    """Say whether inputs of these shapes and dtypes were met, and remember them."""
+    signature = str([(name, _each(value, _signature)) for name, value in (*arrays.items(), *attrs.items())])
+    is_known = signature in known
+    known.add(signature)
+    return is_known
 
 
 def _agreeing(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> dict[str, Any]:
@@ -81,11 +92,11 @@ def _fault(
     layout: Callable[[np.ndarray], Any] | None = None,
 ) -> str | None:
     """Say in what the fake kernel differs from the real one on some inputs, None where the real one takes none."""
-    values = {name: _each(value, layout or runner.device.private) for name, value in arrays.items()}
     try:
+        values = {name: _each(value, layout or runner.device.private) for name, value in arrays.items()}
         with torch.no_grad():
             real = runner.results({**attrs, **values})
-    except Exception:  # user code: the layout check reports it
+    except Exception:  # user code, which the layout check reports, or a device without float64
         return None
     found = _compared(runner, values, attrs, real, is_symbolic=False)
     return found or (_compared(runner, values, attrs, real, is_symbolic=True) if is_symbolic else "")
@@ -159,6 +170,10 @@ def _each(value: Any, change: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [change(item) for item in value]
     return change(value) if isinstance(value, (np.ndarray, torch.Tensor)) else value
+
+
+def _doubled(value: Any) -> Any:
+    return value.astype(np.float64) if isinstance(value, np.ndarray) and value.dtype == np.float32 else value
 
 
 def _transposed(private: Callable[[np.ndarray], Any], array: np.ndarray) -> Any:
