@@ -78,7 +78,8 @@ def new(
     """
     from opkit.cli.console import hint, put
     from opkit.cli.scaffolded import told
-    from opkit.project import scaffold, scaffold_signature, scaffold_template, scaffold_workflow
+    from opkit.project import KINDS, scaffold, scaffold_signature, scaffold_template, scaffold_workflow
+    from opkit.project.from_signature import signature_kind
 
     if ci and not dry_run:
         put(str(scaffold_workflow(folder, force=force)))
@@ -116,4 +117,5 @@ def new(
         written = scaffold(name, folder, kind, attr or [], cpp=cpp_kernel, **options)
     for path in written:
         put(str(path))
-    hint(told(name, folder, kind, attr or [], is_own=bool(inputs or outputs), grad=not no_grad, job=job))
+    chosen = signature_kind(inputs or [], outputs or [], attr or []) if inputs or outputs else KINDS[kind]
+    hint(told(name, folder, chosen, attr or [], grad=not no_grad, job=job))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from opkit.project import KINDS, parse_attr
+from opkit.project import parse_attr
 from opkit.project.kind import Kind
 from opkit.project.rendering import class_name
 
@@ -19,19 +19,17 @@ def target_of(name: str, folder: Path, kind: Kind) -> str:
     return os.fspath(folder / (name if kind.has_spec else f"{name}.py"))
 
 
-def told(name: str, folder: Path, kind: str, attrs: Sequence[str], *, is_own: bool, grad: bool, job: bool) -> str:
+def told(name: str, folder: Path, chosen: Kind, attrs: Sequence[str], *, grad: bool, job: bool) -> str:
     """Return what the op computes until somebody edits it, and the next steps.
 
     Args:
         name: the op's.
         folder: that holds it.
-        kind: of the scaffold.
+        chosen: the scaffold's kind.
         attrs: as given on the command line.
-        is_own: whether its inputs and outputs were given, so that it computes nothing in particular.
         grad: whether it has a gradient.
         job: whether a job was written beside it.
     """
-    chosen = KINDS[kind]
     target = target_of(name, folder, chosen)
     steps = [f"opkit build {target}"] if chosen.has_spec else []
     if grad:
@@ -40,11 +38,11 @@ def told(name: str, folder: Path, kind: str, attrs: Sequence[str], *, is_own: bo
         steps.append(f"pytest {folder / f'test_{name}.py'}")
     elif job or not chosen.has_spec:
         steps.append(f"opkit run {folder / 'job.py' if chosen.has_spec else target}")
-    lines = []
-    if not is_own:
-        factor = "".join(f"{attr.name} * " for attr in map(parse_attr, attrs) if attr.is_scale)
-        lines.append(f"{name} computes {chosen.formula.format(factor=factor)} Edit forward and backward,")
-        lines.append('or begin with a formula: opkit new NAME --from "x * sigmoid(x)"')
+    factor = "".join(f"{attr.name} * " for attr in map(parse_attr, attrs) if attr.is_scale)
+    lines = [
+        f"{name} computes {chosen.formula.format(factor=factor)} Edit forward and backward,",
+        'or begin with a formula: opkit new NAME --from "x * sigmoid(x)"',
+    ]
     if job and not chosen.has_spec and not chosen.library:
         lines.append(f"note: {name}.py holds its own job; --job adds none")
     return "\n".join([*lines, "next: " + "\n      ".join(steps)])

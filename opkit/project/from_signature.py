@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opkit.errors import UsageError, unknown
+from opkit.project.attribute import parse_attr
 from opkit.project.kind import Kind
-from opkit.project.scaffolding import check_name, context_of, parsed_attrs, render_directory, write_new
+from opkit.project.scaffolding import check_name, context_of, parsed_attrs, render_directory, scaled, write_new
 
 _FLOATS, _INTEGERS = ("float", "float32", "float64"), ("int", "int32", "int64")
 
@@ -45,23 +46,39 @@ def scaffold_signature(
         UsageError: a name or a dtype is unusable, or something would be overwritten.
     """
     check_name(name, has_spec=True)
-    dtypes = dict(_input(item) for item in inputs) or {"x": "float"}
-    made = list(outputs) or ["y"]
-    floats = [item for item, dtype in dtypes.items() if dtype in _FLOATS]
-    _check_names([*(item.partition(":")[0] for item in inputs), *made], floats)
-    kind = _kind(dtypes, floats, made)
+    kind = signature_kind(inputs, outputs, attrs)
+    floats, made = list(kind.gradients), [kind.first_output, *kind.more_outputs]
+    integers = [item for item in kind.inputs if item not in floats]
     context = {
         **context_of(name, kind, parsed_attrs(attrs, kind), grad=grad),
         "outputs": made,
         "floats": floats,
-        "integers": [item for item in dtypes if item not in floats],
+        "integers": integers,
+        "sums": _sums(floats, made),
+        "slopes": _slopes(floats, made),
+        "tail": "".join(f" * {item}.astype({floats[0]}.dtype)" for item in integers),
     }
     texts = render_directory(name, "signature", context, cases=False, job=job)
     return write_new(name, folder, texts, is_directory=True, force=force)
 
 
-def _kind(dtypes: dict[str, str], floats: Sequence[str], outputs: Sequence[str]) -> Kind:
+def signature_kind(inputs: Sequence[str], outputs: Sequence[str], attrs: Sequence[str]) -> Kind:
+    """Return what is known of a scaffold with these inputs, outputs and attributes, as they are given.
+
+    Raises:
+        UsageError: a name or a dtype is unusable.
+    """
+    dtypes = dict(_input(item) for item in inputs) or {"x": "float"}
+    outputs = list(outputs) or ["y"]
+    floats = [item for item, dtype in dtypes.items() if dtype in _FLOATS]
+    _check_names([*(item.partition(":")[0] for item in inputs), *outputs], floats)
     first = next(iter(dtypes))
+    tail = "".join(f" * {item}" for item in dtypes if item not in floats)
+    factor = "{factor}" if any(parse_attr(item).is_scale for item in attrs) else ""
+    sums = [
+        f"{output} = {scaled(text.replace('np.', ''), tail, factor=factor)}"
+        for output, text in _sums(floats, outputs).items()
+    ]
     shaped = "any shape" if len(dtypes) == 1 else f"shape of {first}"
     docs = {
         item: ("float32 or float64, " if item in floats else "int32 or int64, ")
@@ -70,7 +87,7 @@ def _kind(dtypes: dict[str, str], floats: Sequence[str], outputs: Sequence[str])
     }
     return Kind(
         "signature",
-        f"{', '.join(outputs)} of {', '.join(dtypes)}, elementwise.",
+        f"{', '.join(sums)}, elementwise.",
         f"{', '.join(f'd{item}' for item in floats)}, elementwise.",
         inputs=docs,
         output=f"{outputs[0]}, shaped as {first}" + ("." if len(outputs) == 1 else ""),
@@ -79,6 +96,26 @@ def _kind(dtypes: dict[str, str], floats: Sequence[str], outputs: Sequence[str])
         reads=tuple(dtypes),
         gradients=tuple(floats),
     )
+
+
+def _sums(floats: Sequence[str], outputs: Sequence[str]) -> dict[str, str]:
+    """Return what every output is: sines and cosines of the inputs in turn, so that none is as another."""
+    return {
+        output: " + ".join(f"np.{'cos' if (place + turn) % 2 else 'sin'}({item})" for turn, item in enumerate(floats))
+        for place, output in enumerate(outputs)
+    }
+
+
+def _slopes(floats: Sequence[str], outputs: Sequence[str]) -> dict[str, str]:
+    """Return the gradient of every input."""
+    made = {}
+    for turn, item in enumerate(floats):
+        terms = [
+            f" - d{output} * np.sin({item})" if (place + turn) % 2 else f" + d{output} * np.cos({item})"
+            for place, output in enumerate(outputs)
+        ]
+        made[item] = "".join(terms).removeprefix(" + ").replace(" - ", "-", terms[0].startswith(" - "))
+    return made
 
 
 def _input(text: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import jinja2
@@ -268,6 +269,12 @@ def render_directory(
     }
 
 
+def scaled(text: str, tail: str = "", *, factor: str = "") -> str:
+    """Return a term between what it is multiplied with, in brackets where it needs them."""
+    is_sum = text.startswith("-") or any(sign in text for sign in (" + ", " - ", " @ "))
+    return f"{factor}({text}){tail}" if is_sum and (factor or tail) else f"{factor}{text}{tail}"
+
+
 def context_of(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool) -> Mapping[str, object]:
     """Return what the templates of a kind read."""
     scales = [attr for attr in attrs if attr.is_scale]
@@ -303,10 +310,12 @@ def context_of(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool) 
         "params": "args, attrs" if attrs else "args",
         "attr_lines": lines,
         "factor": factor,
+        "scaled": partial(scaled, factor=factor),
         "minus_factor": "-" + factor,
         "ctx_factor": "".join(f"ctx.{attr.name} * " for attr in scales),
         "upper_factor": "".join(f"{attr.name.upper()} * " for attr in scales),
         "test_attrs": "{" + ", ".join(f'"{attr.name}": {attr.test_text}' for attr in attrs) + "}",
+        "other_attrs": "".join(f', "{attr.name}": {attr.test_text}' for attr in attrs),
         "call_attrs": ", ATTRS" if attrs else "",
         "times": f"{times!r} * " if scales else "",
     }

@@ -43,7 +43,7 @@ ROWS = (
     Row("-h", 0, rf"Usage: opkit \[OPTIONS\] COMMAND{ANY}", ""),
     Row("--color never -q new fresh --dir made --kind binary --attr k:int=2 --no-grad --job", 0, rf"made/fresh/{ANY}made/job.py\n", ""),
     Row("new good", 2, "", rf"error: good\S* already exists\n  help: {ANY}"),
-    Row("new fresh --dir made --force --input x:float32 --input k:int32 --output z", 0, rf"made/fresh/{ANY}", r"next: opkit build made/fresh\n +opkit gradcheck made/fresh\n"),
+    Row("new fresh --dir made --force --input x:float32 --input k:int32 --output z", 0, rf"made/fresh/{ANY}", r"fresh computes z = sin\(x\) \* k, elementwise\. .*\n.*\nnext: opkit build made/fresh\n +opkit gradcheck made/fresh\n"),
     Row("new shown --from x**3 --dry-run", 0, rf"== shown/shown_cpp_def.cpp\n{ANY}", ""),
     Row("new own --template empty", 2, "", r"error: --template 'empty': there are no files\n  help: .*\n"),
     Row("new cube --kind torch_op --dir made", 0, r"made/cube.py\nmade/check_cube.py\nmade/test_cube.py\n", rf"cube computes y = tanh\(x\), elementwise. {ANY}opkit gradcheck made/check_cube.py::cube\n{ANY}"),

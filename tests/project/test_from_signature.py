@@ -22,6 +22,18 @@ def test_a_signature_of_several_dtypes_passes(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
+def test_a_signature_says_what_it_computes_without_needless_brackets(tmp_path: Path) -> None:
+    """On the screen and in the kernel, which holds brackets where a factor needs them alone."""
+    told = opkit(tmp_path, "new", "t", "--input", "x", "--input", "w", "--output", "u")
+    assert "t computes u = sin(x) + cos(w), elementwise." in told.stderr
+    kernel = (tmp_path / "t" / "t_py_kernel.py").read_text()
+    assert '"""u = sin(x) + cos(w), elementwise."""' in kernel
+    assert "    u = np.sin(x) + np.cos(w)\n" in kernel
+    scaffold_signature("s", tmp_path, ["x", "w", "k:int32"], ["u"], ["a:float=2.0"])
+    kernel = (tmp_path / "s" / "s_py_kernel.py").read_text()
+    assert "    u = a * (np.sin(x) + np.cos(w)) * k.astype(x.dtype)\n" in kernel
+
+
 @pytest.mark.parametrize("grad", [True, False])
 @pytest.mark.parametrize(
     ("inputs", "outputs"), [(["x"], []), ([], ["z"]), (MANY, ["u"]), (["a", "b:float64"], ["u", "v", "w"])]

@@ -3,6 +3,7 @@
 import ast
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,6 +50,15 @@ def test_without_gradient(kind: str, tmp_path: Path) -> None:
     scaffold("my_op", tmp_path, kind, grad=False)
     assert "backward" not in (tmp_path / "my_op" / "my_op_cpp_def.cpp").read_text().lower()
     assert "backward" not in (tmp_path / "my_op" / "my_op_py_kernel.py").read_text()
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in KINDS.values() if kind.has_cases])
+def test_cases_of_an_op_with_an_attribute_vary_it(kind: str, tmp_path: Path) -> None:
+    """A kernel whose gradient holds at the default alone fails."""
+    scaffold("t", tmp_path, kind, ["k:float=0.5"])
+    names: dict[str, Any] = {}
+    exec((tmp_path / "t" / "t_cases.py").read_text(), names)
+    assert {case.get("k", 0.5) for case in names["cases"](np.random.default_rng(0))} == {0.5, 2.0}
 
 
 def test_pylayer_is_its_gradient(tmp_path: Path) -> None:
