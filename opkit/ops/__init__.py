@@ -55,7 +55,7 @@ _FAMILIES = {
     "network.resize": "resize",
     "network.unpool": "max_unpool",
     "pointwise.activation": (
-        "elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu mish prelu relu relu6 selu silu softshrink "
+        "elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu mish prelu ramp relu relu6 selu silu softshrink "
         "softsign tanhshrink thresholded_relu"
     ),
     "pointwise.bitwise": "bitwise_and bitwise_not bitwise_or bitwise_xor left_shift right_shift",

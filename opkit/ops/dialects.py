@@ -29,9 +29,6 @@ Builder = Function
 #: Made of several ops; their first operand is a tensor of real numbers.
 _COMPOSED: tuple[Builder, ...] = (
     activation.hardshrink,
-    activation.mish,
-    activation.relu6,
-    activation.selu,
     activation.softshrink,
     activation.softsign,
     activation.tanhshrink,

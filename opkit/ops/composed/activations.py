@@ -27,11 +27,6 @@ def glu(x: Value, axis: int) -> Value:
     return ops.mul(first, ops.sigmoid(second))
 
 
-def ramp(x: Value, slope: float, offset: float) -> Value:
-    """Return ``slope * x + offset`` clipped to [0, 1]; the gradient at the corners is 0."""
-    return ops.clip_inside(ops.add(ops.mul(x, slope), offset), 0.0, 1.0)
-
-
 def scaled_softplus(x: Value, beta: float, threshold: float) -> Value:
     """Return ``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` exceeds the threshold."""
     if beta == 1 and threshold >= _SAME and x._data.dtype.name in ("float16", "float32"):

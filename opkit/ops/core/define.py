@@ -16,6 +16,7 @@ from opkit.ops.core.opdef import ArgDef, AttrDef, GradKernel, GradRule, Infer, K
 from opkit.ops.core.quiet import bare_kernel, quiet
 from opkit.ops.core.registry import BUILTIN
 from opkit.ops.core.types import Attrs, Function, Values
+from opkit.ops.kernels.blocks import SMALL
 
 __all__ = [
     "NO_ATTRS",
@@ -206,9 +207,11 @@ def first_only(rule: Callable[[Any, Any], Any]) -> GradRule:
 def slope_kernel(slope: Function, *, from_output: bool = False) -> GradKernel:
     """Return the gradient kernel of a one-input, one-output op from ``slope(x, dy, **attrs)``, or of y."""
     bare = bare_kernel(slope) or slope
+    whole = getattr(bare, "__wrapped__", bare)
 
     def kernel(kept: Kept, dy: Any) -> Values:
         value = kept.result() if from_output else kept.array(0)
-        return (bare(value, dy, **kept.attrs) if kept.attrs else bare(value, dy),)
+        run = whole if dy.size < SMALL else bare
+        return (run(value, dy, **kept.attrs) if kept.attrs else run(value, dy),)
 
     return kernel

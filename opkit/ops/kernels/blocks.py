@@ -14,6 +14,8 @@ from numpy import ndarray
 
 #: Elements per block: a few arrays of them fit a core's second-level cache.
 BLOCK = 16384
+#: From this size on kernels run block by block.
+SMALL = 2 * BLOCK
 
 
 def elementwise_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,8 +28,8 @@ def elementwise_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(kernel)
     def blocked(*arrays: Any, out: ndarray | None = None, **attrs: Any) -> Any:
         first = arrays[0]
-        if first.size < 2 * BLOCK or not _are_alike(arrays):
-            result = kernel(*arrays, **attrs)
+        if first.size < SMALL or not _are_alike(arrays):
+            result = kernel(*arrays, **attrs) if attrs else kernel(*arrays)
             if out is None:
                 return result
             np.copyto(out, result)
@@ -59,7 +61,7 @@ def row_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def blocked(*arrays: Any, out: ndarray | None = None) -> Any:
         first = arrays[0]
         width = first.shape[-1] if first.ndim else 1
-        if first.size < 2 * BLOCK or width > BLOCK or not _are_alike(arrays):
+        if first.size < SMALL or width > BLOCK or not _are_alike(arrays):
             return kernel(*arrays, out=out)
         if out is None or not out.flags.c_contiguous:
             target = np.empty(first.shape, first.dtype)

@@ -5,18 +5,19 @@ A ufunc takes an array without axes in two thirds of the time of a Python number
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
-__all__ = ["ONE", "ZERO", "clipped", "constants"]
+__all__ = ["HALF", "ONE", "ZERO", "Number", "clipped", "constants", "number"]
 
 
-class _Number(dict[np.dtype, ndarray]):
+class Number(dict[np.dtype, ndarray]):
     """One number by dtype."""
 
-    def __init__(self, value: int) -> None:
+    def __init__(self, value: float) -> None:
         super().__init__()
         self._value = value
 
@@ -25,7 +26,17 @@ class _Number(dict[np.dtype, ndarray]):
         return array
 
 
-ZERO, ONE = _Number(0), _Number(1)
+ZERO, ONE, HALF = Number(0), Number(1), Number(0.5)
+
+
+@lru_cache(512)
+def _number(value: float, dtype: np.dtype) -> Any:
+    return np.array(value, dtype) if dtype.kind == "f" else value
+
+
+def number(value: float, dtype: np.dtype) -> Any:
+    """Return an operand that works on arrays of a dtype as a Python number does."""
+    return _number(value, dtype) if value else value  # 0 and -0 are one key
 
 
 def constants(dtype: str, *rows: tuple[float, ...]) -> tuple[tuple[ndarray, ...], ...]:

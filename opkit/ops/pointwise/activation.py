@@ -23,11 +23,11 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Function, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
-from opkit.ops.kernels.small import ONE, ZERO, clipped
+from opkit.ops.kernels.small import HALF, ONE, ZERO, Number, clipped, number
 from opkit.ops.kernels.special import erf_of
 from opkit.ops.pointwise.compare import greater, less, less_equal, logical_and, logical_or, where
 from opkit.ops.pointwise.elementwise import abs as absolute
-from opkit.ops.pointwise.elementwise import entered, exp, logistic, sigmoid, softplus, square, tanh
+from opkit.ops.pointwise.elementwise import entered, exp, logistic, sigmoid, softplus, softplus_of, square, tanh
 
 #: ``second(x, attrs)``: the second derivative as a value, built of ops; None: zero almost everywhere.
 Second = Callable[[Value, Attrs], Value]
@@ -91,8 +91,8 @@ def _activation(
 
 
 # ---- relu ------------------------------------------------------------------------------------------------------------
-def _relu(x: ndarray, out: ndarray | None = None) -> Any:
-    return np.maximum(x, ZERO[x.dtype], out=out)
+def _relu(x: ndarray) -> Any:
+    return np.maximum(x, ZERO[x.dtype])
 
 
 def _relu_slope(y: ndarray, dy: ndarray) -> Any:
@@ -105,34 +105,34 @@ RELU = _activation("relu", _relu, _relu_slope, from_output=True)
 relu = entered("relu", RELU, "max(x, 0), whose gradient at 0 is 0")
 
 
-# ---- leaky_relu, prelu, elu, selu ------------------------------------------------------------------------------------
-def _leaky(x: ndarray, alpha: float, out: ndarray | None = None) -> Any:
-    if 0 <= alpha <= 1:
-        return np.maximum(x, x * alpha, out=out)
-    return _into(out, np.where(x >= 0, x, x * alpha))
+# ---- leaky_relu, elu, selu, prelu ------------------------------------------------------------------------------------
+def _leaky(x: ndarray, alpha: float) -> Any:
+    below = x * number(alpha, x.dtype)
+    return np.maximum(x, below) if 0 <= alpha <= 1 else np.where(x >= ZERO[x.dtype], x, below)
 
 
 def _leaky_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
-    return np.where(x >= ZERO[x.dtype], dy, dy * alpha)
+    return np.where(x >= ZERO[x.dtype], dy, dy * number(alpha, x.dtype))
 
 
-def _elu(x: ndarray, alpha: float, out: ndarray | None = None) -> Any:
+def _elu(x: ndarray, alpha: float) -> Any:
     zero = ZERO[x.dtype]
     below = np.expm1(np.minimum(zero, x))
-    return np.add(np.maximum(zero, x), below if alpha == 1 else below * alpha, out=out)
+    return np.maximum(zero, x) + (below if alpha == 1 else below * number(alpha, x.dtype))
 
 
 def _elu_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
     zero = ZERO[x.dtype]
     below = dy * np.exp(np.minimum(zero, x))
-    return below if alpha == 1 else np.where(x >= zero, dy, below * alpha)
+    return below if alpha == 1 else np.where(x >= zero, dy, below * number(alpha, x.dtype))
 
 
-def _into(out: ndarray | None, result: ndarray) -> ndarray:
-    if out is None:
-        return result
-    np.copyto(out, result)
-    return out
+def _selu(x: ndarray, scale: float, alpha: float) -> Any:
+    return _elu(x, alpha) * number(scale, x.dtype)
+
+
+def _selu_slope(x: ndarray, dy: ndarray, scale: float, alpha: float) -> Any:
+    return _elu_slope(x, dy * number(scale, x.dtype), alpha)
 
 
 def _where_negative(x: Value, value: Value) -> Value:
@@ -149,9 +149,13 @@ ELU = _activation(
 )
 
 
-def selu(x: Value, scale: float = 1.0507009873554805, alpha: float = 1.6732632423543772) -> Value:
-    """Return scale * elu(x, alpha)."""
-    return scalar_mul(elu(x, alpha), scale)
+SELU = _activation(
+    "selu",
+    _selu,
+    _selu_slope,
+    lambda x, attrs: _where_negative(x, scalar_mul(exp(x), float(attrs["alpha"]) * float(attrs["scale"]))),
+    attrs="scale:double alpha:double",
+)
 
 
 @quiet
@@ -208,20 +212,26 @@ def prelu(x: Value, alpha: Value) -> Value:
 
 
 # ---- gelu, silu, mish ------------------------------------------------------------------------------------------------
-_ROOT2 = math.sqrt(2.0)
 _DENSITY = 1 / math.sqrt(2 * math.pi)
+_TO_ERF, _DENSITIES, _LESS_HALF = Number(1 / math.sqrt(2.0)), Number(_DENSITY), Number(-0.5)
 
 
-def _gelu(x: ndarray, out: ndarray | None = None) -> Any:
-    cdf = erf_of(x * x.dtype.type(1 / _ROOT2))
-    cdf += 1
+def _phi(x: ndarray) -> Any:
+    cdf = erf_of(x * _TO_ERF[x.dtype])
+    cdf += ONE[x.dtype]
+    cdf *= HALF[x.dtype]
+    return cdf
+
+
+def _gelu(x: ndarray) -> Any:
+    cdf = erf_of(x * _TO_ERF[x.dtype])
+    cdf += ONE[x.dtype]
     cdf *= x
-    return np.multiply(cdf, 0.5, out=out)
+    return cdf * HALF[x.dtype]
 
 
 def _gelu_slope(x: ndarray, dy: ndarray) -> Any:
-    cdf = 0.5 * (1 + erf_of(x * x.dtype.type(1 / _ROOT2)))
-    return dy * (cdf + x * np.exp(-0.5 * x * x) * _DENSITY)
+    return dy * (_phi(x) + x * np.exp(_LESS_HALF[x.dtype] * x * x) * _DENSITIES[x.dtype])
 
 
 def gelu_second(x: Value, attrs: Attrs) -> Value:
@@ -229,8 +239,8 @@ def gelu_second(x: Value, attrs: Attrs) -> Value:
     return mul(sub(2.0, square(x)), scalar_mul(exp(scalar_mul(square(x), -0.5)), _DENSITY))
 
 
-def _silu(x: ndarray, out: ndarray | None = None) -> Any:
-    return np.multiply(x, logistic(x), out=out)
+def _silu(x: ndarray) -> Any:
+    return x * logistic(x)
 
 
 def _silu_slope(x: ndarray, dy: ndarray) -> Any:
@@ -256,27 +266,49 @@ def _gelu_by_tanh(x: Value) -> Value:
 silu = entered("silu", SILU, "x * sigmoid(x)")
 
 
-def mish(x: Value) -> Value:
-    """Return x * tanh(softplus(x))."""
-    return mul(x, tanh(softplus(x)))
+def _mish(x: ndarray) -> Any:
+    return x * np.tanh(softplus_of(x))
+
+
+def _mish_slope(x: ndarray, dy: ndarray) -> Any:
+    t = np.tanh(softplus_of(x))
+    return dy * t + (ONE[x.dtype] - t * t) * (dy * x) * logistic(x)
+
+
+def _mish_second(x: Value, attrs: Attrs) -> Value:
+    t, s = tanh(softplus(x)), sigmoid(x)
+    bend = add(scalar_add(mul(x, sub(1.0, s)), 2.0), scalar_mul(mul(mul(x, t), s), -2.0))
+    return mul(mul(sub(1.0, square(t)), s), bend)
+
+
+MISH = _activation("mish", _mish, _mish_slope, _mish_second)
+
+
+mish = entered("mish", MISH, "x * tanh(softplus(x))")
 
 
 # ---- the hard ones ---------------------------------------------------------------------------------------------------
 # Source: OneFlow v0.4; the defaults of Paddle 2.6 are the same.
-def _hardsigmoid(x: ndarray, out: ndarray | None = None) -> Any:
-    return clipped(x * (1 / 6) + 0.5, ZERO[x.dtype], ONE[x.dtype], out)
+_SIXTH, _THIRD, _THREE, _LOW = Number(1 / 6), Number(1 / 3), Number(3), Number(-3)
+
+
+def _hardsigmoid(x: ndarray) -> Any:
+    return clipped(x * _SIXTH[x.dtype] + HALF[x.dtype], ZERO[x.dtype], ONE[x.dtype])
 
 
 def _hardsigmoid_slope(x: ndarray, dy: ndarray) -> Any:
-    return np.where((x > -3) & (x < 3), dy * (1 / 6), ZERO[dy.dtype])
+    kind = x.dtype
+    return np.where((x > _LOW[kind]) & (x < _THREE[kind]), dy * _SIXTH[kind], ZERO[kind])
 
 
-def _hardswish(x: ndarray, out: ndarray | None = None) -> Any:
-    return np.multiply(x, _hardsigmoid(x), out=out)
+def _hardswish(x: ndarray) -> Any:
+    return x * _hardsigmoid(x)
 
 
 def _hardswish_slope(x: ndarray, dy: ndarray) -> Any:
-    return np.where(x < -3, ZERO[dy.dtype], np.where(x < 3, dy * (x * (1 / 3) + 0.5), dy))
+    kind = x.dtype
+    within = np.where(x < _THREE[kind], dy * (x * _THIRD[kind] + HALF[kind]), dy)
+    return np.where(x < _LOW[kind], ZERO[kind], within)
 
 
 def _hardswish_second(x: Value, attrs: Attrs) -> Value:
@@ -284,16 +316,28 @@ def _hardswish_second(x: Value, attrs: Attrs) -> Value:
     return scalar_mul(cast_like(inside, x), 1 / 3)
 
 
-def _hardtanh(x: ndarray, min_val: float, max_val: float, out: ndarray | None = None) -> Any:
-    return clipped(x, min_val, max_val, out)
+def _hardtanh(x: ndarray, min_val: float, max_val: float) -> Any:
+    return clipped(x, number(min_val, x.dtype), number(max_val, x.dtype))
 
 
 def _hardtanh_slope(y: ndarray, dy: ndarray, min_val: float, max_val: float) -> Any:
-    return np.where((y > min_val) & (y < max_val), dy, ZERO[dy.dtype])
+    kind = y.dtype
+    return np.where((y > number(min_val, kind)) & (y < number(max_val, kind)), dy, ZERO[kind])
+
+
+def _ramp(x: ndarray, slope: float, offset: float) -> Any:
+    kind = x.dtype
+    return clipped(x * number(slope, kind) + number(offset, kind), ZERO[kind], ONE[kind])
+
+
+def _ramp_slope(y: ndarray, dy: ndarray, slope: float, offset: float) -> Any:
+    kind = y.dtype
+    return np.where((y > ZERO[kind]) & (y < ONE[kind]), dy * number(slope, kind), ZERO[kind])
 
 
 HARDSIGMOID = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)
 HARDSWISH = _activation("hardswish", _hardswish, _hardswish_slope, _hardswish_second)
+RAMP = _activation("ramp", _ramp, _ramp_slope, attrs="slope:double offset:double", from_output=True)
 HARDTANH = _activation("hardtanh", _hardtanh, _hardtanh_slope, attrs="min_val:double max_val:double", from_output=True)
 
 
@@ -331,15 +375,23 @@ def parametric(choose: Choose) -> dict[str, Function]:
         """Return x where it is positive, else alpha * x; the slope at 0 is 1."""
         return local.mode.apply(LEAKY_RELU, (real("leaky_relu", x),), {"alpha": float(alpha)})
 
-    return named({"elu": elu, "gelu": gelu, "hardtanh": hardtanh, "leaky_relu": leaky_relu})
+    def ramp(x: Value, slope: float, offset: float) -> Value:
+        """Return slope * x + offset clipped to [0, 1]; the gradient at the corners is 0."""
+        return local.mode.apply(RAMP, (real("ramp", x),), {"slope": float(slope), "offset": float(offset)})
+
+    def relu6(x: Value) -> Value:
+        """Return x clipped to [0, 6]."""
+        return local.mode.apply(HARDTANH, (real("relu6", x),), _TO_SIX)
+
+    def selu(x: Value, scale: float = 1.0507009873554805, alpha: float = 1.6732632423543772) -> Value:
+        """Return scale * elu(x, alpha)."""
+        return local.mode.apply(SELU, (real("selu", x),), {"scale": float(scale), "alpha": float(alpha)})
+
+    return named({build.__name__: build for build in (elu, gelu, hardtanh, leaky_relu, ramp, relu6, selu)})
 
 
-elu, gelu, hardtanh, leaky_relu = parametric(strictly).values()
-
-
-def relu6(x: Value) -> Value:
-    """Return x clipped to [0, 6]."""
-    return hardtanh(x, 0.0, 6.0)
+_TO_SIX: Attrs = {"min_val": 0.0, "max_val": 6.0}
+elu, gelu, hardtanh, leaky_relu, ramp, relu6, selu = parametric(strictly).values()
 
 
 # ---- shrinking: built of ops -----------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ def _unary(
 
 
 def _flat(x: ndarray, dy: ndarray) -> ndarray:
-    return np.zeros_like(x)
+    return np.zeros(x.shape, x.dtype)
 
 
 # ---- derivatives that read the output --------------------------------------------------------------------------------
@@ -170,11 +170,15 @@ def _from_output(name: str, slope: Function, slope_by_y: Second) -> Callable[[An
 
 @elementwise_blocks
 def _tanh_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
+    if out is None:
+        return (ONE[y.dtype] - y * y) * dy
     return np.multiply(np.subtract(ONE[y.dtype], np.multiply(y, y, out=out), out=out), dy, out=out)
 
 
 @elementwise_blocks
 def _sigmoid_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
+    if out is None:
+        return (ONE[y.dtype] - y) * y * dy
     return np.multiply(np.multiply(np.subtract(ONE[y.dtype], y, out=out), y, out=out), dy, out=out)
 
 
@@ -191,6 +195,8 @@ sqrt_from_y = _from_output("sqrt_grad_from_y", _sqrt_slope, lambda y: scalar_mul
 # ---- kernels that numpy lacks ----------------------------------------------------------------------------------------
 def logistic(x: ndarray, out: ndarray | None = None) -> Any:
     """Return the logistic function of one block; exp may overflow to infinity, whose reciprocal is the right 0."""
+    if out is None:
+        return np.reciprocal(np.exp(-x) + ONE[x.dtype])
     return np.reciprocal(np.add(np.exp(np.negative(x, out=out), out=out), ONE[x.dtype], out=out), out=out)
 
 
@@ -219,10 +225,12 @@ def _reciprocal_no_nan_of(x: ndarray, out: ndarray | None = None) -> Any:
     return np.reciprocal(x, out=out, where=x != 0)
 
 
+_BELOW_HALF = {np.dtype(kind): np.nextafter(np.array(0.5, kind), np.array(0, kind)) for kind in ("e", "f", "d")}
+
+
 def _round_away(x: ndarray, out: ndarray | None = None) -> Any:
-    # floor(|x| + 0.5) would round 0.49999999999999994 up
-    whole = np.trunc(x)
-    return np.add(whole, np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x), out=out)
+    # The number before 0.5: 0.5 itself would round 0.49999999999999994 up.
+    return np.trunc(np.add(x, np.copysign(_BELOW_HALF[x.dtype], x), out=out), out=out)
 
 
 def _whole(kernel: Function) -> Function:
