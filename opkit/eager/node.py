@@ -1,6 +1,7 @@
 """Node: one recorded op of dynamic mode, and ``apply``, which runs an op and records it.
 
-What a node keeps is decided by what its op's gradient rule declares to read; nothing here refers from a node to
+The module is long because the path of every op is written out: a node of one input has its own branch. What a node
+keeps is decided by what its op's gradient rule declares to read; nothing here refers from a node to
 the Tensors that it produced, so that no reference cycle keeps a graph alive.
 """
 
@@ -18,7 +19,7 @@ from opkit.ops.core.inference import explain
 from opkit.ops.core.mode import install_default, local
 from opkit.ops.core.observers import run_kernel
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.quiet import is_running
+from opkit.ops.core.quiet import SMALL, is_running
 
 _new = object.__new__
 #: ``walk_indices`` of nodes whose inputs are all first outputs, by number of inputs.
@@ -212,6 +213,9 @@ def array_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]
         node.walk_edges = None
         node._in = node._out = ()
         node._cells = None
+    if len(found) == 1:
+        (item,) = found
+        return (None if item is None else dout if item is dout._data else wrap(item, False),)
     return [None if item is None else dout if item is dout._data else wrap(item, False) for item in found]
 
 
@@ -239,8 +243,11 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     """
     mode = local.mode
     count = len(inputs)
+    bare = opdef.bare
     if count == 1 and inputs[0] is not None:
         arrays: Any = (inputs[0]._data,)
+        if arrays[0].size < SMALL:
+            bare = opdef.small
     elif count == 2 and inputs[0] is not None and inputs[1] is not None:
         arrays = (inputs[0]._data, inputs[1]._data)
     else:
@@ -248,12 +255,12 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     try:
         if mode.observers:
             result = run_kernel(opdef, arrays, attrs)
-        elif opdef.bare is None:
+        elif bare is None:
             result = opdef.kernel(*arrays, **attrs)
         elif attrs:
-            result = mode.quietly(opdef.bare, *arrays, **attrs)
+            result = mode.quietly(bare, *arrays, **attrs)
         else:  # an empty mapping costs as much as the call
-            result = mode.quietly(opdef.bare, *arrays)
+            result = mode.quietly(bare, *arrays)
     except Exception as error:
         explain(opdef, inputs, attrs)
         if not is_running(error):
@@ -285,7 +292,10 @@ def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], resul
     node.walk_width = 1
     node.walk_uses = 0
     node._cells = None
-    _keep_inputs(node, opdef, inputs)
+    if len(inputs) == 1 and packing.depth == 0:
+        _keep_one(node, opdef, inputs[0])
+    else:
+        _keep_inputs(node, opdef, inputs)
     output = _new(Tensor)
     data = output._data = result if type(result) is np.ndarray else np.asarray(result)
     output._sg = False
@@ -320,6 +330,25 @@ def _record_several(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any
             kept.append(tensor._data if packing.depth == 0 else pack(tensor))
     node._out = kept
     return tuple(outputs)
+
+
+def _keep_one(node: Node, opdef: OpDef, tensor: Tensor) -> None:
+    """Keep the one input of a node, which takes a gradient: what ``_keep_inputs`` does, without its loop."""
+    source = tensor._node
+    if source is None:
+        node.walk_edges = (tensor,)
+    else:
+        source.walk_uses += 1
+        node.walk_edges = (source,)
+    index = tensor._index
+    node.walk_indices = (index,) if index else _FIRSTS[1]
+    if opdef.reads_inputs:
+        cell = tensor._version
+        node._versions = None if cell is None else list(cell)
+        node._in = (tensor,)
+    else:
+        node._versions = None
+        node._in = (_shaped(tensor._data),)
 
 
 def _keep_inputs(node: Node, opdef: OpDef, inputs: Sequence[Any]) -> None:

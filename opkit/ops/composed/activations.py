@@ -29,7 +29,7 @@ def glu(x: Value, axis: int) -> Value:
 
 def scaled_softplus(x: Value, beta: float, threshold: float) -> Value:
     """Return ``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` exceeds the threshold."""
-    if beta == 1 and threshold >= _SAME and x._data.dtype.name in ("float16", "float32"):
+    if beta == 1 and threshold >= _SAME and x._data.dtype.char in "ef":
         return ops.softplus(x)
     scaled = x if beta == 1 else ops.mul(x, float(beta))
     smooth = ops.softplus(scaled)

@@ -13,10 +13,9 @@ from opkit.ir import ForInference
 from opkit.ops.core.inference import like, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import ArgDef, AttrDef, GradKernel, GradRule, Infer, Kept, Kernel, OpDef
-from opkit.ops.core.quiet import bare_kernel, quiet
+from opkit.ops.core.quiet import SMALL, bare_kernel, quiet
 from opkit.ops.core.registry import BUILTIN
 from opkit.ops.core.types import Attrs, Function, Values
-from opkit.ops.kernels.blocks import SMALL
 
 __all__ = [
     "NO_ATTRS",
@@ -207,7 +206,7 @@ def first_only(rule: Callable[[Any, Any], Any]) -> GradRule:
 def slope_kernel(slope: Function, *, from_output: bool = False) -> GradKernel:
     """Return the gradient kernel of a one-input, one-output op from ``slope(x, dy, **attrs)``, or of y."""
     bare = bare_kernel(slope) or slope
-    whole = getattr(bare, "__wrapped__", bare)
+    whole = getattr(bare, "small", bare)
 
     def kernel(kept: Kept, dy: Any) -> Values:
         value = kept.result() if from_output else kept.array(0)

@@ -54,8 +54,9 @@ HOMES: Mapping[str, str] = {
     ),
     "network.layers": "bias_add dropout_grad dropout l2_normalize_grad l2_normalize",
     "pointwise.activation": (
-        "relu_grad relu leaky_relu_grad leaky_relu elu_grad elu prelu_grad prelu gelu_grad gelu silu_grad silu "
-        "hardsigmoid_grad hardsigmoid hardswish_grad hardswish hardtanh_grad hardtanh"
+        "relu_grad relu leaky_relu_grad leaky_relu elu_grad elu selu_grad selu prelu_grad prelu gelu_grad gelu "
+        "silu_grad silu mish_grad mish hardsigmoid_grad hardsigmoid hardswish_grad hardswish ramp_grad ramp "
+        "hardtanh_grad hardtanh"
     ),
     "forms": (
         "amp_white_identity identity_buffer cast_to_static_shape copy hierarchical_parallel_cast parallel_cast "

@@ -146,6 +146,7 @@ class OpDef:
 
     Attributes:
         bare: what a quiet kernel runs, None for any other (``opkit.ops.core.quiet``).
+        small: what it runs on arrays that it does not cut into blocks.
     """
 
     name: str
@@ -169,6 +170,7 @@ class OpDef:
     is_user: bool = False
     where: Location | None = None
     bare: Kernel | None = field(init=False, default=None)
+    small: Kernel | None = field(init=False, default=None)
     reads_inputs: tuple[int, ...] = field(init=False, default=())
     reads_outputs: tuple[int, ...] = field(init=False, default=())
     writes_inputs: tuple[int, ...] = field(init=False, default=())
@@ -177,6 +179,7 @@ class OpDef:
     def __post_init__(self) -> None:
         names = [arg.name for arg in self.inputs]
         self.bare = bare_kernel(self.kernel)
+        self.small = getattr(self.bare, "small", self.bare)
         self.reads_inputs = tuple(i for i, name in enumerate(names) if name in self.reads)
         self.reads_outputs = tuple(i for i, arg in enumerate(self.outputs) if arg.name in self.reads)
         self.writes_inputs = tuple(i for i, name in enumerate(names) if name in self.writes)

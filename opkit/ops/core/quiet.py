@@ -12,6 +12,9 @@ import numpy as np
 
 from opkit.ops.core.types import Function
 
+#: Fewer elements than this stay in the cache: kernels that work block by block are passed by.
+SMALL = 32768
+
 
 def quiet(kernel: Function) -> Function:
     """Return the kernel with numpy's floating-point warnings switched off, marked as such (a decorator too)."""

@@ -14,21 +14,20 @@ from numpy import ndarray
 
 #: Elements per block: a few arrays of them fit a core's second-level cache.
 BLOCK = 16384
-#: From this size on kernels run block by block.
-SMALL = 2 * BLOCK
 
 
 def elementwise_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return a kernel ``(*arrays, out=None, **attrs)`` of one shape and dtype that works on large arrays in blocks.
 
     Args:
-        kernel: ``kernel(*arrays, **attrs)`` -> an array of the operands' shape and dtype, element by element.
+        kernel: ``kernel(*arrays, **attrs)`` -> an array of the operands' shape and dtype, element by element; the
+            attribute ``small`` of the result.
     """
 
     @wraps(kernel)
     def blocked(*arrays: Any, out: ndarray | None = None, **attrs: Any) -> Any:
         first = arrays[0]
-        if first.size < SMALL or not _are_alike(arrays):
+        if first.size < 2 * BLOCK or not _are_alike(arrays):
             result = kernel(*arrays, **attrs) if attrs else kernel(*arrays)
             if out is None:
                 return result
@@ -47,6 +46,7 @@ def elementwise_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
             return out
         return target
 
+    blocked.small = kernel  # type: ignore[attr-defined]
     return blocked
 
 
@@ -61,7 +61,7 @@ def row_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def blocked(*arrays: Any, out: ndarray | None = None) -> Any:
         first = arrays[0]
         width = first.shape[-1] if first.ndim else 1
-        if first.size < SMALL or width > BLOCK or not _are_alike(arrays):
+        if first.size < 2 * BLOCK or width > BLOCK or not _are_alike(arrays):
             return kernel(*arrays, out=out)
         if out is None or not out.flags.c_contiguous:
             target = np.empty(first.shape, first.dtype)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-__all__ = ["HALF", "ONE", "ZERO", "Number", "clipped", "constants", "number"]
+__all__ = ["HALF", "ONE", "ZERO", "Number", "clipped", "number"]
 
 
 class Number(dict[np.dtype, ndarray]):
@@ -30,18 +30,9 @@ ZERO, ONE, HALF = Number(0), Number(1), Number(0.5)
 
 
 @lru_cache(512)
-def _number(value: float, dtype: np.dtype) -> Any:
-    return np.array(value, dtype) if dtype.kind == "f" else value
-
-
 def number(value: float, dtype: np.dtype) -> Any:
-    """Return an operand that works on arrays of a dtype as a Python number does."""
-    return _number(value, dtype) if value else value  # 0 and -0 are one key
-
-
-def constants(dtype: str, *rows: tuple[float, ...]) -> tuple[tuple[ndarray, ...], ...]:
-    """Return the numbers of each row as arrays of a dtype."""
-    return tuple(tuple(np.array(number, dtype) for number in row) for row in rows)
+    """Return an operand that works on arrays of a dtype as a Python number does; -0 counts as 0."""
+    return np.array(value or 0.0, dtype) if dtype.kind == "f" else value
 
 
 #: Up to this size two ufuncs take less time than ``np.clip``.
@@ -50,6 +41,6 @@ _SMALL = 2048
 
 def clipped(x: ndarray, low: Any, high: Any, out: ndarray | None = None) -> Any:
     """Return ``np.clip(x, low, high)``, to the last bit: a zero that equals a bound keeps its sign."""
-    if x.size > _SMALL or x.dtype == np.float16:  # whose ufuncs keep the other zero
+    if x.size > _SMALL or x.dtype.char == "e":  # halves, whose ufuncs keep the other zero
         return np.clip(x, low, high, out=out)
     return np.minimum(high, np.maximum(low, x), out=out)

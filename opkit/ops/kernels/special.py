@@ -6,7 +6,7 @@ Numerics only, no ops. Halves and singles are computed in double precision and r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -14,7 +14,10 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.ops.kernels.blocks import elementwise_blocks
-from opkit.ops.kernels.small import ONE, clipped, constants
+from opkit.ops.kernels.small import ONE, clipped
+
+#: Up to this many elements numpy's calls take longer than numbers one by one.
+_FEW = 64
 
 
 def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,9 +33,38 @@ def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # ---- erf, erfc -------------------------------------------------------------------------------------------------------
+class _Ratio:
+    """A ratio of two polynomials of a vector, which go through Horner's scheme side by side.
+
+    Args:
+        dtype: of the coefficients.
+        above, below: the coefficients, the lowest power first.
+    """
+
+    def __init__(self, dtype: str, above: tuple[float, ...], below: tuple[float, ...]) -> None:
+        self._pairs = [np.array(pair, dtype).reshape(2, 1) for pair in zip(above, below, strict=True)][::-1]
+        self._wide: dict[int, list[ndarray]] = {}
+
+    def __call__(self, x: ndarray) -> Any:
+        x = np.concatenate((x, x)).reshape(2, -1)
+        first, *others, last = self._pairs if x.size > _FEW else self._widened(x.size // 2)
+        total = first * x
+        for pair in others:
+            total += pair
+            total *= x
+        total += last
+        return total[0] / total[1]
+
+    def _widened(self, size: int) -> list[ndarray]:
+        # Equal shapes take numpy a third of the time of shapes that broadcast.
+        if size not in self._wide:
+            self._wide[size] = [np.repeat(pair, size, axis=1) for pair in self._pairs]
+        return self._wide[size]
+
+
 # W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969), pp. 631-637: three
-# ranges of |x|; numerator and denominator in ascending powers.
-_SMALL = constants(
+# ranges of |x|; numerator and denominator.
+_SMALL = _Ratio(
     "float64",
     (
         3.20937758913846947e03,
@@ -43,7 +75,7 @@ _SMALL = constants(
     ),
     (2.84423683343917062e03, 1.28261652607737228e03, 2.44024637934444173e02, 2.36012909523441209e01, 1.0),
 )
-_MIDDLE = constants(
+_MIDDLE = _Ratio(
     "float64",
     (
         1.23033935479799725e03,
@@ -68,7 +100,7 @@ _MIDDLE = constants(
         1.0,
     ),
 )
-_LARGE = constants(
+_LARGE = _Ratio(
     "float64",
     (
         6.58749161529837803e-4,
@@ -89,27 +121,15 @@ _LARGE = constants(
 )
 
 
-def _ratio(x: ndarray, coefficients: Sequence[Sequence[ndarray]]) -> Any:
-    return _polynomial(x, coefficients[0]) / _polynomial(x, coefficients[1])
-
-
-def _polynomial(x: ndarray, ascending: Sequence[ndarray]) -> ndarray:
-    total = np.full_like(x, ascending[-1])
-    for coefficient in ascending[-2::-1]:
-        total *= x
-        total += coefficient
-    return total
-
-
 def _erfc_of_positive(x: ndarray) -> ndarray:
     """Return erfc for x >= 0.46875."""
     result = np.empty_like(x)
     middle = x <= 4
     near = x[middle]
-    result[middle] = _ratio(near, _MIDDLE)
+    result[middle] = _MIDDLE(near)
     far = x[~middle]
     inverse = 1 / (far * far)
-    result[~middle] = (1 / math.sqrt(math.pi) - inverse * _ratio(inverse, _LARGE)) / far
+    result[~middle] = (1 / math.sqrt(math.pi) - inverse * _LARGE(inverse)) / far
     # exp(-x*x) in two factors: the rounding error of x*x would be multiplied by x*x
     head = np.trunc(x * 16) / 16
     with np.errstate(all="ignore"):
@@ -124,7 +144,7 @@ def _erf(x: ndarray, complement: bool) -> ndarray:
     small = size <= 0.46875
     result = np.empty_like(flat)
     inner = flat[small]
-    near = inner * _ratio(inner * inner, _SMALL)
+    near = inner * _SMALL(inner * inner)
     result[small] = 1 - near if complement else near
     outer = flat[~small]
     tail = _erfc_of_positive(np.minimum(np.abs(outer), 100))
@@ -138,7 +158,7 @@ def _erf(x: ndarray, complement: bool) -> ndarray:
 
 #: erf(x) / x for single precision, |x| <= 3.95, as a ratio of polynomials in x*x: fitted to the smallest relative
 #: error (2e-9) on the interval; in singles it is within 7 units in the last place, within 1 on average.
-_SINGLE = constants(
+_SINGLE = _Ratio(
     "float32",
     (
         1.128379225730896,
@@ -149,24 +169,33 @@ _SINGLE = constants(
         4.640367023966974e-06,
         -1.2966729912022856e-08,
     ),
-    (1.0, 0.4974355101585388, 0.11391109228134155, 0.01544372458010912, 0.0013040612684562802, 6.269187724683434e-05),
+    (
+        1.0,
+        0.4974355101585388,
+        0.11391109228134155,
+        0.01544372458010912,
+        0.0013040612684562802,
+        6.269187724683434e-05,
+        0.0,
+    ),
 )
 
 
 #: From here on erf is 1 in single precision.
-((_FLAT,),) = constants("float32", (3.95,))
+_HIGH = np.array(3.95, "float32")
+_LOW, _LESS_ONE = np.array(-3.95, "float32"), np.array(-1, "float32")
 
 
 def _erf_single(x: ndarray) -> Any:
-    inner = clipped(x, -_FLAT, _FLAT)
-    ratio = _ratio(np.square(inner), _SINGLE)
+    inner = clipped(x, _LOW, _HIGH)
+    ratio = _SINGLE(inner * inner)
     ratio *= inner
-    return clipped(ratio, -ONE[ratio.dtype], ONE[ratio.dtype], out=ratio)
+    return clipped(ratio, _LESS_ONE, ONE[ratio.dtype], out=ratio)
 
 
 @elementwise_blocks
 def _erf_blocks(x: ndarray) -> Any:
-    return _erf_single(np.atleast_1d(x)).reshape(x.shape) if x.dtype == np.float32 else _erf(x, complement=False)
+    return _erf_single(x.reshape(-1)).reshape(x.shape) if x.dtype == np.float32 else _erf(x, complement=False)
 
 
 def erf_of(x: ndarray, out: ndarray | None = None) -> Any:
@@ -194,36 +223,86 @@ def _safe_lgamma(x: float) -> float:
 _lgamma = np.frompyfunc(_safe_lgamma, 1, 1)
 
 
+#: Bernoulli numbers B2, B4, ... of the asymptotic series.
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
+
+
+_DIGAMMA = [_BERNOULLI[k - 1] / (2 * k) for k in range(len(_BERNOULLI), 0, -1)]
+
+
+def _digamma_parts(x: float) -> tuple[float, float, float]:
+    total, series = 0.0, 0.0
+    for _ in range(10):
+        if not x < 10:
+            break
+        total -= 1 / x
+        x += 1
+    inverse = 1 / (x * x)
+    for coefficient in _DIGAMMA:
+        series = (series + coefficient) * inverse
+    return total, x, series
+
+
+def _trigamma(x: float) -> float:
+    total = 0.0
+    for _ in range(11):
+        if not x < 11:
+            break
+        total += 1 / (x * x)
+        x += 1
+    power, square = x, x * x
+    total += 1 / x + 1 / (2 * square)
+    for bernoulli in _BERNOULLI:
+        power *= square
+        total += bernoulli / power
+    return total
+
+
+def _each(function: Callable[[float], Any], x: ndarray) -> ndarray | None:
+    """Return a function of each number, along a last axis where it gives several; None where numpy is to do it."""
+    if x.size > _FEW:
+        return None
+    try:
+        return np.array([function(number) for number in x.reshape(-1).tolist()])
+    except ZeroDivisionError:  # which numpy takes for infinity
+        return None
+
+
 @_in_double
 def lgamma_of(x: ndarray) -> ndarray:
     """Return log(abs(gamma(x)))."""
     return np.asarray(_lgamma(x)).astype(np.float64)
 
 
-#: Bernoulli numbers B2, B4, ... of the asymptotic series.
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
+def _digamma_of_positive(x: ndarray) -> Any:
+    parts = _each(_digamma_parts, x)
+    if parts is not None:
+        total, moved, series = parts.reshape(*x.shape, 3).transpose(-1, *range(x.ndim))
+    else:
+        total, moved, series = np.zeros_like(x), x, np.zeros_like(x)
+        for _ in range(10):
+            low = moved < 10
+            total -= np.where(low, 1 / moved, 0)
+            moved = np.where(low, moved + 1, moved)
+        inverse = 1 / (moved * moved)
+        for coefficient in _DIGAMMA:
+            series = (series + coefficient) * inverse
+    return total + (np.log(moved) - 0.5 / moved - series)
 
 
 @_in_double
-def digamma_of(x: ndarray) -> ndarray:
+def digamma_of(x: ndarray) -> Any:
     """Return the logarithmic derivative of gamma.
 
     Source: the recurrence to x >= 10, then the asymptotic series (Abramowitz and Stegun 6.3.5, 6.3.18); negative
     arguments by reflection (6.3.7).
     """
     with np.errstate(all="ignore"):
-        reflected = np.where(x <= 0, 1 - x, x)
-        total, moved = np.zeros_like(reflected), reflected.copy()
-        for _ in range(10):
-            low = moved < 10
-            total -= np.where(low, 1 / moved, 0)
-            moved = np.where(low, moved + 1, moved)
-        inverse = 1 / (moved * moved)
-        series = np.zeros_like(moved)
-        for k in range(len(_BERNOULLI), 0, -1):
-            series = (series + _BERNOULLI[k - 1] / (2 * k)) * inverse
-        total += np.log(moved) - 0.5 / moved - series
-        return np.where(x <= 0, total - math.pi / np.tan(math.pi * x), total)
+        low = x <= 0
+        if not low.any():
+            return _digamma_of_positive(x)
+        total = _digamma_of_positive(np.where(low, 1 - x, x))
+        return np.where(low, total - math.pi / np.tan(math.pi * x), total)
 
 
 @_in_double
@@ -233,13 +312,17 @@ def polygamma_of(x: ndarray, n: int) -> ndarray:
     Source: the recurrence to x >= 10 + n, then the asymptotic series (Abramowitz and Stegun 6.4.6, 6.4.11).
     """
     with np.errstate(all="ignore"):
-        sign = 1.0 if n % 2 else -1.0
-        moved, total = x.copy(), np.zeros_like(x)
+        total = _each(_trigamma, x) if n == 1 else None
+        if total is not None:
+            return np.where(x > 0, total.reshape(x.shape), np.nan)
+        moved, total = x, np.zeros_like(x)
         for _ in range(10 + n):
             low = moved < 10 + n
             total += np.where(low, math.factorial(n) / moved ** (n + 1), 0)
             moved = np.where(low, moved + 1, moved)
-        total += math.factorial(n - 1) / moved**n + math.factorial(n) / (2 * moved ** (n + 1))
+        power, square = moved**n, moved * moved
+        total += math.factorial(n - 1) / power + math.factorial(n) / (2 * moved ** (n + 1))
         for k, bernoulli in enumerate(_BERNOULLI, start=1):
-            total += bernoulli * (math.factorial(2 * k + n - 1) / math.factorial(2 * k)) / moved ** (2 * k + n)
-        return np.where(x > 0, sign * total, np.nan)
+            power = power * square
+            total += bernoulli * (math.factorial(2 * k + n - 1) / math.factorial(2 * k)) / power
+        return np.where(x > 0, total if n % 2 else -total, np.nan)

@@ -1,6 +1,7 @@
 """Activations: relu and its family, elu, gelu, silu, the hard variants; each with its gradient op.
 
 sigmoid, tanh and softplus are in ``opkit.ops.pointwise.elementwise``, softmax in ``opkit.ops.reduce.log_space``.
+The module is long because each function stands with its slope and the slope's derivative.
 """
 
 from __future__ import annotations
@@ -332,7 +333,7 @@ def _ramp(x: ndarray, slope: float, offset: float) -> Any:
 
 def _ramp_slope(y: ndarray, dy: ndarray, slope: float, offset: float) -> Any:
     kind = y.dtype
-    return np.where((y > ZERO[kind]) & (y < ONE[kind]), dy * number(slope, kind), ZERO[kind])
+    return np.where(np.logical_and(y, y < ONE[kind]), dy * number(slope, kind), ZERO[kind])
 
 
 HARDSIGMOID = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)
@@ -351,12 +352,8 @@ def parametric(choose: Choose) -> dict[str, Function]:
     """Return the builders of activations with attributes, by name."""
 
     def real(name: str, x: Any) -> Any:
-        try:
-            kind = x._data.dtype.kind
-        except AttributeError:
-            x = as_value(x)
-            kind = x._data.dtype.kind
-        return x if kind in "fc" else cast(x, function_dtype(name, x, choose(x)))
+        x = x if hasattr(x, "_data") else as_value(x)
+        return x if x._data.dtype.kind in "fc" else cast(x, function_dtype(name, x, choose(x)))
 
     def elu(x: Value, alpha: float = 1.0) -> Value:
         """Return x where it is positive, else alpha * (exp(x) - 1)."""

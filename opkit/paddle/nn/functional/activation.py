@@ -118,7 +118,9 @@ def hardtanh(x: Any, min: float = -1.0, max: float = 1.0, name: str | None = Non
 
 def hardsigmoid(x: Any, slope: float = 0.1666667, offset: float = 0.5, name: str | None = None) -> Any:
     """Return ``slope * x + offset`` cut off at 0 and 1."""
-    return ops.ramp(needed(x), slope, offset)
+    if not hasattr(x, "_data"):
+        needed(x)
+    return ops.ramp(x, slope, offset)
 
 
 def hardshrink(x: Any, threshold: float = 0.5, name: str | None = None) -> Any:
