@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,10 @@ pytestmark = pytest.mark.peer
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "torch.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
 COMMANDS = re.findall(r"^```text\n\$ opkit (.*?)\n(.*?)\n```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+TOUR = re.findall(r"^```text\n\$ opkit (.*?)\n(.*?)\n```$", README, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -51,3 +56,19 @@ def test_the_tests_of_the_page_pass(folder: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_readmes_function_of_torch(tmp_path: Path) -> None:
+    """What its two commands print: the files that are written, and the verdict."""
+    pytest.importorskip("sympy", reason="sympy is not installed: a formula cannot be read")
+    for (arguments, printed), words in zip(TOUR, ("new", "gradcheck"), strict=True):
+        assert arguments.startswith(words)
+        done = subprocess.run(
+            [sys.executable, "-m", "opkit", *shlex.split(arguments)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.startswith(printed)
