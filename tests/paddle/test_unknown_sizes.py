@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import opkit.paddle as paddle
+from opkit.errors import ShapeError
 from opkit.ops.core.value import UnknownSizeError
 from opkit.paddle import static
 from opkit.paddle.nn import functional as F
@@ -79,9 +80,28 @@ def test_a_run_gives_the_values_of_dynamic_mode(name: str) -> None:
         (lambda x: F.interpolate(x, size=[2, 2], mode="area"), IMAGES),
         (lambda x: F.interpolate(x, scale_factor=2), IMAGES),
         (lambda x: x.unfold(0, 2, 1), X),
+        (lambda x: paddle.nn.LSTM(5, 2)(x)[0], IMAGES[:, 0]),
     ],
 )
 def test_what_needs_a_size_says_so(function: Callable[..., Any], array: np.ndarray) -> None:
     """Nothing is computed with -1 in the place of a size."""
     with pytest.raises(UnknownSizeError, match="is unknown until the program runs"):
         in_a_graph(function, array, set(range(array.ndim)))
+
+
+@pytest.mark.parametrize(
+    ("layer", "array", "message"),
+    [
+        (lambda x: paddle.nn.Conv2D(3, 2, 3)(x), X, r"conv2d takes tensors of 4 axes, got \[-1, 4\]"),
+        (lambda x: paddle.nn.Conv2DTranspose(3, 2, 2)(x), X, r"takes tensors of 4 axes, got \[-1, 4\]"),
+        (lambda x: paddle.nn.MaxPool2D(2)(x), X, r"max_pool2d takes tensors of 4 axes, got \[-1, 4\]"),
+        (lambda x: paddle.nn.AdaptiveAvgPool2D(2)(x), X, r"adaptive_avg_pool2d takes tensors of 4 axes, got \[-1, 4\]"),
+        (lambda x: paddle.nn.GroupNorm(2, 4)(x), IMAGES, r"GroupNorm is for 4 channels, got \[-1, 3, 4, 5\]"),
+        (lambda x: paddle.nn.InstanceNorm2D(4)(x), IMAGES, r"InstanceNorm2D is for 4 channels, got \[-1, 3, 4, 5\]"),
+        (lambda x: x[:, 4], X, r"shape \[-1, 4\]: index 4 is out of bounds for axis 1 with size 4"),
+    ],
+)
+def test_a_misfit_is_said_in_the_words_of_the_call(layer: Callable[..., Any], array: np.ndarray, message: str) -> None:
+    """With an unknown batch: neither an op that nobody called, nor a size that nobody gave."""
+    with pytest.raises((ShapeError, IndexError), match=message):
+        in_a_graph(layer, array, {0})

@@ -47,11 +47,11 @@ def _filled(template: tuple[Any, ...], tensors: Values) -> tuple[Any, ...]:
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
-def _read(x: ndarray, index: tuple[Any, ...]) -> Any:
+def _read(x: ndarray, index: tuple[Any, ...], shape: Ints = ()) -> Any:
     try:
         return x[index]
     except IndexError as error:
-        raise IndexRangeError(f"indexing a tensor of shape {list(x.shape)}: {error}") from None
+        raise IndexRangeError(f"indexing a tensor of shape {list(shape or x.shape)}: {error}") from None
 
 
 def _view(x: ndarray, index: tuple[Any, ...]) -> Any:
@@ -97,7 +97,7 @@ def _shape_read(shape: Ints, index: tuple[Any, ...], unknown: int) -> Shape:
     """Return the result's shape, with -1 for an unknown size; no memory is allocated."""
     sizes = [unknown if size == -1 else size for size in shape]
     dummy = np.broadcast_to(np.zeros((), np.bool_), sizes)
-    result: Any = _read(dummy, index)
+    result: Any = _read(dummy, index, shape)
     return tuple(np.shape(result))
 
 

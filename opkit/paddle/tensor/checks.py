@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from opkit.errors import DtypeError
+from opkit.errors import DtypeError, ShapeError
 from opkit.ir import Shape
 from opkit.ops.core.types import Function
 
@@ -39,6 +39,18 @@ def need_value(function: str, argument: str, item: Any) -> Any:
             help="paddle.to_tensor makes a Tensor of numbers, lists and arrays",
         )
     return item
+
+
+def need_axes(function: str, x: Any, count: int) -> Any:
+    """Return a Tensor or Variable as it is.
+
+    Raises:
+        DtypeError: it is something else.
+        ShapeError: it has another number of axes.
+    """
+    if len(need_value(function, "x", x)._data.shape) != count:
+        raise ShapeError(f"{function} takes tensors of {count} axes, got {list(x.shape)}")
+    return x
 
 
 def titled(function: Function, name: str, text: str | None) -> Function:

@@ -7,7 +7,7 @@ from typing import Any
 from opkit.errors import ShapeError, UsageError
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value, titled
+from opkit.paddle.tensor.checks import need_axes, titled
 from opkit.shim.missing import guard as _guard
 
 __all__ = ["conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose"]
@@ -29,7 +29,7 @@ def _convolution(rank: int, sizes: str, layout: str) -> Any:
         name: str | None = None,
     ) -> Any:
         order = channel_layout(data_format)
-        need_value("conv", "x", x)
+        need_axes(f"conv{rank}d", x, rank + 2)
         if 0 in weight.shape[:2]:
             raise ShapeError(f"conv: filters of shape {list(weight.shape)} have no channels")
         x, left = _padded(x, _padding_of(x, weight, stride, padding, order), order)
@@ -134,7 +134,7 @@ def conv2d_transpose(
     An output_size decides between the sizes that a stride allows.
     """
     layout = channel_layout(data_format)
-    need_value("conv_transpose", "x", x)
+    need_axes("conv_transpose", x, weight.ndim)
     pairs = _padding_of(x, weight, stride, padding, layout)
     dilation = _dilation(dilation, padding)
     sizes = x.shape[2:] if layout == "channels_first" else x.shape[1:-1]

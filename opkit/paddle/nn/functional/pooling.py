@@ -8,7 +8,7 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import ints, need_value, needed, titled
+from opkit.paddle.tensor.checks import ints, need_axes, needed, titled
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
@@ -54,7 +54,7 @@ def _max_pool(rank: int, layout: str) -> Any:
         left, order = _padding(padding, rank, data_format), channel_layout(data_format)
         if return_mask and order != "channels_first":
             raise UsageError(f"{function}: a mask is returned with the channels first only, got {data_format!r}")
-        largest = ops.max_pool(need_value(function, "x", x), kernel_size, stride, left, ceil_mode, order)
+        largest = ops.max_pool(need_axes(function, x, rank + 2), kernel_size, stride, left, ceil_mode, order)
         if not return_mask:
             return largest
         return largest, ops.max_pool_places(x, largest, kernel_size, stride, left, ceil_mode)
@@ -122,7 +122,7 @@ def _avg_pool(rank: int, layout: str) -> Any:
         data_format: str = layout,
         name: str | None = None,
     ) -> Any:
-        need_value(function, "x", x)
+        need_axes(function, x, rank + 2)
         left, order = _padding(padding, rank, data_format), channel_layout(data_format)
         mean = ops.avg_pool(x, kernel_size, stride, left, ceil_mode, order, exclusive)
         if divisor_override is None:
@@ -163,7 +163,7 @@ def _adaptive_mean(rank: int, what: str, layout: str) -> Any:
     def pool(x: Any, output_size: Any, data_format: str = layout, name: str | None = None) -> Any:
         first = 2 if channel_layout(data_format) == "channels_first" else 1
         axes = list(range(first, first + rank))
-        return ops.adaptive_pool(need_value(function, "x", x), _parts(output_size, rank), axes, ops.reduce_mean)
+        return ops.adaptive_pool(need_axes(function, x, rank + 2), _parts(output_size, rank), axes, ops.reduce_mean)
 
     return titled(pool, function, f"Return means over windows that divide the {what} into ``output_size`` parts.")
 
@@ -185,9 +185,9 @@ def _adaptive_max(rank: int, what: str) -> Any:
     def pool(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
         wanted = _parts(output_size, rank)
         if return_mask:
-            return ops.adaptive_max_pool(need_value(function, "x", x), wanted)
+            return ops.adaptive_max_pool(need_axes(function, x, rank + 2), wanted)
         axes = list(range(2, 2 + rank))
-        return ops.adaptive_pool(need_value(function, "x", x), wanted, axes, ops.reduce_max)
+        return ops.adaptive_pool(need_axes(function, x, rank + 2), wanted, axes, ops.reduce_max)
 
     text = f"Return the largest over windows that divide the {what} into ``output_size`` parts."
     return titled(pool, function, text)

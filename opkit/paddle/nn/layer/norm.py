@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import UsageError
+from opkit.errors import ShapeError, UsageError
 from opkit.ops.core.mode import local
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn import functional
@@ -24,6 +24,11 @@ __all__ = [
     "LayerNorm",
     "SpectralNorm",
 ]
+
+
+def _check_channels(layer: Layer, count: int, x: Any) -> None:
+    if x.shape[1] not in (-1, count):
+        raise ShapeError(f"{type(layer).__name__} is for {count} channels, got {list(x.shape)}")
 
 
 class LayerNorm(Layer):
@@ -78,6 +83,7 @@ class GroupNorm(Layer):
         first = self._format.startswith("NC")
         last = len(input.shape) - 1
         x = input if first else ops.transpose(input, [0, last, *range(1, last)])
+        _check_channels(self, self._channels, x)
         flat = ops.reshape(x, [0, self._groups, -1])
         normal = ops.reshape_like(ops.layer_norm(flat, axis=2, epsilon=self._epsilon)[0], x)
         others = (0, *range(2, len(x.shape)))
@@ -111,6 +117,7 @@ class _InstanceNorm(RankedLayer):
     def forward(self, input: Any) -> Any:
         """Normalise."""
         self._check_rank(input)
+        _check_channels(self, self.num_features, input)
         return functional.instance_norm(input, weight=self.scale, bias=self.bias, eps=self.epsilon)
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from opkit.errors import UsageError
 from opkit.ops.core.types import Ints
+from opkit.ops.core.value import known_size
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.cells import GRUCell, LSTMCell
 from opkit.paddle.nn.layer.container import LayerList
@@ -32,6 +33,8 @@ def _mapped(function: Any, *trees: Any) -> Any:
 
 def _steps(cell: Any, inputs: Any, states: Any, lengths: Any, time_axis: int, is_reverse: bool) -> tuple[Any, Any]:
     slices = ops.unstack(inputs, time_axis)
+    if not slices:
+        known_size(inputs, time_axis, "a recurrent layer")
     masks = [None] * len(slices)
     if lengths is not None:
         within = [ops.less(ops.constant(k, (), lengths._data.dtype.name), lengths) for k in range(len(slices))]
