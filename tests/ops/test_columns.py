@@ -49,3 +49,16 @@ def test_a_batch_is_its_samples(name: str) -> None:
     np.testing.assert_allclose(y, np.concatenate([found[0] for found in alone]), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(dx, np.concatenate([found[1] for found in alone]), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(dw, np.sum([found[2] for found in alone], axis=0), rtol=1e-12, atol=1e-12)
+
+
+def test_the_gradient_of_a_weight_errs_no_more_than_a_sum_by_samples() -> None:
+    """In single precision many samples side by side are summed in short pieces: not worse than one product a sample."""
+    rng = np.random.default_rng(0)
+    x, weight = rng.normal(size=(16, 32, 14, 14)), rng.normal(size=(64, 32, 3, 3))
+    dy = rng.normal(size=(16, 64, 14, 14))
+    single = [array.astype(np.float32) for array in (x, weight, dy)]
+    exact = run(*(array.astype(np.float64) for array in single), {"padding": 1})[2]
+    given = single[0], single[1]
+    alone = sum(run(given[0][i : i + 1], given[1], single[2][i : i + 1], {"padding": 1})[2] for i in range(len(x)))
+    together = run(*given, single[2], {"padding": 1})[2]
+    assert np.linalg.norm(together - exact) < 1.02 * np.linalg.norm(alone - exact)

@@ -19,6 +19,8 @@ from opkit.errors import ShapeError
 
 #: Bytes of unfolded columns at a time.
 _COLUMN_BYTES = 1 << 23
+#: Terms of a sum of the weight's gradient before it goes on in double precision.
+_SUMMED = 192
 #: Rows of outputs shorter than this are short, where there are at least ``_FEW`` samples.
 _SHORT, _FEW = 24, 8
 
@@ -196,13 +198,14 @@ def by_weight(dy: ndarray, x: ndarray, attrs: Mapping[str, Any]) -> ndarray:
     window = Window(attrs, x.shape[2:], dy.shape[2:])
     groups, filters, channels = attrs["groups"], dy.shape[1], x.shape[1]
     inner = channels // groups * prod(window.kernel)
-    total = np.zeros((groups, filters // groups, inner), x.dtype)
+    total = np.zeros((groups, filters // groups, inner))
     for part in _chunks(x.shape[0], inner * groups * prod(window.outputs) * x.itemsize):
         block, whole = window.laid(x[part]), window.block(len(x[part]))
-        # One long sum would round more than many short ones: by samples, or by rows where samples are an axis.
-        rows = 1 if whole is window else window.outputs[0]
-        columns = _unfold(block, whole).reshape(len(block), groups, inner, rows, -1)
-        flat = window.laid(dy[part]).reshape(len(block), groups, filters // groups, rows, -1)
-        for row in range(rows):
-            total += np.matmul(flat[:, :, :, row], columns[:, :, :, row].swapaxes(2, 3)).sum(axis=0)
-    return total.reshape(filters, channels // groups, *window.kernel)
+        columns = _unfold(block, whole).reshape(len(block), groups, inner, -1)
+        flat = window.laid(dy[part]).reshape(len(block), groups, filters // groups, -1)
+        # One long sum would round more than many short ones: by samples, or in pieces where samples are an axis.
+        step = flat.shape[3] if whole is window else _SUMMED
+        for start in range(0, flat.shape[3], step):
+            piece = slice(start, start + step)
+            total += np.matmul(flat[..., piece], columns[..., piece].swapaxes(2, 3)).sum(axis=0)
+    return total.astype(x.dtype).reshape(filters, channels // groups, *window.kernel)

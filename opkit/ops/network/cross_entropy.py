@@ -50,10 +50,14 @@ def _infer_sparse(op: str, outputs: str) -> Any:
     return infer
 
 
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+
 def _rows(label: ndarray, classes: int, ignored: int, op: str) -> tuple[ndarray, ndarray | None]:
     """Return the labels as a vector, and where they are ignored (None: nowhere)."""
     flat = label.reshape(-1)
-    if not flat.size or (np.minimum.reduce(flat) >= 0 and np.maximum.reduce(flat) < classes):
+    # Read without a sign, a negative label is among the largest.
+    if not flat.size or int(np.maximum.reduce(flat.view(_UNSIGNED[flat.itemsize]))) < classes:
         return flat, flat == ignored if 0 <= ignored < classes else None
     mask = flat == ignored
     bad = flat[((flat < 0) | (flat >= classes)) & ~mask]
