@@ -81,7 +81,10 @@ def _of(checkable: Any, options: Any) -> Iterator[Curve | Matrices]:
     several = [case for case in wide if max(v.size for v in _floats(case.inputs).values()) > 1] or wide
     plain = [case for case in several if case.regime in ("normal", "user")] or several
     smallest = min(plain, key=lambda case: sum(np.size(v) for v in case.inputs.values() if v is not None))
-    curves = [curve for name in _floats(smallest.inputs) for curve in _curves(checkable, smallest, name, wide)]
+    try:
+        curves = [curve for name in _floats(smallest.inputs) for curve in _curves(checkable, smallest, name, wide)]
+    except Exception:  # user code that takes no vectors
+        curves = []
     yield from curves or _matrices(checkable, smallest)
 
 

@@ -260,4 +260,5 @@ def _text(x: float, y: float, text: str, anchor: str = "start", kind: str = "tic
 
 
 def _short(value: float) -> str:
-    return f"{value:.3g}" if math.isfinite(value) else str(value)
+    text = f"{value:.3g}"
+    return f"{value:.0e}" if "e" in text else text  # what does not fit a cell hides its neighbours

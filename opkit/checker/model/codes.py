@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from opkit.record import record
 
+#: What checks ask, by code, those of other packages too.
+TITLES: dict[str, str] = {}
+
 
 @record
 class CheckCode:
@@ -15,6 +18,9 @@ class CheckCode:
     code: str
     name: str
     title: str
+
+    def __post_init__(self) -> None:
+        TITLES[self.code] = self.title
 
     @property
     def is_of_backward(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from numpy import ndarray
 
 from opkit.checker.model.case import Case, plain
-from opkit.checker.model.codes import CODES
+from opkit.checker.model.codes import TITLES
 from opkit.errors import Location
 from opkit.ir import Shape
 from opkit.record import record
@@ -145,8 +145,7 @@ class CheckResult:
     @property
     def title(self) -> str:
         """What the check asks, in one line."""
-        row = CODES.get(self.code)
-        return row.title if row is not None else self.check
+        return TITLES.get(self.code, self.check)
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's object for one check."""
