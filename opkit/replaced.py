@@ -14,9 +14,13 @@ import traceback
 
 import numpy as np
 
-#: Taken when this module is imported, which is before any file of a user's.
+#: Taken when this module is imported, which is before any file of a user's. A notebook has another ``input`` per cell.
 _KEPT = [
-    (module.__name__, vars(module), {name: value for name, value in vars(module).items() if callable(value)})
+    (
+        module.__name__,
+        vars(module),
+        {name: value for name, value in vars(module).items() if callable(value) and name != "input"},
+    )
     for module in (builtins, math, np, np.linalg, np.random)
 ]
 #: Modules that are imported again and again, and are found in ``sys.modules`` then.

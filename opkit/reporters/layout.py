@@ -33,13 +33,18 @@ def filled(template: str, version: str, invocation: str, made: str, **values: An
         finalize=_clean,
     )
     return environment.get_template(template).render(
-        look=Markup(_text("look.css")),
+        look=Markup(look()),
         copying=Markup(_text("copying.js")),
         version=version,
         invocation=invocation,
         made=made,
         **values,
     )
+
+
+def look() -> str:
+    """Return the style sheet of all pages."""
+    return _text("look.css")
 
 
 def _text(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
@@ -11,9 +12,12 @@ from opkit.checker import Report
 from opkit.diagnostics import Diagnostic
 from opkit.record import record
 from opkit.reporters.html import op_data
-from opkit.reporters.layout import filled
+from opkit.reporters.layout import filled, look
 from opkit.reporters.run import counts
 from opkit.reporters.text import text_report
+
+#: What a rule of a style sheet is for, or which medium.
+_RULE = re.compile(r"([^{}]+)\{")
 
 
 @record
@@ -39,5 +43,13 @@ def text(report: Report) -> str:
 def notebook(report: Report) -> str:
     """Return a fragment of a page: status, domain and findings with source lines and pictures of each op."""
     ops = [op_data(Alone(report), place, {}) for place in range(len(report.ops))]
-    shown = filled("notebook.html", report.opkit, "", "", counts=counts(report), ops=ops)
-    return Markup(shown)
+    own = Markup(_RULE.sub(_scoped, look()))
+    return Markup(filled("notebook.html", report.opkit, "", "", counts=counts(report), ops=ops, own=own))
+
+
+def _scoped(found: re.Match[str]) -> str:
+    """Return what a rule is for, in the report alone: it wins over the notebook's rules, and changes no other cell."""
+    if "@" in found[1]:
+        return found[0]
+    within = (item.strip().removeprefix(":root").removeprefix("body") for item in found[1].split(","))
+    return ", ".join(f".opkit.opkit {item}".rstrip() for item in within) + " {"

@@ -73,8 +73,11 @@ def _axes(
 ) -> Iterator[str]:
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     yield f'<path class="axis" d="M{_LEFT:g},{_TOP:g}V{bottom:g}H{right:g}"/>'
-    for value in np.linspace(low, high, 5):
-        yield f'<text class="tick" text-anchor="end" x="{_LEFT - 6:g}" y="{y(value) + 4:.1f}">{value:.3g}</text>'
+    values = np.linspace(low, high, 5)
+    digits = next((n for n in range(3, 9) if len({f"{value:.{n}g}" for value in values}) == len(values)), 9)
+    for value in values:
+        said = f"{value:.{digits}g}"
+        yield f'<text class="tick" text-anchor="end" x="{_LEFT - 6:g}" y="{y(value) + 4:.1f}">{said}</text>'
     for power in _powers(first, last):
         yield f'<text class="tick" text-anchor="middle" x="{x(power):.1f}" y="{bottom + 16:g}">1e{power}</text>'
     yield f'<text class="tick" text-anchor="end" x="{right:g}" y="{_HEIGHT - 6:g}">step</text>'

@@ -40,6 +40,12 @@ def test_a_function_that_a_kernel_replaces_is_named_and_put_back(space: object, 
     assert name in report.findings[0].message
 
 
+def test_a_notebooks_own_input_is_none_of_the_ops_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has another one in every cell, and opkit was imported in an earlier one."""
+    monkeypatch.setattr(builtins, "input", lambda prompt="": "")
+    assert report_of(lambda: None).status is Status.PASS
+
+
 def test_a_replaced_comparison_hides_no_wrong_gradient() -> None:
     """The function is named beside the gradient."""
     report = report_of(lambda: vars(np).__setitem__("array_equal", lambda *args, **kwargs: True), 3.0)

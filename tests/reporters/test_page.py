@@ -14,6 +14,7 @@ from opkit.reporters import html_report
 from opkit.reporters.heatmap import colors, heat_map
 from opkit.reporters.html import _around
 from opkit.reporters.matrix import matrix_svg
+from opkit.reporters.notebook import notebook
 from opkit.reporters.plot import slope_plot
 from opkit.reporters.prose import prose
 from opkit.reporters.values import source_lines
@@ -104,4 +105,25 @@ def test_every_explanation_is_well_formed() -> None:
         ElementTree.fromstring(f"<div>{text}</div>")
         assert "```" not in text
         assert "<h4>#" not in text
-    assert prose("# T\n\n- a `x<y` **b**\n  c\n- d\n") == "<ul><li>a <code>x&lt;y</code> <strong>b</strong> c</li><li>d</li></ul>"
+    assert (
+        prose("# T\n\n- a `x<y` **b**\n  c\n- d\n")
+        == "<ul><li>a <code>x&lt;y</code> <strong>b</strong> c</li><li>d</li></ul>"
+    )
+
+
+def test_a_notebook_keeps_its_own_look(run: HandMade) -> None:
+    """Every rule of the report's style sheet is for the report alone, whatever the notebook's theme lays out its way."""
+    style = notebook(run.report).partition("<style>")[2].partition("</style>")[0]
+    selectors = [item.strip() for item in re.findall(r"([^{}]+)\{", style) if "@" not in item]
+    assert len(selectors) > 40
+    assert [item for item in selectors if not all(part.strip().startswith(".opkit") for part in item.split(","))] == []
+    assert ".opkit.opkit dt" in style
+
+
+def test_slopes_that_are_almost_the_same_have_different_marks() -> None:
+    """At 1 and 1.001 the axis does not say 1 five times."""
+    same = np.full(4, 1.0)
+    marks = re.findall(
+        r'text-anchor="end"[^>]*>([\d.]+)<', slope_plot(Slopes(np.geomspace(1e-4, 1e-1, 4), same, same, 1.001, 0))
+    )
+    assert len(set(marks)) == len(marks) == 5
