@@ -233,7 +233,16 @@ def best(slope: Expr) -> Expr:
                 forms.append(careful(_expanded(change(slope))))
             except (sympy.PolynomialError, NotImplementedError, AttributeError):
                 continue
-    return min(forms, key=_cost)
+    return min(forms, key=_cost).replace(lambda node: node.is_Mul, _spread)
+
+
+def _spread(product: Expr) -> Expr:
+    """Put a small factor into a sum, where whole numbers stand for it that a short format cannot hold."""
+    number, rest = product.as_coeff_Mul()
+    inner = next((item for item in sympy.Mul.make_args(rest) if item.is_Add), None)
+    if inner is None or not number.is_Rational or number.q < 1000:
+        return product
+    return sympy.Mul(rest / inner, sympy.Add(*(number * term for term in inner.args)))
 
 
 def _complements(slope: Expr) -> Expr:

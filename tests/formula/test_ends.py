@@ -104,3 +104,10 @@ def test_what_cannot_be_made_stable_is_said() -> None:
     weak = design("log(sum(k * exp(x), axis=-1))", {"k": 2.0}).weak()
     assert len(weak) == 2
     assert weak[0].startswith("y: at x = 95 in float32 the kernel gives inf, the formula is 95.69")
+
+
+def test_a_gradients_numbers_fit_half_precision() -> None:
+    """A product of 1e-05 and a sum of whole numbers is that sum's own: 200000 is infinite in float16."""
+    text, attrs = FORMULAS["gelu_tanh"]
+    (line,) = [line for line in designed(text, tuple(attrs.items())).backward if line.startswith("return")]
+    assert "0.26829 * x ** 2 + 2" in line
