@@ -177,3 +177,73 @@ def test_float32_inside_is_checked_in_float32() -> None:
     x = torch.from_numpy(np.random.default_rng(0).standard_normal((4, 5)))
     assert run(Rough, (x.float(),), reference=torch.sin).status is Status.PASS
     assert "GC151" in codes(run(Rough, (x,), reference=torch.sin))
+
+
+def gate(framework: str, dtypes: tuple[str, str], factor: float) -> tuple[Any, Any, tuple[Any, Any]]:
+    """Return a gate of SiLU that takes two dtypes alone, its reference, and inputs of these."""
+    name = "jax" if framework == "jax" else "torch"
+    library = pytest.importorskip(name)
+    numbers = library.numpy if framework == "jax" else library
+    first, second = (getattr(numbers, dtype) for dtype in dtypes)
+    rng = np.random.default_rng(0)
+    arrays = rng.standard_normal((6, 16)), rng.standard_normal(16)
+
+    def taken(x: Any, w: Any) -> None:
+        if x.dtype != first or w.dtype != second:
+            raise TypeError("neither float16 nor bfloat16 as it should be")
+
+    if framework == "jax":
+
+        def gradient(kept: Any, dy: Any) -> Any:
+            (x, w), d = (item.astype(numbers.float32) for item in kept), dy.astype(numbers.float32)
+            s = 1 / (1 + numbers.exp(-x))
+            return (factor * d * w * (s + x * s * (1 - s))).astype(first), (d * x * s).sum(0).astype(second)
+
+        @library.custom_vjp
+        def gated(x: Any, w: Any) -> Any:
+            taken(x, w)
+            a = x.astype(numbers.float32)
+            return (a / (1 + numbers.exp(-a)) * w.astype(numbers.float32)).astype(first)
+
+        gated.defvjp(lambda x, w: (gated(x, w), (x, w)), gradient)
+        given = tuple(numbers.asarray(item, dtype) for item, dtype in zip(arrays, (first, second)))
+        return gated, lambda x, w: library.nn.silu(x) * w, given
+
+    class Gated(library.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, w: Any) -> Any:
+            taken(x, w)
+            ctx.save_for_backward(x, w)
+            return (library.nn.functional.silu(x.float()) * w.float()).to(first)
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            x, w = (item.float() for item in ctx.saved_tensors)
+            s, d = library.sigmoid(x), dy.float()
+            return (factor * d * w * (s + x * s * (1 - s))).to(first), (d * x * s).sum(0).to(second)
+
+    given = tuple(library.from_numpy(item).to(dtype) for item, dtype in zip(arrays, (first, second)))
+    return Gated, lambda x, w: library.nn.functional.silu(x) * w, given
+
+
+MIXED = [
+    ("jax", ("bfloat16", "bfloat16")),
+    ("jax", ("float16", "float16")),
+    ("jax", ("float32", "bfloat16")),
+    ("torch", ("float32", "bfloat16")),
+    ("torch", ("bfloat16", "float32")),
+]
+
+
+@pytest.mark.parametrize(("framework", "dtypes"), MIXED)
+@pytest.mark.parametrize("is_compared", [False, True])
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (1.1, Status.FAIL)])
+def test_the_dtypes_of_an_example_are_kept_where_no_others_are_taken(
+    framework: str, dtypes: tuple[str, str], is_compared: bool, factor: float, status: Status
+) -> None:
+    """Float32 activations with bfloat16 weights, and the other way round, as half precision alone."""
+    function, reference, inputs = gate(framework, dtypes, factor)
+    report = run(function, inputs, **({"reference": reference} if is_compared else {}))
+    assert report.status is status
+    assert any("it gets" in note for note in report.notes) is (dtypes[0] != dtypes[1])
+    assert codes(report) == (set() if status is Status.PASS else {"GC108" if is_compared else "GC102"})

@@ -27,7 +27,7 @@ from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MEASURED_ELEMENTS, REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR
-from opkit.checker.model.types import Arrays, Attrs, Gradients, Results
+from opkit.checker.model.types import Arrays, Attrs, Gradients, Ran, Results
 from opkit.ir import Shape
 
 VALUES, GRADIENTS, ITSELF = "GC107", "GC108", "GC109"
@@ -140,19 +140,26 @@ def _plain(checkable: Checkable) -> InFormat:
     """Return an op of numpy arrays as it runs in a format."""
 
     def run(arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> tuple[Results, Gradients]:
-        cast = {name: cast_to(value, format) for name, value in arrays.items()}
-        outputs, pullback = checkable.run(cast, attrs)
-        found = [np.array(item) for item in outputs]
-        if douts is None:
-            return found, {}
-        seeds = [
-            frozen((douts[index] if index < len(douts) else np.zeros(item.shape)).astype(item.dtype))
-            for index, item in enumerate(found)
-        ]
-        needs = frozenset(leaf.name for leaf, array in leaves_of(cast) if is_float(array))
-        return found, pullback(seeds, needs)
+        return ran(checkable.run, arrays, attrs, douts, "float32" if checkable.format else format)
 
     return run
+
+
+def ran(
+    run: Callable[[Arrays, Attrs], Ran], arrays: Arrays, attrs: Attrs, douts: Results | None, dtype: str
+) -> tuple[Results, Gradients]:
+    """Run an op of numpy arrays in a dtype of numpy; see ``InFormat``."""
+    cast = {name: cast_to(value, dtype) for name, value in arrays.items()}
+    outputs, pullback = run(cast, attrs)
+    found = [np.array(item) for item in outputs]
+    if douts is None:
+        return found, {}
+    seeds = [
+        frozen((douts[index] if index < len(douts) else np.zeros(item.shape)).astype(item.dtype))
+        for index, item in enumerate(found)
+    ]
+    needs = frozenset(leaf.name for leaf, array in leaves_of(cast) if is_float(array))
+    return found, pullback(seeds, needs)
 
 
 def cast_to(value: Any, dtype: Any) -> Any:

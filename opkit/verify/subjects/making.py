@@ -5,8 +5,9 @@ What is said of outputs and constants comes of one run on an example; how a subj
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,12 @@ from opkit.errors import UsageError
 from opkit.listed import listed
 from opkit.verify.codes import HALF
 from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.halves import half_precision
+from opkit.verify.subjects.narrowed import as_given, coarsest, formats_in, formats_tried, narrowed
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.parameters import numbered
 from opkit.verify.subjects.references import referred
-from opkit.verify.subjects.subject import Subject, SubjectRunner
+from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner
 
 Cases = Callable[[np.random.Generator], Iterable[Any]]
 #: How many of the cases are looked at to learn what the arguments are.
@@ -75,7 +78,8 @@ def of_examples(
     made = _read(subject, every, declared, label, frozenset() if is_idle else constants, options)
     names = [arg.name for arg in made.inputs]
     seen = (_case(subject, call, names, origin) for call in calls)
-    seen = (cast_case(case, "float32") for case in seen) if made.format else seen
+    is_half = any(set(HALVES) & set(_given(call, names).values()) for call in every)
+    seen = (cast_case(case, "float32") for case in seen) if made.format or is_half else seen
     made = replace(made, recorded=tuple(seen), is_beyond=is_idle)
     if cases is None:
         return near(made, subject.functions, subject.parameters.defaults)
@@ -86,7 +90,7 @@ def of_examples(
             call = named(subject, case)
             learn(call)
             scaled = _scaled(subject, {key: subject.plain(value) for key, value in call.items()})
-            if made.format:
+            if made.format or is_half:
                 scaled = {key: cast_to(value, np.float32) for key, value in scaled.items()}
             yield scaled
 
@@ -160,7 +164,8 @@ def _own(made: Checkable, runner: SubjectRunner) -> tuple[OwnCheck, ...]:
     """Return the checks that a subject brings; a reference says more of half precision than float32 does."""
     if made.format:  # they compare what float32 and float64 give
         return ()
-    return tuple(item for item in runner.own_checks() if made.reference is None or item.row is not HALF)
+    own = (*made.own, *runner.own_checks())
+    return tuple(item for item in own if made.reference is None or item.row is not HALF)
 
 
 def constants_in(subject: Subject, every: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
@@ -212,21 +217,33 @@ def _read(
     made = replace(frame(subject, runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
     arrays = {name: subject.plain(every[0].get(name)) for name in inputs}
     case = Case(arrays, {**made.default_attrs, **{k: v for k, v in every[0].items() if k not in inputs}})
-    made, case = single_format(made, runner, case)
-    return finished(made, subject, runner, case, constants)
+    single, given = cast_case(case, "float32"), _given(every[0], inputs)
+    if _takes(made, single) or _takes(made, cast_case(case, "float64")):
+        if set(HALVES) & set(given.values()):
+            made, case = _also_in(made, subject, runner, given), single
+        return finished(made, subject, runner, case, constants)
+    for formats in formats_tried(given, runner.inputs):
+        other = narrowed(runner, formats)
+        framed = frame(subject, other, declared, label)
+        narrow = replace(framed, inputs=made.inputs, attrs=made.attrs, format=coarsest(formats), starts_in="float32")
+        if len(set(formats.values())) > 1:
+            said = ", ".join(f"{name} as {formats[name]}" for name in inputs)
+            narrow = replace(narrow, remarks=(*narrow.remarks, f"it gets {said}"))
+        if _takes(narrow, single):
+            return finished(narrow, subject, other, single, constants)
+    return finished(made, subject, narrowed(runner, {}), case, constants)
 
 
-def single_format(made: Checkable, runner: SubjectRunner, case: Case) -> tuple[Checkable, Case]:
-    """Return a function that takes bfloat16 or float16 alone as one of float32 arrays, with its case; others as is."""
-    single = cast_case(case, "float32")
-    if runner.format is None or _takes(made, single) or _takes(made, cast_case(case, "float64")):
-        return made, case
-    for name in HALVES:
-        runner.format = name
-        if _takes(made, single):
-            return replace(made, format=name, starts_in="float32"), single
-    runner.format = ""
-    return made, case
+def _given(call: Mapping[str, Any], inputs: Collection[str]) -> Formats:
+    return formats_in({name: value for name, value in call.items() if name in inputs})
+
+
+def _also_in(made: Checkable, subject: Subject, runner: SubjectRunner, given: Formats) -> Checkable:
+    """Return a function that takes float32 as one that is compared in the formats of its cases too."""
+    if made.in_format is not None and len(set(given.values())) == 1:
+        return made
+    run = as_given(runner, narrowed(subject.make(runner.inputs, runner.constants), given), given)
+    return replace(made, in_format=run, own=(OwnCheck(HALF, partial(half_precision, run)),))
 
 
 def _takes(made: Checkable, case: Case) -> bool:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arrays, Attrs, Options, Results
-from opkit.checker.checks.reference import cast_to
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.errors import UsageError
 from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.project.module import load_module
 from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.narrowed import narrow
 from opkit.verify.subjects.parameters import Parameters, parameters_in
 
 
@@ -83,20 +83,7 @@ class NumpyReference:
         self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
     ) -> tuple[list[np.ndarray], dict[str, Any]]:
         """Run the function; see ``opkit.checker.model.reference.InFormat``."""
-        dtype = _bfloat16() if format == "bfloat16" else format
-        result = self._call({name: cast_to(value, dtype) for name, value in arrays.items()}, attrs)
+        result = self._call(narrow(arrays, dict.fromkeys(arrays, format)), attrs)
         items = listed(result)
         found = [np.asarray(item) for item in items]
         return [item.astype(np.float64) if item.dtype.kind in "fV" else item for item in found], {}
-
-
-def _bfloat16() -> Any:
-    """Return numpy's dtype of bfloat16.
-
-    Raises:
-        UsageError: ml_dtypes, which has it, is not installed.
-    """
-    try:
-        return np.dtype(import_module("ml_dtypes").bfloat16)
-    except ImportError:
-        raise UsageError("numpy has bfloat16 with ml_dtypes alone", help="pip install ml-dtypes") from None

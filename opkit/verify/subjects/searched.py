@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -24,9 +25,10 @@ from opkit.errors import UsageError
 from opkit.record import record
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.making import finished, frame
+from opkit.verify.subjects.narrowed import coarsest, formats_tried, narrowed
 from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.readings import Reading, declared_readings, readings
-from opkit.verify.subjects.subject import Subject, SubjectRunner
+from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner
 
 #: Seconds after which further readings of a signature are given up, and cases of each that are looked at.
 _SECONDS, _LOOKED_AT = 12.0, 12
@@ -147,13 +149,17 @@ class _Search:
         if self._is_single(made, cases[:1]):
             made = replace(made, starts_in="float32")
             cases = self._cases(made) or cases
-        is_half = not cases and runner.format is not None and self._speaks_of_half()
-        for name in HALVES if is_half else ():
-            runner.format = name
-            cases = self._cases(made)
-            if cases:
-                made = replace(made, format=name)
-                break
+        formats: Formats = {}
+        if not cases and self._speaks_of_half():
+            usual = made
+            for formats in islice(formats_tried({}, runner.inputs), len(HALVES)):
+                made = self._in(reading, runner, formats)
+                cases = self._cases(made)
+                if cases:
+                    break
+            else:
+                formats, made = {}, usual
+            runner = narrowed(runner, formats)
         if not any(is_float(array) for case in cases for _, array in leaves_of(case.inputs)):
             return None  # nothing to differentiate
         given = {name for case in cases for name, value in case.inputs.items() if value is not None}
@@ -167,8 +173,9 @@ class _Search:
             if silent and not constants:
                 constants = silent
                 runner = self.subject.make(frozenset(reading.inputs), constants)
-                runner.format = made.format if runner.format is not None else None
-                made = replace(self._made(runner, reading), starts_in=made.starts_in, format=made.format)
+                begins = made.starts_in
+                made = replace(self._in(reading, runner, formats), starts_in=begins)
+                runner = narrowed(runner, formats)
             with np.errstate(all="ignore"):
                 if answer_of(made, case, compares=False).standing.is_answered:
                     found = found or _Taken(made, runner, case, constants, is_answered=True)
@@ -211,7 +218,7 @@ class _Search:
     def _speaks_of_half(self) -> bool:
         """Say whether what forward raised first may be that it takes half precision alone."""
         said = str(self.first_error).lower()
-        return isinstance(self.first_error, AssertionError) or "half" in said or "float16" in said
+        return isinstance(self.first_error, AssertionError) or "half" in said or "16" in said
 
     def _silent(self, runner: SubjectRunner, case: Case) -> frozenset[str]:
         """Return the inputs for which backward gives None while it gives others a gradient."""
@@ -222,6 +229,11 @@ class _Search:
             return frozenset()
         floats = {leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array)}
         return silent if silent & floats and floats - silent else frozenset()
+
+    def _in(self, reading: Reading, runner: SubjectRunner, formats: Formats) -> Checkable:
+        """Return a reading of a function that gets its inputs in formats, as they are where there are none."""
+        made = self._made(narrowed(runner, formats), reading)
+        return replace(made, format=coarsest(formats), starts_in="float32") if formats else made
 
     def _made(self, runner: SubjectRunner, reading: Reading) -> Checkable:
         subject = self.subject

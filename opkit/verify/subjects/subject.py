@@ -20,6 +20,9 @@ from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
 
+#: The name of a format of ``opkit.checker.model.formats`` by input.
+Formats = Mapping[str, str]
+
 
 @record
 class Signature:
@@ -45,10 +48,11 @@ class SubjectRunner(ABC):
 
     Attributes:
         overwrites: the inputs that it overwrites on purpose, which it gets as copies.
-        format: the one format in which the function gets float32 arrays, "" for none; None where it cannot be said.
+        formats: {input: the format in which the function gets float32 arrays}, which a framework's own runner keeps
+            to; None of one that hands on arrays as they are.
     """
 
-    format: str | None = None
+    formats: Formats | None = None
 
     def __init__(self, call: Function, signature: Signature) -> None:
         self.call, self.signature = call, signature

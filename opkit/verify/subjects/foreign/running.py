@@ -24,8 +24,6 @@ from opkit.verify.subjects.subject import Signature, SubjectRunner
 class ForeignRunner(SubjectRunner):
     """Runs a function of another framework, in any format that this has."""
 
-    format: str | None = ""
-
     @abstractmethod
     def run_in(
         self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str

@@ -48,8 +48,8 @@ def plain(value: Any) -> Any:
 
 
 def _numpy(value: Any) -> np.ndarray:
-    if isinstance(value, jax.Array) and value.dtype == jax.numpy.bfloat16:
-        return np.asarray(value.astype(np.float32))
+    if value.dtype == jax.numpy.bfloat16:
+        return np.asarray(value).astype(np.float32)
     return np.array(value)
 
 

@@ -259,7 +259,9 @@ def _dot(params: Any, a: Any, b: Any) -> Any:
     batch = [first[axis] for axis in left_batch]
     rest = [first[axis] for axis in range(a.ndim) if axis not in (*left, *left_batch)]
     other_rest = [second[axis] for axis in range(b.ndim) if axis not in (*right, *right_batch)]
-    if wide is not None and a.dtype.kind == "f":
+    if a.dtype.kind == "V":  # bfloat16, whose products are summed in float32
+        wide = np.float32
+    if wide is not None and a.dtype.kind in "fV":
         a, b = a.astype(wide), b.astype(wide)
     return np.einsum(a, first, b, second, [*batch, *rest, *other_rest], optimize=a.size * b.size > 4096)
 

@@ -17,8 +17,8 @@ from opkit.checker.model.agreement import agree
 from opkit.checker.model.evaluate import InputLeaf, leaves_of
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.verify.codes import BATCHED, COMPILED, HALF, REMEMBERED, RULE_VALUE
-from opkit.verify.subjects.foreign.halves import half_precision
 from opkit.verify.subjects.foreign.running import differing, raised
+from opkit.verify.subjects.halves import half_precision
 from opkit.verify.subjects.jax.arrays import is_open, width_of
 from opkit.verify.subjects.jax.runner import Call, Runner
 
@@ -27,7 +27,11 @@ def own_checks(runner: Runner) -> tuple[OwnCheck, ...]:
     """Return the checks of a function with a rule of its own."""
     checks = ((COMPILED, _compiled), (BATCHED, _batched), (REMEMBERED, _remembered))
     once = (OwnCheck(row, _Once(runner, check)) for row, check in checks)
-    return (*once, OwnCheck(RULE_VALUE, partial(_results, runner)), OwnCheck(HALF, partial(half_precision, runner)))
+    return (
+        *once,
+        OwnCheck(RULE_VALUE, partial(_results, runner)),
+        OwnCheck(HALF, partial(half_precision, runner.run_in)),
+    )
 
 
 class _Once:

@@ -109,8 +109,6 @@ class Runner(ForeignRunner):
         device: where it runs.
     """
 
-    format: str | None = None
-
     def __init__(self, call: Function, signature: Signature, trees: Mapping[str, Any], device: Device = NUMPY) -> None:
         super().__init__(call, signature)
         self.trees, self.device = trees, device

@@ -18,8 +18,8 @@ from opkit.checker.model.codes import CODES
 from opkit.checker.model.evaluate import InputLeaf, leaves_of
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, HALF, KEPT, NEEDS, UNDEFINED
-from opkit.verify.subjects.foreign.halves import half_precision
 from opkit.verify.subjects.foreign.running import differing, raised
+from opkit.verify.subjects.halves import half_precision
 from opkit.verify.subjects.torch.offset import backward_offset, forward_offset
 from opkit.verify.subjects.torch.runner import Applied, Runner
 from opkit.verify.subjects.torch.step import Step
@@ -51,7 +51,7 @@ def own_checks(runner: Runner) -> Sequence[OwnCheck]:
     if runner.has_forward_mode:
         checks.append((FORWARD_MODE, _forward_mode))
     steps = [OwnCheck(row, partial(_run, runner, check)) for row, check in checks]
-    return (*steps, OwnCheck(HALF, partial(half_precision, runner)))
+    return (*steps, OwnCheck(HALF, partial(half_precision, runner.run_in)))
 
 
 def _run(

@@ -19,7 +19,7 @@ from opkit.checker.model.evaluate import InputLeaf
 from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
-from opkit.verify.subjects.subject import Signature
+from opkit.verify.subjects.subject import Formats, Signature
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.formats import widened
 from opkit.verify.subjects.torch.identity import Place, holding
@@ -116,7 +116,7 @@ class Runner(ForeignRunner):
         device: where it runs.
 
     Attributes:
-        format: the one format that the function takes, "" where it takes its arrays' dtypes.
+        formats: the format in which it gets each input, empty where it takes its arrays' dtypes.
         changes_inputs: whether it may change an input in place and say so, which a leaf forbids.
         has_forward_mode: whether it defines jvp.
         is_short: options at their defaults are left out at the end of a call: backward runs only so.
@@ -128,6 +128,7 @@ class Runner(ForeignRunner):
     def __init__(self, call: Function, signature: Signature, device: Device = CPU) -> None:
         super().__init__(call, signature)
         self.device = device
+        self.formats: Formats = {}
         inputs, names = signature.inputs, signature.parameters.names
         #: The inputs in the order of a call, so that what is found first does not depend on the process.
         self.order = tuple(sorted(inputs, key=lambda name: (names.index(name) if name in names else len(names), name)))
@@ -160,7 +161,7 @@ class Runner(ForeignRunner):
             is_open = name not in self.constants if needs is None else name in needs
             usual = self.device.private if name in self.overwrites else self.device.share
             leaves[name] = each(value, partial(_leaf, make or usual, is_open))
-            given[name] = each(leaves[name], self._enter)
+            given[name] = each(leaves[name], partial(self._enter, self.formats.get(name)))
         held = {} if make else self._stand_for(leaves, given, attrs)
         self.device.seed()
         with holding(held), torch.enable_grad():
@@ -193,11 +194,11 @@ class Runner(ForeignRunner):
 
     def _array(self, tensor: Any) -> np.ndarray:
         """Return an output; what computes in one format alone gives float32."""
-        return array_of(tensor.float() if self.format and is_float(tensor) else tensor)
+        return array_of(tensor.float() if self.formats and is_float(tensor) else tensor)
 
-    def _enter(self, leaf: Any) -> Any:
-        if self.format and is_float(leaf):
-            leaf = leaf.to(getattr(torch, self.format))
+    def _enter(self, format: str | None, leaf: Any) -> Any:
+        if format and is_float(leaf):
+            leaf = leaf.to(getattr(torch, format))
         if not self.changes_inputs:
             return leaf
         return _Entrance.apply(leaf) if leaf.requires_grad else leaf.clone(memory_format=torch.preserve_format)

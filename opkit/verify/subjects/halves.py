@@ -15,7 +15,7 @@ from opkit.checker.model.agreement import mostly_agree
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
 from opkit.checker.model.own import Fault
-from opkit.verify.subjects.foreign.running import ForeignRunner
+from opkit.checker.model.reference import InFormat
 
 _HALF = np.finfo(np.float16)
 #: Values beyond this in float32 may overflow on the way in float16.
@@ -25,15 +25,15 @@ _SMALL = 100.0
 _POWER = 4
 
 
-def half_precision(runner: ForeignRunner, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
+def half_precision(run: InFormat, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
     """GC207: results and gradients in bfloat16 and float16 against float32; what is not served there is a line."""
     lines: list[Fault] = []
     for form in (FORMATS[name] for name in HALVES):
         given = {name: _rounded(value, form) for name, value in arrays.items()}
         seeds = [form.rounded(dout) for dout in douts]
         try:
-            expected, _ = runner.run_in(given, attrs, None, "float32")
-            actual, _ = runner.run_in(given, attrs, None, form.name)
+            expected, _ = run(given, attrs, None, "float32")
+            actual, _ = run(given, attrs, None, form.name)
         except Exception:  # user code: it does not take the dtype
             continue
         if form.name == "float16" and _largest(expected) > _SMALL:
@@ -45,8 +45,8 @@ def half_precision(runner: ForeignRunner, arrays: Arrays, attrs: Attrs, douts: R
         if not mostly_agree(expected, actual, form.eps, _largest(sources)):
             return [Fault(f"forward gives other results in {form.name} than in float32")]
         try:
-            _, wanted = runner.run_in(given, attrs, seeds, "float32")
-            _, found = runner.run_in(given, attrs, seeds, form.name)
+            _, wanted = run(given, attrs, seeds, "float32")
+            _, found = run(given, attrs, seeds, form.name)
         except Exception as error:  # user code
             said = f"{type(error).__name__}: {error}".partition("\n")[0]
             lines.append(Fault(f"{form.name}, in which backward raises ({said})", is_line=True))

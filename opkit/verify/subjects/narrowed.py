@@ -1,0 +1,166 @@
+"""Narrowed: functions of numpy arrays that take other formats than float32, run on float32 arrays of such numbers.
+
+Which formats a function takes is found out by whoever makes a checkable of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Arrays, Attrs, Gradients, Pullback, Results
+from opkit.checker.checks.reference import cast_to, ran
+from opkit.checker.model.evaluate import frozen
+from opkit.checker.model.formats import FORMATS, HALVES
+from opkit.checker.model.own import OwnCheck
+from opkit.checker.model.reference import InFormat
+from opkit.errors import UsageError
+from opkit.listed import listed
+from opkit.ops.core.types import Function
+from opkit.verify.subjects.subject import Formats, Signature, SubjectRunner
+
+#: Inputs up to which all mixtures of float32 with half precision are tried: arrays that a run saw may not tell them.
+_MOST_MIXED = 4
+
+
+def formats_in(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the floating-point format of each value that has one, arrays and tensors of any framework among them."""
+    dtypes = {name: [getattr(item, "dtype", "") for item in listed(value)[:1]] for name, value in values.items()}
+    named = {name: str(found[0]).rpartition(".")[2] for name, found in dtypes.items() if found}
+    return {name: dtype for name, dtype in named.items() if dtype in FORMATS}
+
+
+def coarsest(formats: Formats) -> str:
+    """Return the format with the fewest bits."""
+    return min(formats.values(), key=lambda name: FORMATS[name].bits)
+
+
+def formats_tried(given: Formats, inputs: frozenset[str]) -> Iterator[Formats]:
+    """Yield the formats in which a function may take its inputs that takes neither float32 nor float64 alone.
+
+    Args:
+        given: those that an example has.
+        inputs: all that take arrays.
+    """
+    mine = {name: dtype for name, dtype in given.items() if name in inputs}
+    if len(set(mine.values())) > 1:
+        yield dict.fromkeys(inputs, coarsest(mine)) | mine
+    halves = sorted(HALVES, key=lambda name: name not in mine.values())
+    for name in halves:
+        yield dict.fromkeys(inputs, name)
+    names = sorted(inputs)
+    for name in halves if len(names) <= _MOST_MIXED else ():
+        for chosen in product(("float32", name), repeat=len(names)):
+            if len(set(chosen)) > 1:
+                yield dict(zip(names, chosen))
+
+
+def numpy_dtype(format: str) -> Any:
+    """Return a format as a dtype of numpy.
+
+    Raises:
+        UsageError: ml_dtypes, which has bfloat16, is not installed.
+    """
+    if format != "bfloat16":
+        return np.dtype(format)
+    try:
+        return np.dtype(import_module("ml_dtypes").bfloat16)
+    except ImportError:
+        raise UsageError("numpy has bfloat16 with ml_dtypes alone", help="pip install ml-dtypes") from None
+
+
+def narrow(arrays: Arrays, formats: Formats) -> dict[str, Any]:
+    """Return inputs in their formats."""
+    return {
+        name: cast_to(value, numpy_dtype(formats[name])) if name in formats else value for name, value in arrays.items()
+    }
+
+
+def widen(value: Any) -> Any:
+    """Return an array, or each of a list, as float32 where it is of half precision."""
+    if isinstance(value, (list, tuple)):
+        return [widen(item) for item in value]
+    return value.astype(np.float32) if getattr(getattr(value, "dtype", None), "name", "") in HALVES else value
+
+
+def narrowed(runner: SubjectRunner, formats: Formats) -> SubjectRunner:
+    """Return a runner that gets arrays of float32 and hands them on in formats; itself where there are none."""
+    if runner.formats is None:
+        return _Narrowed(runner, formats) if formats else runner
+    runner.formats = formats
+    return runner
+
+
+def as_given(runner: SubjectRunner, narrow: SubjectRunner, formats: Formats) -> InFormat:
+    """Return what runs a function in the formats of an example, which are called by the coarsest of them.
+
+    Args:
+        runner: hands on arrays as they are.
+        narrow: another one, for the formats.
+        formats: of the example.
+    """
+
+    def run(arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> tuple[Results, Gradients]:
+        if format == coarsest(formats):
+            return ran(narrow.vjp, arrays, attrs, douts, "float32")
+        if format in HALVES:
+            raise UsageError(f"no case is of {format}")
+        return ran(runner.vjp, arrays, attrs, douts, format)
+
+    return run
+
+
+class _Narrowed(SubjectRunner):
+    """Runs a function as another runner does, on arrays in formats.
+
+    Args:
+        runner: the other one.
+        formats: the format of each input.
+    """
+
+    def __init__(self, runner: SubjectRunner, formats: Formats) -> None:
+        super().__init__(runner.call, runner.signature)
+        self._runner, self._formats = runner, formats
+
+    def like(self, function: Function, signature: Signature) -> SubjectRunner:
+        """Return a runner of a declared function."""
+        return self._runner.like(function, signature)
+
+    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+        """Run it; see ``opkit.checker.Forward``."""
+        found: list[np.ndarray] = widen(self._runner.forward(narrow(arrays, self._formats), attrs))
+        return found
+
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
+        """Run it and return the way back; incoming gradients have the formats of the results."""
+        outputs, back = self._runner.vjp(narrow(arrays, self._formats), attrs)
+
+        def pullback(douts: Results, needs: frozenset[str]) -> dict[str, Any]:
+            seeds = [frozen(dout.astype(item.dtype)) for dout, item in zip(douts, outputs)]
+            return {name: widen(value) for name, value in back(seeds, needs).items()}
+
+        return widen(outputs), pullback
+
+    def reference(self, function: Function) -> InFormat:
+        """Return a declared function in any format."""
+        return self._runner.reference(function)
+
+    def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
+        """Return the float inputs for which backward gives nothing at all."""
+        return self._runner.silent_inputs(narrow(arrays, self._formats), attrs)
+
+    def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
+        """Say of each output whether it takes no part in differentiation."""
+        return self._runner.fixed_outputs(narrow(arrays, self._formats), attrs)
+
+    def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
+        """Say whether forward draws none of the framework's random numbers."""
+        return self._runner.steady(narrow(arrays, self._formats), attrs)
+
+    def own_checks(self) -> tuple[OwnCheck, ...]:
+        """Return none: they compare float32 with float64."""
+        return ()
