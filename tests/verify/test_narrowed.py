@@ -1,8 +1,9 @@
-"""PyLayers whose cases are of half precision: checked there where they take nothing else, and there too where they do."""
+"""PyLayers, pairs of functions and op directories whose cases are of half precision: checked there where they take nothing else, and there too where they do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,13 @@ import pytest
 
 from opkit.checker import OpReport, Options, Status, check
 from opkit.eager import PyLayer, Tensor
+from opkit.project import assemble, op_directory_of
 from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.directory import checkables_of
 from opkit.verify.subjects.narrowed import formats_in, formats_tried
+from opkit.verify.subjects.pair import pair
 from opkit.verify.subjects.pylayer import checkable_of_layer
+from tests.verify.opdirs import SQUARE, make_op
 
 
 def layer(factor: float = 1.0, term: float = 1.0, *, only: bool = True, half: float = 1.0) -> type:
@@ -87,3 +92,58 @@ def test_the_formats_of_an_example_are_tried_first() -> None:
     assert tried[0] == {"x": "float32", "w": "float16", "n": "float16"}
     assert [set(item.values()) for item in tried[1:3]] == [{"float16"}, {"bfloat16"}]
     assert len(tried) == 1 + 2 + 2 * (2**3 - 2)
+
+
+def halves(dtype: str, factor: float, *, only: bool) -> OpReport:
+    """Return the report of a pair of functions whose cases are of half precision, wrong by a factor there."""
+    made = np.dtype(dtype if dtype == "float16" else pytest.importorskip("ml_dtypes").bfloat16)
+
+    def forward(x: Any) -> Any:
+        if only and x.dtype != made:
+            raise TypeError("half precision alone")
+        return np.tanh(x.astype(np.float32)).astype(x.dtype)
+
+    def backward(x: Any, dy: Any) -> Any:
+        wide = factor * (1 - np.tanh(x.astype(np.float32)) ** 2) * dy.astype(np.float32)
+        return wide.astype(x.dtype)
+
+    def drawn(rng: np.random.Generator) -> Iterable[dict[str, Any]]:
+        yield {"x": rng.standard_normal((4, 9)).astype(made)}
+
+    return check(pair(forward, backward, cases=drawn), Options(effort=0.3))
+
+
+@pytest.mark.parametrize("dtype", ["float16", pytest.param("bfloat16", marks=pytest.mark.peer)])
+@pytest.mark.parametrize("only", [True, False])
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (1.1, Status.FAIL)])
+def test_a_pair_of_functions_of_half_precision(dtype: str, factor: float, status: Status, only: bool) -> None:
+    """In numpy's float16, and in the bfloat16 of ml_dtypes."""
+    found = halves(dtype, factor, only=only)
+    codes = {item.code for item in found.checks if item.status is Status.FAIL}
+    assert found.status is status
+    assert codes == (set() if status is Status.PASS else {"GC102" if only else "GC101"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("2 * x", "", None),
+        ("2 * x", "2.25 * x", "GC102"),
+        ("return x * x", "return (x * x).astype(np.float32)", "GC180"),
+        ("2 * x * dy", "(2 * x * dy).astype(np.float32)", "GC148"),
+    ],
+)
+def test_a_directory_whose_definition_takes_float16_alone(here: Path, old: str, new: str, code: str | None) -> None:
+    """Its cases say so; what its kernels return has the dtypes that it infers."""
+    cases = "def cases(rng):\n    yield {'x': rng.standard_normal((3, 8)).astype('float16')}\n"
+    assert old in SQUARE
+    folder = make_op(here, "one", SQUARE.replace(old, new or old), cases)
+    definition = folder / "one_cpp_def.cpp"
+    only = 'CHECK_OR_RETURN(*ctx->Dtype4ArgNameAndIndex("x", 0) == DataType::kFloat16);\n      *ctx->Shape4Arg'
+    definition.write_text(definition.read_text().replace("*ctx->Shape4Arg", only, 1))
+    loaded = assemble(op_directory_of(folder))
+    (op,) = checkables_of(loaded, loaded.cases())
+    found = check(op, Options(effort=0.3))
+    codes = {item.code for item in found.checks if item.status is Status.FAIL}
+    assert op.format == "float16"
+    assert code in codes if code else found.status is Status.PASS, found

@@ -25,6 +25,7 @@ from opkit.verify.isolation.shown import shown_path
 from opkit.verify.subjects.claims import claims_of
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.gradient import RawGradient
+from opkit.verify.subjects.halved import of_halves
 from opkit.verify.subjects.hints import hints_of, sizes_of
 from opkit.verify.subjects.modes import runners_of
 from opkit.verify.subjects.parameters import Parameters
@@ -132,7 +133,7 @@ def _with_cases(made: Checkable, loaded: LoadedOps, op: UserOp, module: ModuleTy
     suffix = op.name[len(loaded.directory.name) + 1 :] or "forward"
     declared = declared_in(vars(module), [suffix, op.name, "forward"])
     cases = None if declared.cases is None else _of_op(declared.cases, op.name, loaded.forward_ops)
-    return replace(
+    made = replace(
         made,
         cases=cases,
         cases_where=declared.cases_where or Location(shown_path(loaded.directory.cases), 1),
@@ -142,6 +143,12 @@ def _with_cases(made: Checkable, loaded: LoadedOps, op: UserOp, module: ModuleTy
         tolerance=declared.tolerance,
         allow=declared.allow,
     )
+    try:
+        example: Mapping[str, Any] = {} if cases is None else next(iter(cases(np.random.default_rng(0))), {})
+    except Exception:  # user code: the checks report what it raises
+        return made
+    attrs = {attr.name: example.get(attr.name, attr.default) for attr in made.attrs}
+    return of_halves(made, example, attrs)
 
 
 def with_reference(made: Checkable, function: Function | None) -> Checkable:

@@ -242,7 +242,7 @@ def _also_in(made: Checkable, subject: Subject, runner: SubjectRunner, given: Fo
     """Return a function that takes float32 as one that is compared in the formats of its cases too."""
     if made.in_format is not None and len(set(given.values())) == 1:
         return made
-    run = as_given(runner, narrowed(subject.make(runner.inputs, runner.constants), given), given)
+    run = as_given(runner.vjp, narrowed(subject.make(runner.inputs, runner.constants), given).vjp, given)
     return replace(made, in_format=run, own=(OwnCheck(HALF, partial(half_precision, run)),))
 
 

@@ -5,7 +5,7 @@ Which formats a function takes is found out by whoever makes a checkable of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from itertools import product
 from typing import Any
@@ -18,11 +18,14 @@ from opkit.checker.model.evaluate import frozen
 from opkit.checker.model.formats import FORMATS, HALVES
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
+from opkit.checker.model.types import Ran
 from opkit.errors import UsageError
 from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.subject import Formats, Signature, SubjectRunner
 
+#: Runs a function: (arrays, attributes) -> its results and the way back.
+Runs = Callable[[Arrays, Attrs], Ran]
 #: Inputs up to which all mixtures of float32 with half precision are tried: arrays that a run saw may not tell them.
 _MOST_MIXED = 4
 
@@ -95,21 +98,21 @@ def narrowed(runner: SubjectRunner, formats: Formats) -> SubjectRunner:
     return runner
 
 
-def as_given(runner: SubjectRunner, narrow: SubjectRunner, formats: Formats) -> InFormat:
+def as_given(usual: Runs, narrow: Runs, formats: Formats) -> InFormat:
     """Return what runs a function in the formats of an example, which are called by the coarsest of them.
 
     Args:
-        runner: hands on arrays as they are.
-        narrow: another one, for the formats.
+        usual: hands on arrays as they are.
+        narrow: hands them on in the formats.
         formats: of the example.
     """
 
     def run(arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> tuple[Results, Gradients]:
         if format == coarsest(formats):
-            return ran(narrow.vjp, arrays, attrs, douts, "float32")
+            return ran(narrow, arrays, attrs, douts, "float32")
         if format in HALVES:
             raise UsageError(f"no case is of {format}")
-        return ran(runner.vjp, arrays, attrs, douts, format)
+        return ran(usual, arrays, attrs, douts, format)
 
     return run
 

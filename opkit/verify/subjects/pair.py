@@ -18,6 +18,7 @@ from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.functions import Functions, as_input, is_input, is_list_of_arrays, options_of
+from opkit.verify.subjects.halved import of_halves
 from opkit.verify.subjects.neighbours import near, with_choices
 from opkit.verify.subjects.parameters import annotations_of, names_taken, numbered, parameters_in
 from opkit.verify.subjects.places import location_of
@@ -83,14 +84,14 @@ def pair(
             else ["the inputs given"]
         )
         seen = tuple(_case(values, arrays, made.default_attrs, label) for values, label in zip(every, labels))
-        return near(replace(made, recorded=seen), [forward, backward])
+        return near(of_halves(replace(made, recorded=seen), seen[0].inputs, seen[0].attrs), [forward, backward])
 
     def drawn(rng: np.random.Generator) -> Iterable[Mapping[str, Any]]:
         for case in cases(rng):
             values = _values(case, names)
             yield {key: as_input(value) if key in arrays else value for key, value in values.items()}
 
-    return replace(made, cases=drawn)
+    return of_halves(replace(made, cases=drawn), *_split(every[0], arrays, made.default_attrs))
 
 
 def _count(functions: Functions, every: Sequence[tuple[Any, ...]]) -> int:
