@@ -71,6 +71,8 @@ _SAID: dict[_Check, str] = {
 }
 #: Checks that compare digits which half precision has not.
 _WIDE = (linearity, low_precision, gradients, single_precision)
+#: Checks that run whatever time is left: without those that compare derivatives an op would pass on its contract alone.
+_ALWAYS = (forward_contract, gradient_contract, reference, narrow, gradients)
 #: Failures after which comparing values says nothing more.
 _FATAL = frozenset({"GC140", "GC144", "GC142", "GC181", "GC145"})
 
@@ -215,7 +217,7 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
             continue
         if not _is_wanted(stage, session.options) or _is_replaced(session, stage):
             continue
-        if not session.has_time(CALLS_A_CHECK) and stage not in (forward_contract, gradient_contract, gradients):
+        if not session.has_time(CALLS_A_CHECK) and stage not in _ALWAYS:
             asks: dict[_Check, object] = {parity: session.checkable.runners, own: session.checkable.own}
             if asks.get(stage, True):
                 left_out.append(_SAID.get(stage) or stage.__name__.replace("_", " "))
@@ -242,9 +244,8 @@ def _plan(session: CheckSession) -> tuple[Sequence[_Check], Sequence[_Check]]:
         return _FORWARD, (layouts, reference)
     if not session.is_slow:
         return (*_FORWARD, *_BACKWARD), _LATER
-    telling = (forward_contract, gradient_contract, reference, narrow, gradients)
     rest = (*_FORWARD, *_BACKWARD, *_LATER)
-    return telling, tuple(stage for stage in rest if stage not in telling)
+    return _ALWAYS, tuple(stage for stage in rest if stage not in _ALWAYS)
 
 
 def _is_wanted(stage: _Check, options: Options) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -69,8 +70,19 @@ def _apply(equation: Any, operands: list[Any]) -> Sequence[Any]:
         result = rule(params, *operands)
         if result is not NotImplemented:
             return result if equation.primitive.multiple_results else [result]
-    found = equation.primitive.bind(*operands, **params)
+    found = _left_to_jax(equation)(*operands)
     return [_array(item) for item in (found if equation.primitive.multiple_results else [found])]
+
+
+#: Equations with programs of their own that numpy does not run (Pallas' kernels), compiled, as JAX would at each call.
+_compiled: dict[int, tuple[Any, Function]] = {}
+
+
+def _left_to_jax(equation: Any) -> Function:
+    bind = partial(equation.primitive.bind, **equation.params)
+    if "jaxpr" not in equation.params:
+        return bind
+    return _compiled.setdefault(id(equation), (equation, jax.jit(bind)))[1]
 
 
 def _array(item: Any) -> Any:

@@ -167,11 +167,15 @@ class Runner(ForeignRunner):
 
     def _evaluated(self, call: Call, function: Function, *args: Any) -> list[np.ndarray]:
         """Return what a function of a call gives; what cannot be traced runs as it is."""
-        key = (function.__name__, call.options, tuple(call.places), shapes_of(jax.tree.leaves(args)))
+        key = self._key(call, function, args)
         with width_of(call.arrays):
             found = self._traced(key, function, *args)
             results = self.device.run(function, *args) if found is None else found(*args)
             return [_result(item) for item in results]
+
+    @staticmethod
+    def _key(call: Call, function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
+        return function.__name__, call.options, tuple(call.places), shapes_of(jax.tree.leaves(args))
 
     def evaluated(self, function: Function, *args: Any) -> Sequence[Any]:
         """Return what a function of arrays gives.
@@ -206,18 +210,21 @@ class Runner(ForeignRunner):
         with jax.enable_x64(format == "float64"):
             call = self.call_of(arrays, attrs)
             given = [array.astype(dtype) if array.dtype.kind == "f" else array for array in call.arrays]
-            outputs = self._in_any(call.function, *given)
+            outputs = self._in_any(call, call.function, *given)
             wide = [item.astype(np.float64) if is_open(item) else item for item in outputs]
             if douts is None or not call.opened:
                 return wide, {}
             whole = [*douts, *(np.zeros(item.shape) for item in outputs[len(douts) :])]
             seeds = [seed.astype(item.dtype) for seed, item in zip(whole, outputs) if is_open(item)]
-            found = [item.astype(np.float64) for item in self._in_any(call.gradient, given, seeds)]
+            found = [item.astype(np.float64) for item in self._in_any(call, call.gradient, given, seeds)]
         return wide, by_name(arrays, dict(zip(call.sources, found)), self.inputs)
 
-    def _in_any(self, function: Function, *args: Any) -> list[np.ndarray]:
+    def _in_any(self, call: Call, function: Function, *args: Any) -> list[np.ndarray]:
         """Return what a function gives, from its traced program; JAX runs what numpy cannot at this precision."""
-        traced = jax.make_jaxpr(function)(*args)
+        key = "in a format", *self._key(call, function, args)
+        traced = self._traces.get(key) or jax.make_jaxpr(function)(*args)
+        if call.options is not None:
+            self._traces[key] = traced
         try:
             return [np.asarray(item) for item in self.device.prepared(function, traced)(*args)]
         except Exception:
