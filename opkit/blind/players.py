@@ -13,6 +13,7 @@ import numpy as np
 
 from opkit import eager, ops
 from opkit.blind.call import Form, Kind, Leaf, Origin, Taken, filled
+from opkit.blind.pallas import is_interpreted
 from opkit.eager import Tensor, wrap
 from opkit.ops.core.types import Arrays, Function
 from opkit.project.directory import op_directory_of
@@ -172,6 +173,7 @@ class _JaxPlayer:
 
     def __init__(self, function: Any) -> None:
         self._jax, self._function = sys.modules["jax"], function
+        is_interpreted()
 
     def made(self, leaf: Leaf, array: np.ndarray) -> Any:
         return np.array(array)

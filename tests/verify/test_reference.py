@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from opkit.checker import OpReport, Options, check
+from opkit.checker import OpReport, Options, Status, check
 from opkit.errors import UsageError
 from opkit.verify import RunOptions, gradcheck, run_targets
-from opkit.verify.subjects.declared import declared_in
+from opkit.verify.subjects.declared import Declared, declared_in
+from opkit.verify.subjects.pair import pair
 from opkit.verify.subjects.pylayer import checkable_of_layer
-from opkit.verify.subjects.references import reference_in
+from opkit.verify.subjects.references import NumpyReference, reference_in, referred
 
 QUICK = {"effort": 0.1, "recorded_only": True}
 X = np.random.default_rng(0).standard_normal((4, 6))
@@ -124,6 +126,19 @@ def test_a_function_of_float32_alone_is_measured_by_the_reference(factor: float,
     )
     assert findings(report.ops[0]).keys() == ({code} if code else set())
     assert code or report.status.value == "pass"
+
+
+@pytest.mark.parametrize("name", [None, "GC108"])
+def test_a_reference_is_compared_whatever_time_is_left(name: str | None) -> None:
+    """A contract that is kept is no pass: the derivative is compared in the end."""
+    factor = np.float32(1.0 if name is None else 1.01)
+    made = pair(single, lambda x, dy: factor * silu_back(x, dy), [X.astype(np.float32)])
+    made = replace(
+        made, reference=referred(Declared(reference=silu), NumpyReference(lambda arrays, attrs: silu(**arrays)))
+    )
+    found = check(made, Options(seconds=1e-9, effort=0.1))
+    assert findings(found).keys() == ({name} if name else set())
+    assert any(item.code in ("GC101", "GC108") and item.status is not Status.SKIP for item in found.checks)
 
 
 def test_a_reference_that_raises_everywhere_is_an_error() -> None:

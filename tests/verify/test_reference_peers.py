@@ -247,3 +247,31 @@ def test_the_dtypes_of_an_example_are_kept_where_no_others_are_taken(
     assert report.status is status
     assert any("it gets" in note for note in report.notes) is (dtypes[0] != dtypes[1])
     assert codes(report) == (set() if status is Status.PASS else {"GC108" if is_compared else "GC102"})
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(1.0, set()), (1.01, {"GC108"})])
+def test_a_kernel_of_pallas_runs_in_its_interpreter(factor: float, expected: set[str]) -> None:
+    """On a CPU, where its caller asks for none; the report says so."""
+    jax = pytest.importorskip("jax")
+    pl = pytest.importorskip("jax.experimental.pallas")
+
+    def called(kernel: Any, *args: Any) -> Any:
+        return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(args[0].shape, args[0].dtype))(*args)
+
+    def forward(x_ref: Any, y_ref: Any) -> None:
+        y_ref[...] = jax.numpy.tanh(x_ref[...])
+
+    def backward(y_ref: Any, d_ref: Any, dx_ref: Any) -> None:
+        dx_ref[...] = factor * d_ref[...] * (1 - y_ref[...] ** 2)
+
+    @jax.custom_vjp
+    def tanh(x: Any) -> Any:
+        return called(forward, x)
+
+    tanh.defvjp(lambda x: (tanh(x), tanh(x)), lambda y, dy: (called(backward, y, dy),))
+    x = jax.numpy.asarray(np.random.default_rng(0).standard_normal((3, 5)), "float32")
+    report = run(tanh, (x,), reference=jax.numpy.tanh)
+    assert codes(report) >= expected
+    assert bool(codes(report)) == bool(expected)
+    assert any("interpreter" in note for note in report.notes)
+    assert expected or report.status is Status.PASS

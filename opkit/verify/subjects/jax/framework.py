@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from opkit.blind.call import Kind
+from opkit.blind.pallas import is_interpreted
 from opkit.checker import Options
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Framework, Served
@@ -26,6 +27,11 @@ class Jax(Framework):
 
     kinds = "jax.custom_vjp or jax.custom_jvp"
     kind = Kind.JAX
+
+    @property
+    def remark(self) -> str:
+        """Whether Pallas' kernels are interpreted."""
+        return "there is no accelerator: Pallas' kernels ran in its interpreter" if is_interpreted() else ""
 
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""
