@@ -52,7 +52,7 @@ lint: $(VENV)/.opkit-test  ## ruff, mypy --strict and the layers
 # An interpreter with torch for the benchmark that compares with it: make bench PEER_PYTHON=/path/to/python
 PEER_PYTHON ?= $(BIN)/python
 BENCHMARKS := startup load_op spec_speed ops_overhead dynamic_chain dynamic_scale static_chain static_scale static_memory \
-	static_train job_train gradcheck_speed
+	static_train job_train gradcheck_speed growth
 bench: $(VENV)/.opkit-test  ## the benchmarks, all of them, also where one misses its aim; build/bench.json
 	status=0; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || status=1; done; \
 	echo "== beside_torch"; PYTHONPATH=. $(PEER_PYTHON) benchmarks/beside_torch.py --json build/bench.json || status=1; exit $$status

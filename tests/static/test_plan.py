@@ -46,7 +46,9 @@ def test_the_text_of_a_plan() -> None:
     y = py_tanh(x, "y")
     static.append_backward(paddle.mean(y))
     text = re.sub(r"  # \S+nets.py:\d+", "  # nets.py", text_of({"x": X}, ["x@GRAD"]))
-    assert text == """\
+    assert (
+        text
+        == """\
 # plan: 2 ops, 2 constants, 0 buffers in 0 bytes, fed x, for these sizes
 def run(s, h, b):
     v0 = s[n0]  # x
@@ -59,7 +61,8 @@ getrefcount(v1) != 2: v1 = settle_0(v1, (v0, ))
 getrefcount(v2) != 2: v2 = settle_1(v2, (like_float32_2x3, v1, c_y_GRAD, ))
     s[n2] = v2
 """.replace("getrefcount(v1) != 2", f"getrefcount(v1) != {_alone()}").replace(
-        "getrefcount(v2) != 2", f"getrefcount(v2) != {_alone()}"
+            "getrefcount(v2) != 2", f"getrefcount(v2) != {_alone()}"
+        )
     )
 
 
@@ -122,7 +125,42 @@ def test_buffers_are_used_again() -> None:
     for _ in range(30):
         h = paddle.matmul(h, paddle.full([60, 60], 0.01))
     text = text_of({"x": np.ones((50, 60), np.float32)}, [paddle.sum(h)])
-    assert "buffers in 24000 bytes" in text
+    assert "2 buffers in 24064 bytes (24064 in use at once)" in text
+
+
+def test_results_of_many_sizes_need_no_more_memory_than_are_in_use_at_once() -> None:
+    """Large results leave room for small ones side by side, and these for a large one again."""
+    x = fed(shape=[64, 64])
+    wide = paddle.matmul(x, paddle.ones([64, 512]))
+    small = [paddle.matmul(wide, paddle.ones([512, size])) for size in (16, 32, 48, 64)]
+    narrow = paddle.concat(small, 1)
+    h = paddle.matmul(narrow, paddle.ones([160, 512]))
+    text = text_of({"x": np.ones((64, 64), np.float32)}, [paddle.sum(paddle.matmul(h, paddle.ones([512, 3])))])
+    held, used = re.search(r"in (\d+) bytes \((\d+) in use at once\)", text).groups()  # type: ignore[union-attr]
+    assert int(held) <= 1.05 * int(used)
+
+
+@pytest.mark.parametrize("many", [0, 2000])
+def test_a_plan_computes_what_dynamic_mode_does_wherever_results_lie(
+    many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chains of elementwise ops of several dtypes and sizes, with products between them, to the last bit."""
+    monkeypatch.setattr("opkit.static.plan.layout._MANY", many)
+
+    def net(x: Any) -> Any:
+        h = x
+        for size in (70, 30, 90, 50):
+            product = paddle.matmul(h, paddle.full([h.shape[1], size], 0.01))
+            double = paddle.cast(product, "float64") * 2.0 + 0.1  # larger, and begun when the product is still read
+            h = paddle.tanh(paddle.cast(paddle.matmul(double, paddle.full([size, size], 0.01, "float64")), "float32"))
+            wide = paddle.cast(h, "float64")
+            h = h * paddle.cast(wide * 2.0 > 0.3, "float32") + paddle.cast(paddle.exp(wide), "float32")
+        return h
+
+    data = np.linspace(-1, 1, 9000 * 20, dtype=np.float32).reshape(9000, 20)
+    (got,) = static.Executor().run(feed={"x": data}, fetch_list=[net(fed(shape=[9000, 20]))])
+    paddle.disable_static()
+    np.testing.assert_array_equal(got, net(paddle.to_tensor(data)).numpy())
 
 
 def test_memory_that_a_function_may_see_is_not_used_again() -> None:

@@ -6,8 +6,11 @@ It decides by liveness and by what else may refer to an array; the text of the p
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right, insort
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappush, heapreplace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,10 @@ from opkit.static.plan.quiet import unquiet
 from opkit.static.plan.runs import Run, find_runs
 from opkit.static.plan.sizes import Known
 
+#: Buffers start at multiples of this, a line of the cache.
+_LINE = 64
+#: Of more results than this the best places take seconds to find.
+_MANY = 2000
 #: The position after the last op: a Value that is fetched lives until there.
 _END = 1 << 60
 
@@ -36,8 +43,9 @@ class Layout:
         number: of each Value; it names its local in the plan's text and its slot.
         last: position of the last op that reads a Value itself (not what shares its memory).
         buffer: index of the buffer that a Value is computed into, for those that have one.
-        buffers: per buffer, the block of memory that it is a view of, and its description.
-        blocks: bytes of each block.
+        buffers: per buffer, the offset into the plan's memory, and its description.
+        size: bytes of that memory.
+        alive: the most bytes of buffers that are in use at once: no layout of this order needs less.
         read_by_user: Values that a user's function takes.
         runs: elementwise ops that are computed piece by piece.
         takes: results that are computed in place of an operand.
@@ -48,7 +56,8 @@ class Layout:
     last: dict[Value, int] = field(default_factory=dict)
     buffer: dict[Value, int] = field(default_factory=dict)
     buffers: list[tuple[int, TensorDesc]] = field(default_factory=list)
-    blocks: list[int] = field(default_factory=list)
+    size: int = 0
+    alive: int = 0
     read_by_user: set[Value] = field(default_factory=set)
     runs: list[Run] = field(default_factory=list)
     takes: dict[Value, Value] = field(default_factory=dict)
@@ -201,29 +210,32 @@ def _assign_buffers(
     pieces = {value for run in layout.runs for value in run.inside}
     _find_takes(layout, ops, groups, until, known, barred)
     kept = _fresh(layout, groups, barred)
-    free: dict[int, list[int]] = {}
-    ending: dict[int, list[int]] = {}
-    views: dict[tuple[int, TensorDesc], int] = {}
+    run_ends = {position: run.end - 1 for run in layout.runs for position in range(run.start, run.end)}
+    stays: dict[Value, _Stay] = {}
     for position, op in enumerate(ops):
         value = _buffered(op, known)
-        if value is not None and value not in pieces and value not in kept and groups.find(value) not in barred:
-            desc = known[value]
-            given = layout.takes.get(value)
-            if given is None or given not in layout.buffer:
-                if given is not None:  # it takes memory that is made again in every run
-                    continue
-                block = _take_block(layout, free, _bytes_of(desc))
-            else:
-                block = layout.buffers[layout.buffer[given]][0]
-                ending[position].remove(block)
-            view = (block, desc)
-            index = views.setdefault(view, len(views))
-            if index == len(layout.buffers):
-                layout.buffers.append(view)
-            layout.buffer[value] = index
-            ending.setdefault(max(until.get(groups.find(value), position), position), []).append(block)
-        for block in ending.pop(position, ()):
-            free.setdefault(layout.blocks[block], []).append(block)
+        if value is None or value in pieces or value in kept or groups.find(value) in barred:
+            continue
+        end = max(until.get(groups.find(value), position), position)
+        given = layout.takes.get(value)
+        if given is None:
+            stays[value] = _Stay(position, end, run_ends.get(end, end), _bytes_of(known[value]), [value])
+        elif given in stays:  # else it takes memory that is made again in every run
+            stay = stays[value] = stays[given]
+            stay.end, stay.after = end, run_ends.get(end, end)
+            stay.values.append(value)
+    own = [stay for value, stay in stays.items() if value is stay.values[0]]
+    layout.alive = _most_alive(own)
+    layout.size = _place(own, layout.alive)
+    views: dict[tuple[int, TensorDesc], int] = {}
+    for value, stay in stays.items():
+        layout.buffer[value] = views.setdefault((stay.offset, known[value]), len(views))
+    layout.buffers = list(views)
+
+
+def _most_alive(stays: Sequence[_Stay]) -> int:
+    changes = sorted(change for stay in stays for change in ((stay.start, stay.size), (stay.end + 0.5, -stay.size)))
+    return max(accumulate(change for _, change in changes), default=0)
 
 
 def _find_takes(
@@ -272,16 +284,93 @@ def _fresh(layout: Layout, groups: _Groups, barred: set[Value]) -> set[Value]:
     return kept
 
 
-def _take_block(layout: Layout, free: dict[int, list[int]], size: int) -> int:
-    held = free.get(size)
-    if held:
-        return held.pop()
-    layout.blocks.append(size)
-    return len(layout.blocks) - 1
+@dataclass(slots=True)
+class _Stay:
+    """How long bytes of the plan's memory are in use, for which Values, and where they lie.
+
+    Ops of a run go through their operands piece by piece: what one of them has read the next may overwrite where both
+    begin and end at the same bytes. Others find them in use until the run's end, ``after``.
+    """
+
+    start: int
+    end: int
+    after: int
+    size: int
+    values: list[Value]
+    offset: int = 0
+
+    def meets(self, others: Sequence[_Stay], *, is_exact: bool) -> bool:
+        """Say whether one of others, which lie at the same bytes in turn, is there meanwhile.
+
+        Args:
+            others: in the order of their starts.
+            is_exact: this one would begin and end where they do.
+        """
+        index = bisect_right(others, self.after, key=lambda other: other.start)
+        while index and others[index - 1].after >= self.start:
+            index -= 1
+            if not is_exact or (others[index].start <= self.end and self.start <= others[index].end):
+                return True
+        return False
+
+
+#: In which orders stays are placed: the best result counts.
+_ORDERS: tuple[Callable[[_Stay], Any], ...] = (
+    lambda stay: -stay.size,
+    lambda stay: -stay.size * (stay.end - stay.start),
+    lambda stay: stay.start - stay.end,
+    lambda stay: stay.start,
+    lambda stay: -stay.end,
+)
+
+
+def _place(stays: Sequence[_Stay], least: int) -> int:
+    """Give every stay its bytes, and return how many there are in all; ``least`` is the best that can be."""
+    if len(stays) > _MANY:
+        return _place_in_turn(stays)
+    best = (math.inf, [0])
+    for order in _ORDERS:
+        total = _place_lowest(sorted(stays, key=order))
+        best = min(best, (total, [stay.offset for stay in stays]))
+        if total == least:
+            break
+    for stay, offset in zip(stays, best[1]):
+        stay.offset = offset
+    return int(best[0]) if stays else 0
+
+
+def _place_lowest(stays: Sequence[_Stay]) -> int:
+    """Give each stay the lowest bytes that are free meanwhile, and return how many there are in all."""
+    rows: dict[tuple[int, int], list[_Stay]] = {}
+    for stay in stays:
+        stay.offset, moved = 0, True
+        while moved:
+            moved = False
+            for (offset, size), others in rows.items():
+                if stay.offset < offset + size and offset < stay.offset + stay.size:
+                    is_exact = (offset, size) == (stay.offset, stay.size)
+                    if stay.meets(others, is_exact=is_exact):
+                        stay.offset, moved = offset + size, True
+        insort(rows.setdefault((stay.offset, stay.size), []), stay, key=lambda stay: stay.start)
+    return max((offset + size for offset, size in rows), default=0)
+
+
+def _place_in_turn(stays: Sequence[_Stay]) -> int:
+    """Let stays of one size follow each other, in the order of their starts: more memory, and time that is linear."""
+    total, held = 0, dict[int, list[tuple[int, int]]]()
+    for stay in stays:
+        ends = held.setdefault(stay.size, [])
+        if ends and ends[0][0] < stay.start:
+            stay.offset = ends[0][1]
+            heapreplace(ends, (stay.end, stay.offset))
+        else:
+            stay.offset, total = total, total + stay.size
+            heappush(ends, (stay.end, stay.offset))
+    return total
 
 
 def _bytes_of(desc: TensorDesc) -> int:
-    return math.prod(desc.shape) * to_numpy(desc.dtype).itemsize
+    return -(-math.prod(desc.shape) * to_numpy(desc.dtype).itemsize // _LINE) * _LINE
 
 
 def _buffered(op: Operation, known: Known) -> Value | None:

@@ -155,10 +155,11 @@ class Plan:
     def _title(self) -> str:
         fed = ", ".join(value.variable.name for value in self.feeds)
         sizes = "these sizes" if self.is_exact else "any sizes"
+        alive = f" ({self.layout.alive} in use at once)" if self.layout.size else ""
         counts = (
             _counted(len(self.ops), "op"),
             _counted(len(self.constants), "constant"),
-            f"{_counted(len(self.layout.buffers), 'buffer')} in {_counted(sum(self.layout.blocks), 'byte')}",
+            f"{_counted(len(self.layout.buffers), 'buffer')} in {_counted(self.layout.size, 'byte')}{alive}",
         )
         return f"# plan: {', '.join(counts)}, fed {fed or 'nothing'}, for {sizes}\n"
 
@@ -179,16 +180,16 @@ class Plan:
 
     def _new_arena(self) -> list[np.ndarray]:
         try:
-            blocks = [np.empty(max(size, 1), np.uint8) for size in self.layout.blocks]
+            memory = np.empty(max(self.layout.size, 1), np.uint8).data
         except (MemoryError, ValueError) as error:  # numpy's word for a size beyond 64 bits is ValueError
-            size = sum(self.layout.blocks) / 2**30
+            size = self.layout.size / 2**30
             raise TooLargeError(
                 f"the program needs {size:.1f} GiB for its intermediate results, which is more memory than there is",
                 help="feed smaller arrays, or look for the op that enlarges them: print the program",
             ) from error
         return [
-            np.ndarray(desc.shape, to_numpy(desc.dtype), buffer=blocks[block].data)
-            for block, desc in self.layout.buffers
+            np.ndarray(desc.shape, to_numpy(desc.dtype), buffer=memory, offset=offset)
+            for offset, desc in self.layout.buffers
         ]
 
     # ---- running -----------------------------------------------------------------------------------------------------
