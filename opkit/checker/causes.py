@@ -27,7 +27,7 @@ _FOLLOWS: dict[str, frozenset[str]] = {
     "GC144": _NUMBERS | _EDGES | {"GC130", "GC140", "GC141", "GC142", "GC143", "GC144", "GC145", "GC148", "GC181"},
     "GC140": _NUMBERS | _EDGES | {"GC130", "GC140", "GC142", "GC145", "GC148", "GC181"},
     "GC181": _NUMBERS | _EDGES | {"GC142", "GC148", "GC181"},
-    "GC141": frozenset({"GC143"}),  # the incoming gradient has the result's dtype
+    "GC141": _EDGES | {"GC143", "GC148"},  # the incoming gradient has the result's dtype
     "GC143": frozenset({"GC148"}),
     "GC142": _NUMBERS | _EDGES | {"GC148"},
     "GC145": _NUMBERS,
@@ -70,6 +70,8 @@ def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bo
         return (item.code, item.input, item.output) == (cause.code, cause.input, cause.output)
     if item.code not in follows:
         return False
+    if cause.code == "GC141" and item.code != "GC143":
+        return (item.expected, item.actual) == (cause.expected, cause.actual)
     return cause.code not in _OF_AN_INPUT or item.input is None or item.input == cause.input
 
 

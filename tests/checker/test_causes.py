@@ -54,6 +54,17 @@ def test_a_mistake_is_one_finding(backward: Callable[..., Any], code: str, line:
     assert [item["code"] for item in cause.to_json()["consequences"]] == [item.code for item in cause.consequences]
 
 
+def test_a_wrong_dtype_of_a_result_is_one_finding() -> None:
+    """The gradient that comes in has it too, and so does what backward makes of it; another dtype stands for itself."""
+    cast = CheckResult("dtype", Status.FAIL, "GC141", output="y", expected="float32", actual="float64")
+    after = replace(cast, check="backward_contract", code="GC148", output="dx")
+    empty, other = replace(cast, check="empty", code="GC160"), replace(after, actual="float16")
+    cause, left = folded([cast, after, empty, other])
+    assert [item.code for item in cause.consequences] == ["GC148", "GC160"]
+    assert left is not cause
+    assert left.actual == "float16"
+
+
 def test_a_cause_of_one_input_takes_nothing_from_another() -> None:
     """A missing gradient of a explains nothing about b."""
     missing = CheckResult("missing_gradient", Status.FAIL, "GC145", input="a")

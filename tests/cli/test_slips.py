@@ -15,6 +15,7 @@ from opkit.cli.target_names import target_begun
 from opkit.errors import ShapeError, UsageError
 from opkit.project import build, discover, scaffold
 from opkit.verify.subjects.declared import declared_in
+from tests.cli.test_commands import opkit
 
 FILE = '''
 import torch
@@ -46,6 +47,15 @@ def test_a_misspelt_declaration_is_refused(name: str, value: object, near: str) 
     with pytest.raises(UsageError, match=f"nothing reads {name}") as caught:
         declared_in({name: value}, ["forward"], "Cube")
     assert caught.value.help == f"did you mean {near!r}?"
+
+
+def test_the_report_of_an_op_directory_offers_the_right_name(tmp_path: Path) -> None:
+    """Beside the line of the cases file."""
+    opkit(tmp_path, "new", "t")
+    (tmp_path / "t" / "t_cases.py").write_text('ALOW = {"GC105": "why"}\n')
+    done = opkit(tmp_path, "gradcheck", "t")
+    assert "nothing reads ALOW" in done.stdout
+    assert "did you mean 'ALLOW'?" in done.stdout
 
 
 @pytest.mark.parametrize(("name", "value"), [("ALLOWED_SHAPES", [1]), ("ALLOW", {"GC105": "why"}), ("TOL", {}), ("ALLOWS", 3)])

@@ -98,7 +98,7 @@ def _concerns(subject: str, op: str, loaded: LoadedOps) -> bool:
 
 def _malformed(error: OpkitError) -> CheckResult:
     """Return the finding for declarations of a wrong form."""
-    return CheckResult("cases", Status.ERROR, code_of("cases"), error.message, where=error.where)
+    return CheckResult("cases", Status.ERROR, code_of("cases"), error.message, where=error.where, hint=error.help)
 
 
 def _broken(op: str, directory: str, errors: Sequence[Diagnostic]) -> OpReport:

@@ -283,4 +283,6 @@ def unserved(label: str, error: OpkitError) -> OpReport:
     """Return the report of a function that could not be served."""
     if isinstance(error, DeviceError):
         return OpReport(label, (CheckResult(LOAD.name, Status.ERROR, LOAD.code, error.message, hint=error.help),))
-    return OpReport(label, (CheckResult("cases", Status.ERROR, "GC183", str(error), where=error.where),))
+    return OpReport(
+        label, (CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where, hint=error.help),)
+    )
