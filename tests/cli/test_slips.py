@@ -58,7 +58,7 @@ def test_the_report_of_an_op_directory_offers_the_right_name(tmp_path: Path) -> 
     assert "did you mean 'ALLOW'?" in done.stdout
 
 
-@pytest.mark.parametrize(("name", "value"), [("ALLOWED_SHAPES", [1]), ("ALLOW", {"GC105": "why"}), ("TOL", {}), ("ALLOWS", 3)])
+@pytest.mark.parametrize(("name", "value"), [("ALLOWED_SHAPES", [1]), ("ALLOW", {"GC105": "why"}), ("TOL", {}), ("ALLOWS", 3), ("SURROGATE_A", {"forward": len})])
 def test_other_names_are_left_alone(name: str, value: object) -> None:
     """Constants of a file's own are no declarations."""
     declared_in({name: value}, ["forward"])

@@ -109,7 +109,8 @@ def _refuse_misspelt(names: Mapping[str, Any], where: Location | None) -> None:
     for name, value in names.items():
         found = re.fullmatch(r"([A-Z_]+?)(?:_[A-Z][a-z]\w*)?", name)
         own = found[1] if found else ""
-        near = get_close_matches(own, _FORMS, 1, 0.85) if own not in _FORMS else []
+        is_one = own in _FORMS or name.startswith(tuple(f"{form}_" for form in _FORMS))
+        near = [] if is_one else get_close_matches(own, _FORMS, 1, 0.85)
         if near and isinstance(value, _FORMS[near[0]][0]):
             raise UsageError(f"nothing reads {name}", where=where, help=did_you_mean([name.replace(own, near[0])]))
 
