@@ -64,6 +64,18 @@ def test_other_names_are_left_alone(name: str, value: object) -> None:
     declared_in({name: value}, ["forward"])
 
 
+def test_a_surrogate_of_other_parameters_is_refused_at_its_line(tmp_path: Path) -> None:
+    """Not as a forward that refuses all that is tried."""
+    head = "from paddle.autograd import PyLayer\nimport paddle\n\n\nclass Round(PyLayer):\n    @staticmethod\n"
+    body = "    def forward(ctx, x, scale=1.0):\n        return paddle.round(x * scale)\n\n    @staticmethod\n"
+    (tmp_path / "a.py").write_text(
+        head + body + '    def backward(ctx, dy):\n        return dy\n\n\nSURROGATE_Round = {"forward": lambda x: x}\n'
+    )
+    done = opkit(tmp_path, "gradcheck", "a.py::Round")
+    assert "SURROGATE's function takes (x), forward takes (x, scale)" in done.stdout
+    assert "--> a.py:15" in done.stdout
+
+
 def test_shapes_that_do_not_fit_are_said_once() -> None:
     """What numpy said inside is not printed above opkit's own message."""
     with pytest.raises(ShapeError, match="inner sizes") as caught:

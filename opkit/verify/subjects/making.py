@@ -5,6 +5,7 @@ What is said of outputs and constants comes of one run on an example; how a subj
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,12 +21,14 @@ from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.session import cast_case
 from opkit.errors import UsageError
 from opkit.listed import listed
+from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.halves import half_precision
 from opkit.verify.subjects.narrowed import as_given, coarsest, formats_in, formats_tried, narrowed
 from opkit.verify.subjects.neighbours import near
-from opkit.verify.subjects.parameters import numbered
+from opkit.verify.subjects.parameters import Parameters, numbered
+from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.references import referred
 from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner
 
@@ -255,8 +258,30 @@ def _takes(made: Checkable, case: Case) -> bool:
 
 
 # --- what all have in common
+def _need_own_signature(surrogate: Function, parameters: Parameters) -> None:
+    """Refuse a surrogate that forward's arguments cannot be given to.
+
+    Raises:
+        UsageError: it has other parameters.
+    """
+    try:
+        signature = inspect.signature(surrogate)
+    except (TypeError, ValueError):  # a function of C
+        return
+    try:
+        signature.bind(*parameters.positional, **dict.fromkeys(parameters.named))
+    except TypeError:
+        raise UsageError(
+            f"SURROGATE's function takes {signature}, forward takes ({', '.join(parameters.names)})",
+            where=location_of(surrogate),
+            help="give it the parameters of forward, without ctx",
+        ) from None
+
+
 def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
     """Return what every checkable of a subject says, still without inputs and options."""
+    if declared.surrogate is not None and declared.cases is None:  # cases may leave out what has a default
+        _need_own_signature(declared.surrogate, subject.parameters)
     runner.overwrites = declared.inplace
     said = f"forward overwrites {', '.join(sorted(declared.inplace))} on purpose (INPLACE)" if declared.inplace else ""
     return Checkable(
