@@ -19,7 +19,7 @@ from opkit.errors import ShapeError
 
 #: Bytes of unfolded columns at a time.
 _COLUMN_BYTES = 1 << 23
-#: Terms of a sum of the weight's gradient before it goes on in double precision.
+#: Terms of a sum of the weight's gradient before it goes on in double precision, or a twentieth of all.
 _SUMMED = 192
 #: Rows of outputs shorter than this are short, where there are at least ``_FEW`` samples.
 _SHORT, _FEW = 24, 8
@@ -204,7 +204,7 @@ def by_weight(dy: ndarray, x: ndarray, attrs: Mapping[str, Any]) -> ndarray:
         columns = _unfold(block, whole).reshape(len(block), groups, inner, -1)
         flat = window.laid(dy[part]).reshape(len(block), groups, filters // groups, -1)
         # One long sum would round more than many short ones: by samples, or in pieces where samples are an axis.
-        step = flat.shape[3] if whole is window else _SUMMED
+        step = flat.shape[3] if whole is window else max(_SUMMED, flat.shape[3] // 20)
         for start in range(0, flat.shape[3], step):
             piece = slice(start, start + step)
             total += np.matmul(flat[..., piece], columns[..., piece].swapaxes(2, 3)).sum(axis=0)
