@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from opkit.checker.numeric import check_functions, checkable_of
     from opkit.checker.search.compared import compared_in
     from opkit.checker.search.constants import constants_of
-    from opkit.checker.search.pipeline import first_case, first_cases
+    from opkit.checker.search.pipeline import first_cases
     from opkit.checker.search.table import answer_of
 
 __all__ = [
@@ -66,7 +66,6 @@ __all__ = [
     "compared_in",
     "constants_of",
     "answer_of",
-    "first_case",
     "first_cases",
 ]
 
@@ -103,7 +102,6 @@ _HOMES = {
     "code_of": "model.codes",
     "compared_in": "search.compared",
     "constants_of": "search.constants",
-    "first_case": "search.pipeline",
     "first_cases": "search.pipeline",
 }
 

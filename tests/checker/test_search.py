@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,8 +21,13 @@ from opkit.checker.model.trial import Trial
 from opkit.checker.search.attributes import alternatives, pairwise
 from opkit.checker.search.climb import climb
 from opkit.checker.search.depth import TAKEN, Depth, depth_of
+from opkit.checker.search.extents import shapes_of
+from opkit.checker.search.natural import Natural
+from opkit.checker.search.roles import Roles
+from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
-from tests.checker.table import checkable
+from opkit.errors import Location
+from tests.checker.table import checkable, op
 
 
 def _asking(*checks: object) -> object:
@@ -40,7 +47,7 @@ def test_a_climb_meets_checks_one_after_the_other() -> None:
     ask = _asking(
         lambda q, v: len(q) == 2, lambda q, v: q[1] == 7, lambda q, v: len(v) == 2, lambda q, v: v == (q[0], 6)
     )
-    found, reached = climb([Arg("q"), Arg("v")], ask, ())  # type: ignore[arg-type]
+    found, reached = climb([Arg("q"), Arg("v")], ask)  # type: ignore[arg-type]
     assert reached == TAKEN
     assert found[0][1:] == (7,)  # type: ignore[index]
     assert found[1] == (found[0][0], 6)  # type: ignore[index]
@@ -48,12 +55,12 @@ def test_a_climb_meets_checks_one_after_the_other() -> None:
 
 def test_a_climb_uses_the_numbers_of_the_definition() -> None:
     """A size that no list of natural sizes has is taken from the hints."""
-    assert climb([Arg("x")], _asking(lambda x: x == (256,)), (256,)) == (((256,),), TAKEN)  # type: ignore[arg-type]
+    assert climb([Arg("x")], _asking(lambda x: x == (256,)), lambda _: (256,)) == (((256,),), TAKEN)  # type: ignore[arg-type]
 
 
 def test_a_climb_ends_where_nothing_is_taken() -> None:
     """An infer function that refuses everything ends the climb where it began."""
-    assert climb([Arg("x"), Arg("y")], _asking(lambda *_: False), ())[1] == (0.0,)  # type: ignore[arg-type]
+    assert climb([Arg("x"), Arg("y")], _asking(lambda *_: False))[1] == (0.0,)  # type: ignore[arg-type]
 
 
 def _guarded(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -95,9 +102,85 @@ def test_a_climb_moves_two_inputs_together() -> None:
         lambda low, diag, up: len(low) == 1,
         lambda low, diag, up: low[0] == diag[0] - 1,
     )
-    (low, diag, up), reached = climb([Arg("low"), Arg("diag"), Arg("up")], ask, ())  # type: ignore[arg-type, misc]
+    (low, diag, up), reached = climb([Arg("low"), Arg("diag"), Arg("up")], ask)  # type: ignore[arg-type, misc]
     assert reached == TAKEN
     assert (low, up) == ((diag[0] - 1,),) * 2  # type: ignore[index, operator]
+
+
+def _patches(image: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    count, rows, columns = image.shape
+    parts = image.reshape(count, rows // 2, 2, columns // 3, 3).transpose(0, 1, 3, 2, 4)
+    return np.asarray(parts.reshape(count, -1, 6) @ weight)
+
+
+def _scores(users: np.ndarray, items: np.ndarray, one: np.ndarray, two: np.ndarray, three: np.ndarray) -> np.ndarray:
+    if not one.ndim == two.ndim == three.ndim == 1:
+        raise ValueError("vectors of places")
+    return np.asarray((users[one] * (items[two] - items[three])).sum(axis=1))
+
+
+def _sparse(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, dense: np.ndarray) -> np.ndarray:
+    made = np.zeros((3, dense.shape[1]))
+    parts = values[:, None] * dense[columns]
+    if rows.dtype.kind != "i" or rows.shape != parts.shape[:1] or parts.ndim != 2:
+        raise IndexError("a vector of places")
+    np.add.at(made, rows, parts)
+    return made
+
+
+def _warp(points: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    whole = np.concatenate([points, np.ones_like(points[:, :1])], axis=1)
+    seen = whole @ matrix.T
+    return np.asarray(seen[:, :2] / (1 + seen[:, 2:] ** 2))
+
+
+def _unwarp(points: np.ndarray, matrix: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    whole = np.concatenate([points, np.ones_like(points[:, :1])], axis=1)
+    rest = np.concatenate([dy, dy.sum(axis=1, keepdims=True)], axis=1)  # of the right shapes; not compared here
+    return (rest @ matrix)[:, :2], rest.T @ whole
+
+
+def _natural(function: Callable[..., np.ndarray], backward: Callable[..., object] | None = None) -> Natural:
+    """Return a search for shapes of a function that nothing declares."""
+    made = op(" ".join(inspect.signature(function).parameters), function, backward or (lambda *_: None))
+    made = replace(made, forward_where=Location(__file__, 1), backward=made.backward if backward else None)
+    scope = SearchScope(made, Options(), Trial(made))
+    return Natural(scope, Roles(scope))
+
+
+@pytest.mark.parametrize(
+    ("function", "is_taken"),
+    [
+        pytest.param(_patches, lambda image, weight: weight[0] == 6, id="a size of several multiplied"),
+        pytest.param(_scores, lambda users, items, *places: len(set(places)) == 1, id="three vectors of places"),
+        pytest.param(_sparse, lambda values, rows, columns, dense: values == rows, id="places that are used at last"),
+    ],
+)
+def test_shapes_follow_from_how_far_forward_gets(
+    function: Callable[..., np.ndarray], is_taken: Callable[..., bool]
+) -> None:
+    """Which inputs hold whole numbers, and sizes that no list of shapes has, are found without a declaration."""
+    case, *_ = _natural(function).accepted({}, 1, 0)
+    assert is_taken(*shapes_of(case))
+
+
+def _clipped(table: np.ndarray, places: np.ndarray) -> np.ndarray:
+    if places.dtype.kind != "i" or places.ndim != 1 or table.ndim != 2:
+        raise TypeError("a vector of places in a table")
+    return np.asarray(np.take(table, places, axis=0, mode="clip"))
+
+
+def test_places_beyond_an_array_are_not_tried_where_forward_takes_the_last_one_for_them() -> None:
+    """As JAX does in silence, and leaves them out in the derivative."""
+    tables = [case for case in _natural(_clipped).accepted({}, 8, 0) if len(case.inputs["table"]) > 1]
+    assert tables
+    assert all(case.inputs["places"].max() < len(case.inputs["table"]) for case in tables)
+
+
+def test_shapes_follow_from_how_far_backward_gets() -> None:
+    """Forward takes points and a matrix of many sizes, backward (n, 2) and (3, 3) alone."""
+    (points, matrix), *_ = map(shapes_of, _natural(_warp, _unwarp).answered())
+    assert (points[1:], matrix) == ((2,), (3, 3))  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

@@ -44,13 +44,14 @@ def _statuses(report: OpReport) -> list[Status]:
         (lambda x: np.sqrt((x * x).mean()), True),
         (lambda x: (np.abs(x) ** 3).sum(axis=-1) ** (1 / 3), True),
         (lambda x: x.std(axis=-1), True),
+        (lambda x: -np.logaddexp(-np.hypot(x[..., 0], x[..., 1]), -np.hypot(x[..., 2], x[..., 3])), True),
         (np.abs, False),
         (lambda x: np.abs(x).sum(axis=-1), False),
         (lambda x: np.abs(x).max(axis=-1), False),
         (lambda x: np.abs(x[..., 0] - x[..., 1]), False),
         (lambda x: np.maximum(x, 0.0), False),
     ],
-    ids=["norm", "rms", "cubes", "deviation", "abs", "sum of abs", "largest", "distance", "relu"],
+    ids=["norm", "rms", "cubes", "deviation", "least of norms", "abs", "sum of abs", "largest", "distance", "relu"],
 )
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_tip_is_told_from_an_edge(forward: Function, is_one: bool, dtype: str) -> None:

@@ -34,6 +34,31 @@ def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, i
     own[leaf].reshape(-1)[element] = 1.0
     other = {one: signed(rng, part.shape) for one, part in own.items()}
     other[leaf].reshape(-1)[element] = 0.0
+    if _is_tip_beside(evaluator, leaf, element, entry, own, other, is_bent=is_bent):
+        return True
+    # Among all others there may be those that bend the result for themselves: one neighbour along each axis has none.
+    place = np.unravel_index(element, own[leaf].shape)
+    sizes: tuple[int, ...] = own[leaf].shape if is_bent else ()
+    for axis, size in enumerate(sizes):
+        beside = {one: np.zeros_like(part) for one, part in own.items()}
+        next_one = (*place[:axis], (place[axis] + 1) % size, *place[axis + 1 :])
+        beside[leaf][next_one] = 1.0
+        if size > 1 and _is_tip_beside(evaluator, leaf, element, entry, own, beside, is_bent=True):
+            return True
+    return False
+
+
+def _is_tip_beside(
+    evaluator: Evaluator,
+    leaf: InputLeaf,
+    element: int,
+    entry: int,
+    own: dict[InputLeaf, ndarray],
+    other: dict[InputLeaf, ndarray],
+    *,
+    is_bent: bool,
+) -> bool:
+    """Say whether a point is a tip as far as one other direction beside the element's own shows."""
     array = evaluator.array(leaf)
     # The cube root balances rounding against what is smooth: the optimum of central differences.
     length = float(np.cbrt(resolution_of(array))) * float(scales_of(array)[element])

@@ -31,6 +31,24 @@ class Budget:
         return self._clock() - self._begun > share * self._seconds
 
 
+class Spent:
+    """Seconds spent since it was made: the processor's, so that others' load changes no verdict.
+
+    At least half of the clock's, since functions that sleep or wait take none of the processor's; never more than they.
+    """
+
+    def __init__(self) -> None:
+        self._clock, self._processor, self._seconds = perf_counter(), process_time(), 0.0
+
+    def __call__(self) -> float:
+        """Return the seconds."""
+        clock, processor = perf_counter(), process_time()
+        passed, worked = clock - self._clock, processor - self._processor
+        self._seconds += min(max(worked, passed / 2), passed)
+        self._clock, self._processor = clock, processor
+        return self._seconds
+
+
 def takes_longer(seconds: float, call: Callable[[], object]) -> bool:
     """Say whether a call takes longer, each of a few times: the machine may have been busy with others."""
     for _ in range(CALLS_TIMED):

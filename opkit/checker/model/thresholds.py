@@ -147,22 +147,15 @@ MOST_GENERALISED, OWN_SIZE = 24, 11
 #: Bits of an integer that a report shows in digits. Derived: Python writes at most 4300 digits, and the time that takes
 #: grows with the square of the length.
 MOST_BITS = 14_000
-#: Largest number in the source that may be a count of parts of an input: greater ones are blocks. Tuned.
-MOST_PARTS = 8
-#: Shapes that are tried of inputs of which some are like one part of another. Cost.
-MOST_PARTED = 256
 #: What the incoming gradients of a first look lie between: none is lost beside the others; and a seed. Tuned.
 LOOK_WEIGHTS, LOOK_SEED = (0.5, 1.5), 77
-#: Shapes that are tried further where backward fails on all that forward took first, those of one first input, and
-#: cases of these that are kept. Cost.
-FURTHER_SHAPES, MOST_TOLD, FURTHER_CASES = 1500, 400, 4
 #: Assignments of shapes after which one reading of a signature without cases is given up. Cost.
 FEW_SHAPES = 1500
 #: Shapes that forward takes with plain floats, among which one is looked for in which every input has several elements.
 #: Without infer alone. Cost.
 FIRST_PLAIN = 12
-#: Shapes that forward refused after which it is asked how far it gets, and dtypes of the inputs with which it is. Cost.
-BEFORE_CLIMB, MOST_CLIMBS = 60, 3
+#: Shapes that forward refused after which it is asked how far it gets. Cost.
+BEFORE_CLIMB = 60
 #: Errors that speak of whole numbers after which plain floats are tried in no further shapes. Cost.
 TELLING_ERRORS = 3
 #: Attempts, and seconds, after which such a reading is given up too. Cost.
@@ -467,8 +460,9 @@ ROUND_SEED = 1_000_003
 MOST_ALIKE, KINDS_REPEAT = 11, 30
 #: Shapes of the first input that the others have to follow, once some were found by climbing. Cost.
 FOLLOWED = 9
-#: Largest size taken over from the numbers in kernels and definitions, by rank, and how many of them. Cost.
-LARGEST_HINT, CLIMB_HINTS, CLIMB_PASSES = {1: 1024, 2: 64, 3: 32, 4: 16}, 4, 3
+#: Largest size taken over from the numbers in kernels and definitions, by rank; how many of them; how many of those
+#: that are named where forward raises; how often all inputs are gone through. Cost.
+LARGEST_HINT, CLIMB_HINTS, CLIMB_NAMED, CLIMB_PASSES = {1: 1024, 2: 64, 3: 32, 4: 16}, 4, 2, 3
 #: Attempts after which a way to fill inputs that infer always refuses is given up. Cost.
 HOPELESS = 30
 #: Shapes made from one case by changing a size: this many per size, and elements that they may have. Cost.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from time import perf_counter
@@ -26,7 +26,7 @@ from opkit.ir import TensorDesc
 from opkit.record import record
 
 #: What an error says of the whole numbers and truth values that are wanted in place of floats.
-_WHOLE = re.compile(r"\b(?:u?int\d*|integers?|long|longtensor|bool|boolean)\b", re.IGNORECASE)
+WHOLE = re.compile(r"\b(?:u?int\d*|integers?|long|longtensor|bool|boolean)\b", re.IGNORECASE)
 #: What differs in messages about arrays of other dtypes and values.
 _PARTICULAR = re.compile(r"(?:float|uint|int|bool)\d*|[-+\d.]+")
 
@@ -63,6 +63,11 @@ class Attempt:
             -1 in desc.shape or tuple(np.shape(item)) == desc.shape for desc, item in zip(self.promised, self.outputs)
         )
 
+    def gives_the_same(self, other: Attempt) -> bool:
+        """Say whether forward returned the same numbers."""
+        pairs = zip(self.outputs, other.outputs)
+        return len(self.outputs) == len(other.outputs) and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+
     def is_definite(self) -> bool:
         """Say whether infer promises results with elements, and forward gives some."""
         sizes = [size for desc in self.promised or () for size in desc.shape]
@@ -90,6 +95,7 @@ class Trial:
         quickest: seconds of the quickest call of forward.
         most: attempts after which the search is given up if nothing was accepted; 0 for no limit.
         give_up: the time at which it is given up.
+        clock: tells the time.
         said: what forward raised in the last attempt, without numbers and dtypes; "" where it did not, or was given
             other values by infer's word.
         broken: attempts in which forward took its inputs and broke a rule, like a missing return.
@@ -103,6 +109,7 @@ class Trial:
     quickest: float = float("inf")
     most: int = 0
     give_up: float = float("inf")
+    clock: Callable[[], float] = perf_counter
     said: str = ""
     broken: int = 0
     wanting: int = 0
@@ -165,7 +172,7 @@ class Trial:
         self.counts[outcome.answer] += 1
         self.has_found |= outcome.is_accepted and all(array.size for array in case.arrays)
         self.broken += isinstance(outcome.error, KernelError)
-        self.wanting += outcome.answer is Answer.RAISED and bool(_WHOLE.search(str(outcome.error)))
+        self.wanting += outcome.answer is Answer.RAISED and bool(WHOLE.search(str(outcome.error)))
         if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
             self.errors.append((case, outcome.error))
         return outcome
@@ -179,7 +186,7 @@ class Trial:
     def is_late(self) -> bool:
         """Whether the time is over, and something was accepted."""
         until = self.until if self.is_slow else self.latest
-        return self.has_found and perf_counter() > until
+        return self.has_found and self.clock() > until
 
     @property
     def is_over(self) -> bool:
@@ -195,7 +202,7 @@ class Trial:
             return True
         if not self.most:
             return False
-        return self.counts.total() >= self.most or perf_counter() > self.give_up
+        return self.counts.total() >= self.most or self.clock() > self.give_up
 
     def says(self, case: Case) -> str:
         """Return what forward raises for a case, without numbers and dtypes; "" where it does not."""

@@ -35,7 +35,7 @@ RANKED_SHAPES: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4), (2, 4, 3, 3))
 def climb(
     args: Sequence[Arg],
     ask: Callable[[Assignment], Depth],
-    sizes: Sequence[int] = (),
+    sizes: Callable[[Depth], Sequence[int]] = lambda reached: (),
     start: Sequence[Shape] | None = None,
     most: Mapping[int, int] = EVERY_SIZE,
 ) -> tuple[Assignment, Depth]:
@@ -44,35 +44,42 @@ def climb(
     Args:
         args: the declared inputs.
         ask: how far an assignment gets.
-        sizes: sizes that the definition speaks of.
+        sizes: sizes that are worth a try once that far.
         start: shapes to begin with, of which the first input's stays.
         most: sizes of each axis that are tried, by rank.
     """
-    options = [*dict.fromkeys(start or ()), *_shapes(sizes, most)]
-    few = [shape for shape in options if len(shape) < 3 and max(shape, default=0) < 8]
     every = range(0 if start is None else 1, len(args))
-    alike = [(frozenset(every), options)] if start is None and most is EVERY_SIZE else []
-    single = [(frozenset([index]), options) for index in every]
-    pairs = [(frozenset(pair), few) for pair in combinations(every, 2)] if len(args) > 2 else []
     current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)
     best: Depth = () if start is None else ask(as_assignment(args, current))
     for _ in range(CLIMB_PASSES):
         before = best
-        # All alike, then one after the other; two together where that leads nowhere: they may have to be alike.
-        for moves in (alike, single, pairs):
-            if moves is pairs and best > before:
+        options = [*dict.fromkeys(start or ()), *_shapes(sizes(best), most)]
+        few = [shape for shape in options if len(shape) < 3 and max(shape, default=0) < 8]
+        alike = [dict.fromkeys(every, shape) for shape in options if start is None and most is EVERY_SIZE]
+        single = [{index: shape} for index in every for shape in options]
+        # All alike, then one after the other; of more than two inputs some together only where that leads nowhere.
+        for moves, is_last in ((alike, False), (single, False), (_joint(every, few), len(every) > 2)):
+            if is_last and best > before:
                 break
-            for positions, shapes in moves:
-                for shape in shapes:
-                    tried = [shape if index in positions else kept for index, kept in enumerate(current)]
-                    reached = ask(as_assignment(args, tried))
-                    if reached > best:
-                        best, current = reached, tried
-                    if best == TAKEN:
-                        return as_assignment(args, current), best
+            for move in moves:
+                tried = [move.get(index, kept) for index, kept in enumerate(current)]
+                reached = ask(as_assignment(args, tried))
+                if reached > best:
+                    best, current = reached, tried
+                if best == TAKEN:
+                    return as_assignment(args, current), best
         if best <= before:
             break
     return as_assignment(args, current), best
+
+
+def _joint(every: Sequence[int], few: Sequence[Shape]) -> Iterator[dict[int, Shape]]:
+    """Yield shapes of two inputs; of two or three alike where there are more, which may have to be."""
+    if len(every) == 2:
+        yield from (dict(zip(every, shapes)) for shapes in product(few, repeat=2))
+    else:
+        groups = (*combinations(every, 2), *combinations(every, 3))
+        yield from (dict.fromkeys(group, shape) for group in groups for shape in few)
 
 
 def as_assignment(args: Sequence[Arg], shapes: Sequence[Shape]) -> Assignment:

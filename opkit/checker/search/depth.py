@@ -20,7 +20,7 @@ TAKEN: Depth = (float("inf"),)
 _real = lru_cache(maxsize=64)(os.path.realpath)
 
 
-def depth_of(call: Callable[[], object], file: str) -> Depth:
+def depth_of(call: Callable[[], object], file: str, said: list[str] | None = None) -> Depth:
     """Return how far a call gets in the functions of a file, TAKEN where nothing is raised.
 
     Of two guards of one condition the same statement raises; the second lets more instructions run before it does.
@@ -28,6 +28,7 @@ def depth_of(call: Callable[[], object], file: str) -> Depth:
     Args:
         call: runs user code.
         file: that the user wrote.
+        said: takes up what was raised.
     """
     file = _real(file)
     ran: set[tuple[CodeType, int]] = set()
@@ -44,6 +45,8 @@ def depth_of(call: Callable[[], object], file: str) -> Depth:
     try:
         call()
     except (Exception, SystemExit) as error:  # user code
+        if said is not None:
+            said.append(str(error))
         return (*_raising(error, file), float(len(ran)))
     finally:
         sys.settrace(former)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice, product
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from opkit.checker.model.case import Case
@@ -12,17 +12,11 @@ from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.thresholds import (
     BEFORE_CLIMB,
     FIRST_PLAIN,
-    FOLLOWED,
-    FURTHER_CASES,
-    FURTHER_SHAPES,
     KINDS_REPEAT,
     LEAST_EFFORT,
     MIXED_INPUTS,
     MIXED_PATIENCE,
     MOST_ALIKE,
-    MOST_CLIMBS,
-    MOST_INTEGERS,
-    MOST_PARTS,
     MOST_SHAPES,
     MOST_SHAPES_OF_MANY,
     PATIENCE,
@@ -31,11 +25,10 @@ from opkit.checker.model.thresholds import (
     TELLING_ERRORS,
 )
 from opkit.checker.model.trial import Answer
-from opkit.checker.search.climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
-from opkit.checker.search.depth import TAKEN, Depth, depth_of
-from opkit.checker.search.roles import TELLING_DTYPES, Roles
+from opkit.checker.search.climbing import Climber
+from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.shapes import Assignment, Shape, assignments, divisible, rarer, signature
+from opkit.checker.search.shapes import Assignment, assignments, divisible, signature
 
 
 @dataclass(slots=True)
@@ -50,13 +43,17 @@ class Natural:
     scope: SearchScope
     roles: Roles
     _tolerant: bool = False
+    _climber: Climber = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._climber = Climber(self.scope, self.roles, self.attempt)
 
     def cases(self) -> list[Case]:
         """Return cases of usual shapes, or of those that infer's checks lead to where it refuses the usual ones."""
         shapes = self._shape_cases(patience=PATIENCE)
         was_whole = self._got_past_infer()
         if not shapes and not was_whole:
-            shapes = self._climbed_cases()
+            shapes = self._climber.by_infer()
         if shapes:
             return shapes
         for self.scope.dtype in ("float64", "float32"):
@@ -66,7 +63,7 @@ class Natural:
                     shapes = self._shape_cases()
                 if shapes:
                     return shapes
-        return self._climbed_cases() or self._mixed_cases()
+        return self._climber.by_infer() or self._mixed_cases()
 
     def _mixed_cases(self) -> list[Case]:
         """Return cases whose float inputs are of different dtypes, where infer takes no others."""
@@ -118,7 +115,7 @@ class Natural:
             before = scope.trial.counts.copy()
             if not scope.options.shapes and not self._accepted(attrs, 1, seed, BEFORE_CLIMB, patience):
                 self.roles.is_plain = False
-                climbed = self._climbed(attrs)
+                climbed = self._climber.cases(attrs)
                 if climbed:
                     return climbed[:limit]
                 self.roles.is_plain = True
@@ -133,7 +130,7 @@ class Natural:
         if found or scope.checkable.infer is not None or scope.options.shapes:
             return found
         parted = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
-        return [case for case in parted if case is not None][:limit] or self._climbed(attrs)
+        return [case for case in parted if case is not None][:limit] or self._climber.cases(attrs)
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int, patience: int) -> list[Case]:
         found: list[Case] = []
@@ -166,115 +163,15 @@ class Natural:
                 alike += self._is_alike(assignment)
         return found
 
-    def further(self, serves: Callable[[Case], bool]) -> list[Case]:
-        """Return some cases of rarer relations of shapes that backward answers, or nothing.
-
-        Args:
-            serves: says whether backward answers on a case.
-        """
-        scope = self.scope
-        if scope.options.shapes or scope.checkable.seen or not scope.args:
-            return []
-        attrs = {**scope.checkable.default_attrs, **scope.options.attrs}
-        parts = [value for value in scope.checkable.constants if type(value) is int and 1 < value <= MOST_PARTS]
-        found: list[Case] = []
-        for number, shapes in enumerate(islice(rarer(scope.args, parts), FURTHER_SHAPES)):
-            case = self.attempt(shapes, attrs, 8000 + number, {})
-            if case is not None and serves(case):
-                found.append(case)
-            if len(found) == FURTHER_CASES or scope.trial.is_over:
-                break
-        return found
-
-    def _climbed_cases(self) -> list[Case]:
-        """Follow how far infer's checks get, where it refuses all shapes that are usual."""
-        if self.scope.checkable.infer is None or self.scope.options.shapes or not self.scope.args:
-            return []
-        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
-        for self.scope.dtype in ("float64", "float32"):
-            found = self._climbed(attrs)
-            if found:
-                return found
-        return []
-
-    @property
-    def _sizes(self) -> Mapping[int, int]:
-        """How many sizes of each axis a climb tries, by rank."""
-        return EVERY_SIZE if self.scope.checkable.infer is not None else FEW_SIZES
-
-    def _climbed(self, attrs: Mapping[str, Any]) -> list[Case]:
-        hints = [*self.scope.checkable.sizes, *self.scope.hinted_sizes()]
-        furthest: tuple[Assignment, Depth] | None = None
-        for dtypes in self._ranked(attrs):
-
-            def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> Depth:
-                return self._depth(assignment, dtypes, attrs)
-
-            # Beside infer, integers are worth a climb of their own where they get past the check at which floats end.
-            if furthest is not None and ask(furthest[0]) <= furthest[1]:
-                continue
-            found, reached = climb(self.scope.args, ask, hints, most=self._sizes)
-            if self.scope.checkable.infer is not None:
-                furthest = furthest or (found, reached)
-            case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else None
-            if case is not None:
-                return [case, *self._climbed_on(found, ask, hints, attrs)]
-        return []
-
-    def _ranked(self, attrs: Mapping[str, Any]) -> Iterable[Sequence[str]]:
-        """Return dtypes of all inputs: without infer those first with which forward gets furthest on arrays alike."""
-        candidates = self.roles.dtype_candidates()
-        if self.scope.checkable.infer is not None:
-            return candidates
-
-        def depth(dtypes: Sequence[str]) -> Depth:
-            alike = (as_assignment(self.scope.args, [shape] * len(dtypes)) for shape in RANKED_SHAPES)
-            return max(self._depth(one, dtypes, attrs) for one in alike)
-
-        def is_telling(dtypes: Sequence[str]) -> bool:
-            whole = [name for name, own in zip(dtypes, self.scope.floats) if name != own]
-            return len(whole) <= MOST_INTEGERS and {*whole} <= {*TELLING_DTYPES}
-
-        told = filter(is_telling, candidates)
-        return sorted(told, key=depth, reverse=True)[:MOST_CLIMBS]
-
-    def _depth(self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> Depth:
-        """Return how far infer's checks get, or forward where there is no infer function."""
-        scope = self.scope
-        if scope.checkable.infer is not None:
-            reached = scope.trial.reach(self.roles.descs(assignment, dtypes), attrs)
-            return TAKEN if reached == float("inf") else (reached,)
-        where = scope.checkable.forward_where
-        if where is None or scope.trial.is_over:
-            return ()
-        roles = [Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, scope.floats)]
-        case = scope.case(assignment, attrs, roles)
-        depth = depth_of(lambda: scope.checkable.forward(case.inputs, attrs), where.file)
-        scope.trial.counts[Answer.RAISED] += depth != TAKEN
-        return depth
-
-    def _climbed_on(
-        self, first: Assignment, ask: Callable[[Assignment], Depth], hints: Sequence[int], attrs: Mapping[str, Any]
-    ) -> list[Case]:
-        """Climb again from shapes that are taken with one size of the first input changed: others have to follow."""
-        if any(arg.is_variadic for arg in self.scope.args) or len(first) < 2:
-            return []
-        shape: Shape = first[0]  # type: ignore[assignment]
-        changed = [(*shape[:axis], size + 2, *shape[axis + 1 :]) for axis, size in enumerate(shape)]
-        changed += [(*shape[:axis], least, *shape[axis + 1 :]) for axis in range(len(shape)) for least in (1, 0)]
-        cases: list[Case] = []
-        for number, other in enumerate(changed[:FOLLOWED]):
-            found, reached = climb(self.scope.args, ask, hints, (other, *first[1:]), self._sizes)  # type: ignore[arg-type]
-            case = self.attempt(found, attrs, 9001 + number, {}) if reached == TAKEN else None
-            if case is not None:
-                cases.append(case)
-        return cases
-
     def _assignments(self, sizes: Sequence[int]) -> Iterator[Assignment]:
         if self.scope.options.shapes:
             yield tuple(self.scope.options.shapes.get(arg.name, ()) for arg in self.scope.args)
             return
         yield from assignments(self.scope.args, sizes, is_even=self.scope.checkable.infer is None)
+
+    def answered(self) -> list[Case]:
+        """Return cases of shapes that backward answers too, found by how far it gets; or nothing."""
+        return self._climber.answered()
 
     def attempt(
         self, assignment: Assignment, attrs: Mapping[str, Any], seed: int, relations: dict[int, Any]

@@ -6,10 +6,10 @@ Shapes first, then attributes, then regimes of values; everything follows from t
 from __future__ import annotations
 
 from dataclasses import field, replace
-from time import perf_counter
 
 import numpy as np
 
+from opkit.checker.model.budget import Spent
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
@@ -49,22 +49,16 @@ class SearchResult:
     table: Table | None = None
 
 
-def first_case(checkable: Checkable, options: Options, give_up: float = float("inf")) -> Case | None:
-    """Return the first case of usual shapes that forward takes, None where it takes none of them: a short search."""
-    return next(iter(first_cases(checkable, options, 1, give_up)), None)
-
-
 def first_cases(
-    checkable: Checkable, options: Options, most: int, give_up: float = float("inf"), trials: int = FIRST_TRIALS
+    checkable: Checkable, options: Options, most: int, seconds: float = FIRST_SECONDS, trials: int = FIRST_TRIALS
 ) -> list[Case]:
     """Return some cases of usual shapes that forward takes, none where it takes none of them: a short search.
 
-    A forward that breaks a rule of its own (``KernelError``) has taken its inputs. Nothing is tried after the time
-    ``give_up``, nor after FIRST_SECONDS; where calls take long and something was taken, nor after SLOW_FIRST.
+    A forward that breaks a rule of its own (``KernelError``) has taken its inputs. Nothing is tried after these seconds
+    (see ``Spent``), nor after FIRST_SECONDS; where calls take long and something was taken, nor after SLOW_FIRST.
     """
-    now = perf_counter()
-    end = min(give_up, now + FIRST_SECONDS)
-    trial = Trial(checkable, min(end, now + SLOW_FIRST), end, most=trials, give_up=end)
+    end = min(seconds, FIRST_SECONDS)
+    trial = Trial(checkable, min(end, SLOW_FIRST), end, most=trials, give_up=end, clock=Spent())
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
     found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
@@ -104,7 +98,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     is_vague = checkable.infer is None and checkable.has_gradient and not options.shapes
     if is_vague:
         if not any(all(sizes_of(case)) and table.serves(case) for case in shapes):
-            shapes = natural.further(table.serves) + shapes
+            shapes = natural.answered() + shapes
         shapes = table.served(shapes)
     sweeps = Sweeps(scope, natural)
     # An array among the options goes with the sizes that were seen.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from typing import Any
@@ -19,7 +19,7 @@ from opkit.checker.model.thresholds import (
     MOST_INTEGERS,
     TELLING_DOMAINS,
 )
-from opkit.checker.model.trial import Answer
+from opkit.checker.model.trial import Answer, Attempt
 from opkit.checker.search.extents import flat_sizes, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, signature
@@ -200,16 +200,24 @@ class Roles:
             yield tuple(replace(role, is_order=True) if role.dtype in _PLACES else role for role in roles)
 
     def _takes_extremes(self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]) -> bool:
-        for extreme in ("least", "greatest", "mixed"):
-            case = self.scope.case(assignment, attrs, roles)
+        case = self.scope.case(assignment, attrs, roles)
+
+        def filled(value: Callable[[Role], int]) -> Attempt:
             inputs = dict(case.inputs)
             for arg, role in zip(self.scope.args, roles):
-                value = inputs[arg.name]
-                if role.is_integer and isinstance(value, np.ndarray) and role.dtype != "bool" and extreme != "mixed":
-                    inputs[arg.name] = np.full_like(value, role.least if extreme == "least" else role.limit - 1)
-            if not self.scope.trial.attempt(replace(case, inputs=inputs)).is_accepted:
-                return False
-        return True
+                array = inputs[arg.name]
+                if role.is_integer and isinstance(array, np.ndarray) and role.dtype != "bool":
+                    inputs[arg.name] = np.full_like(array, value(role))
+            return self.scope.trial.attempt(replace(case, inputs=inputs))
+
+        if not filled(lambda role: role.least).is_accepted:
+            return False
+        greatest = filled(lambda role: role.limit - 1)
+        if not greatest.is_accepted or not self.scope.trial.attempt(case).is_accepted:
+            return False
+        # Places beyond an array may be taken in silence: for the last one, or for none.
+        is_least = all(role.limit <= role.least + 2 for role in roles if role.is_integer)
+        return is_least or not greatest.gives_the_same(filled(lambda role: role.limit))
 
 
 def _subsets(items: Sequence[int], count: int) -> Iterator[frozenset[int]]:

@@ -6,7 +6,7 @@ Combinatorics only; nothing is run here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, product, zip_longest
+from itertools import product, zip_longest
 from typing import TypeAlias
 
 from opkit.checker.model.checkable import Arg
@@ -14,8 +14,6 @@ from opkit.checker.model.thresholds import (
     FIRST_SHAPES,
     LEAST_NEAR,
     MOST_NEAR,
-    MOST_PARTED,
-    MOST_TOLD,
     RELATIONS,
     RELATIONS_OF_MANY,
 )
@@ -162,36 +160,6 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
         if item not in seen:
             seen.add(item)
             yield item
-
-
-def rarer(args: Sequence[Arg], parts: Sequence[int] = ()) -> Iterator[Assignment]:
-    """Yield shapes of plain sizes for several inputs in all combinations of a few relations.
-
-    Args:
-        args: the inputs.
-        parts: into how many parts forward may split an input's last axis; another input is like one part.
-    """
-    if any(arg.is_variadic for arg in args):
-        parts = ()
-    for count in parts:
-        part, whole = (3, 2), (3, 2 * count)
-        kinds: tuple[Shape, ...] = (whole, part, whole[1:], part[1:])
-        for shapes in islice(product(kinds, repeat=len(args)), MOST_PARTED):
-            if {whole, part} <= set(shapes):
-                yield shapes
-    for first in ((3, 4), (2, 3, 4), (2, 3, 4, 5), (6,), (3, 3), (4, 2), (5, 3)):
-        options = [_rarer(first, arg, not index) for index, arg in enumerate(args)]
-        yield from islice(product(*options), MOST_TOLD)
-
-
-def _rarer(first: Shape, arg: Arg, is_first: bool) -> list[Shape | tuple[Shape, ...] | None]:
-    if is_first or arg.is_variadic:
-        return [(first, first) if arg.is_variadic else first]
-    last = first[-1]
-    found: list[Shape] = [first, first[-1:], (), (last, 7), (*first[:-2], last, 7), first[:-1], (7,), first[:1]]
-    found += [first[1:2], (7, last), (5, *first[1:]), (*first[:-1], last // 2), (last // 2,)]
-    unique: list[Shape | tuple[Shape, ...] | None] = list(dict.fromkeys(found))
-    return unique
 
 
 def signature(assignment: Assignment) -> tuple[object, ...]:

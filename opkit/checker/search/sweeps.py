@@ -25,7 +25,6 @@ from opkit.checker.model.thresholds import (
     REGIME_INPUTS,
     VALUE_CASES,
 )
-from opkit.checker.model.trial import Attempt
 from opkit.checker.search.attributes import alternatives, fits, pairwise
 from opkit.checker.search.empty import cut, partly_cut
 from opkit.checker.search.extents import arrays_of, elements, ranks_of, resized, shapes_of, sizes_of
@@ -199,7 +198,7 @@ class Sweeps:
             changed = replace(case, attrs=dict(attrs), seed=seed)
             outcome = self.scope.trial.attempt(changed)
             if outcome.is_accepted and outcome.keeps_promise():
-                has_effect = value is None or not _gives_the_same(outcome, self.scope.trial.attempt(case))
+                has_effect = value is None or not outcome.gives_the_same(self.scope.trial.attempt(case))
                 (found if has_effect else idle).append(changed)
             elif outcome.is_accepted and outcome.is_definite():
                 broken.append(changed)
@@ -314,11 +313,6 @@ def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:
     if not (isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)) and len(old) != len(new)):
         return False
     return any(isinstance(value, list) and len(value) == len(old) for value in case.inputs.values())
-
-
-def _gives_the_same(one: Attempt, other: Attempt) -> bool:
-    pairs = zip(one.outputs, other.outputs)
-    return len(one.outputs) == len(other.outputs) and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
 
 def _holds_floats(value: Any) -> bool:

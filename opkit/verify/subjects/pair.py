@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Arrays, Attr, Attrs, Case, Checkable, Options, constants_of, first_case
+from opkit.checker import Arg, Arrays, Attr, Attrs, Case, Checkable, Options, constants_of, first_cases
 from opkit.checker.model.copies import option_copied
 from opkit.errors import UsageError
 from opkit.ops.core.types import Function
@@ -157,7 +157,7 @@ def _searched(forward: Function, backward: Function, name: str, options: Options
         made = _made(functions, forward, backward, name, args, swept)
         made = with_choices(replace(made, constants=constants_of([forward, backward])), [forward, backward])
         with np.errstate(all="ignore"):
-            case = first_case(made, options)
+            case = next(iter(first_cases(made, options, 1)), None)
         if case is not None:
             count = len(functions.forward(case.inputs, case.attrs))
             functions.binding(count)

@@ -7,15 +7,15 @@ checker's business.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from opkit.checker import Arg, Attr, Case, Checkable, Options, Results, answer_of, constants_of, first_cases
+from opkit.checker.model.budget import Spent
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.thresholds import FIRST_TRIALS
@@ -75,11 +75,10 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
     Raises:
         UntakenError: it took nothing that was tried.
     """
-    now = perf_counter()
-    search = _Search(subject, declared, label, options, now + _SECONDS)
+    search = _Search(subject, declared, label, options)
     first: _Taken | None = None
     empty: _Taken | None = None
-    for trials, until in ((_FEW_TRIALS, now + _SECONDS / 2), (FIRST_TRIALS, now + _SECONDS)):
+    for trials, seconds in ((_FEW_TRIALS, _SECONDS / 2), (FIRST_TRIALS, _SECONDS)):
         search.trials = trials
         for reading in search.readings():
             taken = search.taken(reading) if reading.inputs else None
@@ -88,7 +87,7 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
             if taken is not None and all(array.size for _, array in leaves_of(taken.case.inputs)):
                 first = first or taken
             empty = empty or taken
-            if perf_counter() > until:
+            if search.spent() > seconds:
                 break
         if first is not None:
             break
@@ -103,6 +102,7 @@ class _Search:
     """Tries readings of one subject.
 
     Attributes:
+        spent: the seconds that were.
         trials: attempts after which a reading is given up.
         first_error: what forward raised first.
     """
@@ -111,7 +111,7 @@ class _Search:
     declared: Declared
     label: str
     options: Options
-    until: float
+    spent: Spent = field(default_factory=Spent)
     trials: int = FIRST_TRIALS
     first_error: Exception | None = None
     _others: list[Reading] | None = None
@@ -127,7 +127,7 @@ class _Search:
     def _depth(self, reading: Reading) -> Depth:
         """Return how far forward gets with arrays of a few shapes, all alike."""
         where = self.subject.forward_where
-        if where is None or not reading.inputs or perf_counter() > self.until:
+        if where is None or not reading.inputs or self.spent() > _SECONDS:
             return ()
         runner = self.subject.make(frozenset(reading.inputs), frozenset())
         made = self._made(runner, reading)
@@ -203,7 +203,7 @@ class _Search:
 
         with np.errstate(all="ignore"):
             heard = replace(made, forward=forward)
-            return first_cases(heard, self.options, _LOOKED_AT, give_up=self.until, trials=self.trials)
+            return first_cases(heard, self.options, _LOOKED_AT, _SECONDS - self.spent(), self.trials)
 
     def _is_single(self, made: Checkable, cases: Sequence[Case]) -> bool:
         """Say whether forward is for float32: it takes nothing in float64, or makes float32 of it."""

@@ -1,0 +1,225 @@
+"""Climbing: shapes and dtypes that are found by how far infer's checks, or forward, or backward get with them.
+
+For what refuses the usual ones. Which values an input holds is settled in roles, how shapes are changed in climb.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.thresholds import CLIMB_NAMED, FOLLOWED
+from opkit.checker.model.trial import WHOLE, Answer
+from opkit.checker.search.climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
+from opkit.checker.search.depth import TAKEN, Depth, depth_of
+from opkit.checker.search.roles import TELLING_DTYPES, Roles
+from opkit.checker.search.scope import Role, SearchScope
+from opkit.checker.search.shapes import Assignment, Shape
+from opkit.checker.search.table import Standing, answer_of
+
+
+class _Goal(Enum):
+    """What a climb is to reach."""
+
+    TAKES = "forward takes it"
+    ANSWERS = "backward answers it"
+    NOTHING_ELSE = "backward answers it; what forward alone takes leads nowhere"
+
+
+@dataclass(slots=True)
+class Climber:
+    """Finds cases step by step.
+
+    Args:
+        scope: of the search.
+        roles: proposes what the inputs hold.
+        attempt: returns a case of these shapes that lies in the domain, or None.
+        _named: the numbers in what forward raised, by how far it got: a size that is wanted is often among them.
+        _wanting: how far it got where what it raised speaks of whole numbers.
+        _last: where the last climb ended.
+    """
+
+    scope: SearchScope
+    roles: Roles
+    attempt: Callable[[Assignment, Mapping[str, Any], int, dict[int, Any]], Case | None]
+    _goal: _Goal = _Goal.TAKES
+    _named: defaultdict[Depth, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    _wanting: set[Depth] = field(default_factory=set)
+    _last: Assignment = ()
+
+    def answered(self) -> list[Case]:
+        """Return cases of shapes that backward answers too, found by how far it gets; or nothing."""
+        scope = self.scope
+        if scope.options.shapes or scope.checkable.seen or not scope.args:
+            return []
+        before = scope.roles
+        # What forward takes and backward does not may lead on, or be a dead end.
+        for self._goal in (_Goal.ANSWERS, _Goal.NOTHING_ELSE):
+            scope.roles = None
+            found = self.cases({**scope.checkable.default_attrs, **scope.options.attrs})
+            if found:
+                break
+            scope.roles = before
+        self._goal = _Goal.TAKES
+        return found
+
+    def by_infer(self) -> list[Case]:
+        """Follow how far infer's checks get, where it refuses all shapes that are usual."""
+        if self.scope.checkable.infer is None or self.scope.options.shapes or not self.scope.args:
+            return []
+        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        for self.scope.dtype in ("float64", "float32"):
+            found = self.cases(attrs)
+            if found:
+                return found
+        return []
+
+    @property
+    def _sizes(self) -> Mapping[int, int]:
+        """How many sizes of each axis a climb tries, by rank."""
+        return EVERY_SIZE if self.scope.checkable.infer is not None else FEW_SIZES
+
+    def cases(self, attrs: Mapping[str, Any]) -> list[Case]:
+        """Return a case of the shapes that get furthest, if that is far enough, and some that follow from it."""
+        hints = [*self.scope.checkable.sizes, *self.scope.hinted_sizes()]
+
+        def sizes(reached: Depth) -> Sequence[int]:
+            return [*(size for size, _ in self._named[reached].most_common(CLIMB_NAMED)), *hints]
+
+        furthest: tuple[Assignment, Depth] | None = None
+        for dtypes in self._ranked(attrs):
+
+            def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> Depth:
+                return self._depth(assignment, dtypes, attrs)
+
+            # Beside infer, integers are worth a climb of their own where they get past the check at which floats end.
+            if furthest is not None and ask(furthest[0]) <= furthest[1]:
+                continue
+            found, reached = climb(self.scope.args, ask, sizes, most=self._sizes)
+            if self.scope.checkable.infer is not None:
+                furthest = furthest or (found, reached)
+            elif self.scope.roles is None and reached == TAKEN:
+                self.scope.roles = self._roles_of(dtypes)
+            case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else None
+            if case is not None:
+                return [case, *self._climbed_on(found, ask, sizes, attrs)]
+            self._last = found
+        return []
+
+    def _ranked(self, attrs: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+        """Yield dtypes of all inputs: without infer whole numbers where forward gets further by them.
+
+        They are looked for on arrays alike first, then where the last climb ended; one more is supposed in the end, or
+        at once where what is raised speaks of them.
+        """
+        floats = self.scope.floats
+        if self.scope.checkable.infer is not None:
+            yield from self.roles.dtype_candidates()
+            return
+        if self.scope.roles is not None:
+            yield tuple(role.dtype or own for role, own in zip(self.scope.roles, floats))
+            return
+        shapes = [as_assignment(self.scope.args, [shape] * len(floats)) for shape in RANKED_SHAPES]
+        last: Sequence[str] = ()
+        dtypes = self._whole(floats, shapes, attrs)
+        is_said = any(self._depth(one, dtypes, attrs) in self._wanting for one in shapes)
+        for is_time in (is_said, not is_said):
+            yield from self._one_more(dtypes, TELLING_DTYPES[:1]) if is_time else ()
+            while dtypes != last:
+                yield dtypes
+                last, dtypes = dtypes, self._whole(dtypes, [self._last], attrs)
+
+    def _whole(self, dtypes: Sequence[str], shapes: Sequence[Assignment], attrs: Mapping[str, Any]) -> Sequence[str]:
+        """Return dtypes with one input after the other made whole, as long as forward gets further by it."""
+
+        def depth(dtypes: Sequence[str]) -> Depth:
+            return max(self._depth(one, dtypes, attrs) for one in shapes)
+
+        best = depth(dtypes)
+        while True:
+            more = ((depth(one), one) for one in self._one_more(dtypes, TELLING_DTYPES))
+            further = max(more, key=itemgetter(0), default=(best, dtypes))
+            if further[0] <= best:
+                return dtypes
+            best, dtypes = further
+
+    def _one_more(self, dtypes: Sequence[str], whole: Sequence[str]) -> list[Sequence[str]]:
+        """Return dtypes with one more input made whole, the last ones first; one stays that can be differentiated."""
+        floats = [index for index, own in enumerate(self.scope.floats) if dtypes[index] == own]
+        return [
+            (*dtypes[:index], dtype, *dtypes[index + 1 :])
+            for index in floats[::-1]
+            for dtype in whole
+            if len(floats) > 1
+        ]
+
+    def _roles_of(self, dtypes: Sequence[str]) -> tuple[Role, ...]:
+        return tuple(
+            Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, self.scope.floats)
+        )
+
+    def _depth(self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> Depth:
+        """Return how far infer's checks get, or forward where there is no infer function."""
+        scope = self.scope
+        if scope.checkable.infer is not None:
+            reached = scope.trial.reach(self.roles.descs(assignment, dtypes), attrs)
+            return TAKEN if reached == float("inf") else (reached,)
+        where = scope.checkable.forward_where
+        if where is None or scope.trial.is_over:
+            return ()
+        case = scope.case(assignment, attrs, self._roles_of(dtypes))
+        said: list[str] = []
+        depth = depth_of(lambda: scope.checkable.forward(case.inputs, attrs), where.file, said)
+        scope.trial.counts[Answer.RAISED] += depth != TAKEN
+        if self._goal is not _Goal.TAKES:
+            depth = (0.0, *depth) if depth != TAKEN else self._answering(case, where.file, said)
+        self._wanting.update([depth] if said and WHOLE.search(said[-1]) else [])
+        self._named[depth].update(size for text in said for size in {*map(int, re.findall(r"\d+", text))} if size > 1)
+        return depth
+
+    def _answering(self, case: Case, file: str, said: list[str]) -> Depth:
+        """Return how far backward gets on a case that forward takes."""
+        answer = answer_of(self.scope.checkable, case, compares=False)
+        standing = answer.standing
+        if standing.is_answered or self._goal is _Goal.NOTHING_ELSE:
+            return TAKEN if standing.is_answered else (-1.0,)
+        if standing is Standing.MISFIT:
+            number = re.search(r"\d+", answer.said)  # of the first gradient that does not fit
+            return (2.0, float(number.group()) if number else 0.0)
+        ev = Evaluator(self.scope.checkable, case)
+
+        def call() -> None:
+            ev.prepare()
+            ev.gradients([np.ones(item.shape, item.dtype) for item in ev.outputs])
+
+        return (1.0, *depth_of(call, file, said))
+
+    def _climbed_on(
+        self,
+        first: Assignment,
+        ask: Callable[[Assignment], Depth],
+        sizes: Callable[[Depth], Sequence[int]],
+        attrs: Mapping[str, Any],
+    ) -> list[Case]:
+        """Climb again from shapes that are taken with one size of the first input changed: others have to follow."""
+        if any(arg.is_variadic for arg in self.scope.args) or len(first) < 2:
+            return []
+        shape: Shape = first[0]  # type: ignore[assignment]
+        changed = [(*shape[:axis], size + 2, *shape[axis + 1 :]) for axis, size in enumerate(shape)]
+        changed += [(*shape[:axis], least, *shape[axis + 1 :]) for axis in range(len(shape)) for least in (1, 0)]
+        cases: list[Case] = []
+        for number, other in enumerate(changed[:FOLLOWED]):
+            found, reached = climb(self.scope.args, ask, sizes, (other, *first[1:]), self._sizes)  # type: ignore[arg-type]
+            case = self.attempt(found, attrs, 9001 + number, {}) if reached == TAKEN else None
+            if case is not None:
+                cases.append(case)
+        return cases
