@@ -177,6 +177,18 @@ def test_places_beyond_an_array_are_not_tried_where_forward_takes_the_last_one_f
     assert all(case.inputs["places"].max() < len(case.inputs["table"]) for case in tables)
 
 
+def _shifted(x: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    if shift.shape != (3,) or x.ndim != 3:
+        raise IndexError("three long integers are wanted")  # they need not be
+    return np.asarray(x + shift.sum())
+
+
+def test_what_may_be_a_float_is_one() -> None:
+    """Whole numbers are supposed where what is raised speaks of them; an input that need not be is differentiated."""
+    case, *_ = _natural(_shifted).accepted({}, 1, 0)
+    assert {array.dtype.kind for array in case.arrays} == {"f"}
+
+
 def test_shapes_follow_from_how_far_backward_gets() -> None:
     """Forward takes points and a matrix of many sizes, backward (n, 2) and (3, 3) alone."""
     (points, matrix), *_ = map(shapes_of, _natural(_warp, _unwarp).answered())

@@ -108,7 +108,7 @@ class Climber:
             if self.scope.checkable.infer is not None:
                 furthest = furthest or (found, reached)
             elif self.scope.roles is None and reached == TAKEN:
-                self.scope.roles = self._roles_of(dtypes)
+                self.scope.roles = self._roles_of(self._unwhole(dtypes, found, attrs))
             case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else None
             if case is not None:
                 return [case, *self._climbed_on(found, ask, sizes, attrs)]
@@ -131,6 +131,7 @@ class Climber:
         shapes = [as_assignment(self.scope.args, [shape] * len(floats)) for shape in RANKED_SHAPES]
         last: Sequence[str] = ()
         dtypes = self._whole(floats, shapes, attrs)
+        self._wanting.clear()
         is_said = any(self._depth(one, dtypes, attrs) in self._wanting for one in shapes)
         for is_time in (is_said, not is_said):
             yield from self._one_more(dtypes, TELLING_DTYPES[:1]) if is_time else ()
@@ -151,6 +152,14 @@ class Climber:
             if further[0] <= best:
                 return dtypes
             best, dtypes = further
+
+    def _unwhole(self, dtypes: Sequence[str], shapes: Assignment, attrs: Mapping[str, Any]) -> Sequence[str]:
+        """Return dtypes with every input a float that may be one: else its gradient would not be checked."""
+        for index, own in enumerate(self.scope.floats):
+            other = (*dtypes[:index], own, *dtypes[index + 1 :])
+            if dtypes[index] != own and self._depth(shapes, other, attrs) == TAKEN:
+                dtypes = other
+        return dtypes
 
     def _one_more(self, dtypes: Sequence[str], whole: Sequence[str]) -> list[Sequence[str]]:
         """Return dtypes with one more input made whole, the last ones first; one stays that can be differentiated."""
