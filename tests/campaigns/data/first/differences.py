@@ -79,20 +79,25 @@ class Framework:
         found = self.floats(function(*map(self.given, args)))
         return [np.asarray(item.detach()) if self.name == "torch" else np.asarray(item) for item in found]
 
-    def gradients(self, function: Any, args: list[Any], weights: list[np.ndarray]) -> list[np.ndarray]:
+    def total(self, function: Any, args: list[Any], weights: list[np.ndarray]) -> Any:
+        """Return the weighted sum of all float results, as a function of the float arguments."""
         places = [index for index, value in enumerate(args) if is_float(value)]
-        given = [self.given(value, is_float(value)) for value in args]
+        given = [self.given(value) for value in args]
+
+        def total(*floats: Any) -> Any:
+            whole = [floats[places.index(k)] if k in places else value for k, value in enumerate(given)]
+            return sum((item * self.given(w)).sum() for item, w in zip(self.floats(function(*whole)), weights))
+
+        return self.module.jit(total) if self.name == "jax" else total
+
+    def gradients(self, function: Any, args: list[Any], weights: list[np.ndarray]) -> list[np.ndarray]:
+        floats = [self.given(value, takes_gradient=True) for value in args if is_float(value)]
+        total = self.total(function, args, weights)
         if self.name == "jax":
-
-            def total(*floats: Any) -> Any:
-                whole = [floats[places.index(k)] if k in places else value for k, value in enumerate(given)]
-                return sum((item * weight).sum() for item, weight in zip(self.floats(function(*whole)), weights))
-
-            found = self.module.grad(total, tuple(range(len(places))))(*(given[k] for k in places))
-            return [np.asarray(item) for item in found]
-        sum((item * self.given(w)).sum() for item, w in zip(self.floats(function(*given)), weights)).backward()
-        found = [given[k].grad for k in places]
-        return [np.zeros(args[k].shape) if item is None else item.numpy() for k, item in zip(places, found)]
+            return [np.asarray(item) for item in self.module.grad(total, tuple(range(len(floats))))(*floats)]
+        total(*floats).backward()
+        found = [item.grad for item in floats]
+        return [np.zeros(item.shape) if one is None else one.numpy() for item, one in zip(floats, found)]
 
 
 def worst(framework: Framework, function: Any, args: list[Any], rng: np.random.Generator) -> float:
@@ -101,12 +106,10 @@ def worst(framework: Framework, function: Any, args: list[Any], rng: np.random.G
     weights = [rng.standard_normal(item.shape) for item in values]
     found = framework.gradients(function, args, weights)
 
-    def total(changed: list[Any]) -> float:
-        return sum(float((item * w).sum()) for item, w in zip(framework.values(function, changed), weights))
-
+    total = framework.total(function, args, weights)
+    floats = [value for value in args if is_float(value)]
     errors = [0.0]
-    for index, gradient in zip([k for k, value in enumerate(args) if is_float(value)], found):
-        array = args[index]
+    for index, (array, gradient) in enumerate(zip(floats, found)):
         if gradient.shape != array.shape:
             return float("inf")
         chosen = rng.permutation(array.size)[:ENTRIES]
@@ -116,7 +119,7 @@ def worst(framework: Framework, function: Any, args: list[Any], rng: np.random.G
             for sign in (1, -1):
                 moved = array.copy()
                 moved.reshape(-1)[entry] += sign * STEP
-                ends.append(total([*args[:index], moved, *args[index + 1 :]]))
+                ends.append(float(total(*map(framework.given, [*floats[:index], moved, *floats[index + 1 :]]))))
             slopes.append((ends[0] - ends[1]) / (2 * STEP))
         got = gradient.reshape(-1)[chosen]
         scale = max(np.linalg.norm(slopes), np.linalg.norm(got), 1e-3)
