@@ -57,8 +57,9 @@ def climb(
         few = [shape for shape in options if len(shape) < 3 and max(shape, default=0) < 8]
         alike = [dict.fromkeys(every, shape) for shape in options if start is None and most is EVERY_SIZE]
         single = [{index: shape} for index in every for shape in options]
-        # All alike, then one after the other; of more than two inputs some together only where that leads nowhere.
-        for moves, is_last in ((alike, False), (single, False), (_joint(every, few), len(every) > 2)):
+        # All alike, then one after the other, then some together; where these are many, only if nothing else led on.
+        is_much = len(every) > 2 or most is EVERY_SIZE
+        for moves, is_last in ((alike, False), (single, False), (_joint(every, few), is_much)):
             if is_last and best > before:
                 break
             for move in moves:

@@ -27,6 +27,10 @@ from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.table import Standing, answer_of
 
 
+#: A number in a message that may be a size.
+_SIZE = re.compile(r"\b\d{1,4}\b")
+
+
 class _Goal(Enum):
     """What a climb is to reach."""
 
@@ -107,12 +111,13 @@ class Climber:
             found, reached = climb(self.scope.args, ask, sizes, most=self._sizes)
             if self.scope.checkable.infer is not None:
                 furthest = furthest or (found, reached)
-            elif self.scope.roles is None and reached == TAKEN:
+            former = self.scope.roles
+            if self.scope.checkable.infer is None and former is None and reached == TAKEN:
                 self.scope.roles = self._roles_of(self._unwhole(dtypes, found, attrs))
             case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else None
             if case is not None:
                 return [case, *self._climbed_on(found, ask, sizes, attrs)]
-            self._last = found
+            self._last, self.scope.roles = found, former
         return []
 
     def _ranked(self, attrs: Mapping[str, Any]) -> Iterator[Sequence[str]]:
@@ -192,7 +197,7 @@ class Climber:
         if self._goal is not _Goal.TAKES:
             depth = (0.0, *depth) if depth != TAKEN else self._answering(case, where.file, said)
         self._wanting.update([depth] if said and WHOLE.search(said[-1]) else [])
-        self._named[depth].update(size for text in said for size in {*map(int, re.findall(r"\d+", text))} if size > 1)
+        self._named[depth].update(size for text in said for size in {*map(int, _SIZE.findall(text))} if size > 1)
         return depth
 
     def _answering(self, case: Case, file: str, said: list[str]) -> Depth:
@@ -202,7 +207,7 @@ class Climber:
         if standing.is_answered or self._goal is _Goal.NOTHING_ELSE:
             return TAKEN if standing.is_answered else (-1.0,)
         if standing is Standing.MISFIT:
-            number = re.search(r"\d+", answer.said)  # of the first gradient that does not fit
+            number = _SIZE.search(answer.said)  # of the first gradient that does not fit
             return (2.0, float(number.group()) if number else 0.0)
         ev = Evaluator(self.scope.checkable, case)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
@@ -46,7 +47,8 @@ def depth_of(call: Callable[[], object], file: str, said: list[str] | None = Non
         call()
     except (Exception, SystemExit) as error:  # user code
         if said is not None:
-            said.append(str(error))
+            with suppress(Exception):  # a message is user code too
+                said.append(str(error))
         return (*_raising(error, file), float(len(ran)))
     finally:
         sys.settrace(former)
