@@ -26,7 +26,6 @@ from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.table import Standing, answer_of
 
-
 #: A number in a message that may be a size.
 _SIZE = re.compile(r"\b\d{1,4}\b")
 
