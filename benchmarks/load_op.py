@@ -5,6 +5,7 @@
 Aims, in a warm process: under 20 ms from source to loaded op; a predict job's call within 20 us of calling the kernel.
 """
 
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -21,15 +22,15 @@ LOAD_AIM = 20e-3
 CALL_AIM = 20e-6
 
 
-def least(function: Callable[[], Any], repeats: int, inner: int = 1) -> float:
-    """Return the least processor time of one call: what other processes do only adds to it."""
-    best = float("inf")
+def median(function: Callable[[], Any], repeats: int, inner: int = 1) -> float:
+    """Return the median time of one call."""
+    times = []
     for _ in range(repeats):
-        start = time.process_time()
+        start = time.perf_counter()
         for _ in range(inner):
             function()
-        best = min(best, (time.process_time() - start) / inner)
-    return best
+        times.append((time.perf_counter() - start) / inner)
+    return statistics.median(times)
 
 
 def main() -> int:
@@ -40,7 +41,7 @@ def main() -> int:
     print(f"{'user_relu, first load of the process':<44} {(time.perf_counter() - start) * 1e3:8.2f} ms")
     slowest = 0.0
     for path in sorted(SAMPLES.glob("*/*_cpp_def.cpp")):
-        took = least(lambda folder=path.parent: load(folder), repeats)
+        took = median(lambda folder=path.parent: load(folder), repeats)
         slowest = max(slowest, took)
         print(f"{path.parent.name + ', loaded anew':<44} {took * 1e3:8.2f} ms")
     added = call_overhead(repeats)
@@ -65,8 +66,8 @@ def call_overhead(repeats: int) -> float:
         kernel = load(SAMPLES / "user_relu").ops["user_relu_forward"].kernel.function
         x = np.array([-2, -1, 0, 1, 2], dtype=np.float32)
         np.testing.assert_array_equal(predict(x), kernel((x,)))
-        bare = least(lambda: kernel((x,)), repeats, 1000)
-        job = least(lambda: predict(x), repeats, 1000)
+        bare = median(lambda: kernel((x,)), repeats, 1000)
+        job = median(lambda: predict(x), repeats, 1000)
     print(f"{'the kernel called directly':<44} {bare * 1e6:8.2f} us")
     print(f"{'the predict job':<44} {job * 1e6:8.2f} us, {(job - bare) * 1e6:.2f} us more")
     return job - bare

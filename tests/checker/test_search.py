@@ -191,7 +191,7 @@ def test_what_may_be_a_float_is_one() -> None:
 
 def test_shapes_follow_from_how_far_backward_gets() -> None:
     """Forward takes points and a matrix of many sizes, backward (n, 2) and (3, 3) alone."""
-    (points, matrix), *_ = map(shapes_of, _natural(_warp, _unwarp).answered())
+    (points, matrix), *_ = map(shapes_of, _natural(_warp, _unwarp).climber.answered())
     assert (points[1:], matrix) == ((2,), (3, 3))  # type: ignore[index]
 
 

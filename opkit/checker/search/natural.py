@@ -38,22 +38,23 @@ class Natural:
     Args:
         scope: of the search; its dtype and roles are settled here.
         roles: proposes what the inputs hold.
+        climber: finds what the usual shapes are not.
     """
 
     scope: SearchScope
     roles: Roles
     _tolerant: bool = False
-    _climber: Climber = field(init=False)
+    climber: Climber = field(init=False)
 
     def __post_init__(self) -> None:
-        self._climber = Climber(self.scope, self.roles, self.attempt)
+        self.climber = Climber(self.scope, self.roles, self.attempt)
 
     def cases(self) -> list[Case]:
         """Return cases of usual shapes, or of those that infer's checks lead to where it refuses the usual ones."""
         shapes = self._shape_cases(patience=PATIENCE)
         was_whole = self._got_past_infer()
         if not shapes and not was_whole:
-            shapes = self._climber.by_infer()
+            shapes = self.climber.by_infer()
         if shapes:
             return shapes
         for self.scope.dtype in ("float64", "float32"):
@@ -63,7 +64,7 @@ class Natural:
                     shapes = self._shape_cases()
                 if shapes:
                     return shapes
-        return self._climber.by_infer() or self._mixed_cases()
+        return self.climber.by_infer() or self._mixed_cases()
 
     def _mixed_cases(self) -> list[Case]:
         """Return cases whose float inputs are of different dtypes, where infer takes no others."""
@@ -115,7 +116,7 @@ class Natural:
             before = scope.trial.counts.copy()
             if not scope.options.shapes and not self._accepted(attrs, 1, seed, BEFORE_CLIMB, patience):
                 self.roles.is_plain = False
-                climbed = self._climber.cases(attrs)
+                climbed = self.climber.cases(attrs)
                 if climbed:
                     return climbed[:limit]
                 self.roles.is_plain = True
@@ -130,7 +131,7 @@ class Natural:
         if found or scope.checkable.infer is not None or scope.options.shapes:
             return found
         parted = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
-        return [case for case in parted if case is not None][:limit] or self._climber.cases(attrs)
+        return [case for case in parted if case is not None][:limit] or self.climber.cases(attrs)
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int, patience: int) -> list[Case]:
         found: list[Case] = []
@@ -168,10 +169,6 @@ class Natural:
             yield tuple(self.scope.options.shapes.get(arg.name, ()) for arg in self.scope.args)
             return
         yield from assignments(self.scope.args, sizes, is_even=self.scope.checkable.infer is None)
-
-    def answered(self) -> list[Case]:
-        """Return cases of shapes that backward answers too, found by how far it gets; or nothing."""
-        return self._climber.answered()
 
     def attempt(
         self, assignment: Assignment, attrs: Mapping[str, Any], seed: int, relations: dict[int, Any]

@@ -98,7 +98,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     is_vague = checkable.infer is None and checkable.has_gradient and not options.shapes
     if is_vague:
         if not any(all(sizes_of(case)) and table.serves(case) for case in shapes):
-            shapes = natural.answered() + shapes
+            shapes = natural.climber.answered() + shapes
         shapes = table.served(shapes)
     sweeps = Sweeps(scope, natural)
     # An array among the options goes with the sizes that were seen.
