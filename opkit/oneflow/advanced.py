@@ -13,6 +13,7 @@ from opkit.oneflow import array
 from opkit.oneflow import math as flow_math
 from opkit.oneflow.passing import identity
 from opkit.oneflow.scope import current_scope
+from opkit.ops.core.types import Name
 from opkit.shim.missing import guard
 
 __all__ = ["distribute_add", "distribute_clone", "distribute_concat", "distribute_map", "distribute_split"]
@@ -20,17 +21,17 @@ __all__ = ["distribute_add", "distribute_clone", "distribute_concat", "distribut
 Blob = Any
 
 
-def distribute_clone(x: Blob, name: str | None = None) -> tuple[Blob, ...]:
+def distribute_clone(x: Blob, name: Name = None) -> tuple[Blob, ...]:
     """Return a copy for each device of the current placement."""
     return tuple(identity(x) for _ in range(_count()))
 
 
-def distribute_split(x: Blob, axis: int = 0, name: str | None = None) -> tuple[Blob, ...]:
+def distribute_split(x: Blob, axis: int = 0, name: Name = None) -> tuple[Blob, ...]:
     """Return a part, along an axis, for each device of the current placement."""
     return tuple(array.split(x, _count(), axis))
 
 
-def distribute_concat(xs: Sequence[Blob], axis: int = 0, name: str | None = None) -> Blob:
+def distribute_concat(xs: Sequence[Blob], axis: int = 0, name: Name = None) -> Blob:
     """Join the blobs of the devices of the current placement along an axis.
 
     Raises:
@@ -39,7 +40,7 @@ def distribute_concat(xs: Sequence[Blob], axis: int = 0, name: str | None = None
     return array.concat(_one_each("distribute_concat", xs), axis)
 
 
-def distribute_add(xs: Sequence[Blob], name: str | None = None) -> Blob:
+def distribute_add(xs: Sequence[Blob], name: Name = None) -> Blob:
     """Add up the blobs of the devices of the current placement.
 
     Raises:

@@ -18,24 +18,24 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.semantics.slices import slice_attrs
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.inference import broadcast_shape
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 from opkit.ops.core.value import desc_of, dtype_of, shape_of
 
 Blob = Any
 
 
 # ---- shapes ----------------------------------------------------------------------------------------------------------
-def reshape(x: Blob, shape: Ints, name: str | None = None) -> Blob:
+def reshape(x: Blob, shape: Ints, name: Name = None) -> Blob:
     """Return the blob in another shape; one size may be -1."""
     return ops.reshape(as_value(x), [int(size) for size in shape])
 
 
-def reshape_like(x: Blob, like: Blob, name: str | None = None) -> Blob:
+def reshape_like(x: Blob, like: Blob, name: Name = None) -> Blob:
     """Return the blob in the shape of another."""
     return ops.reshape_like(as_value(x), as_value(like))
 
 
-def flatten(input: Blob, start_dim: int = 0, end_dim: int = -1, name: str | None = None) -> Blob:
+def flatten(input: Blob, start_dim: int = 0, end_dim: int = -1, name: Name = None) -> Blob:
     """Join the axes from ``start_dim`` to ``end_dim``."""
     return ops.flatten(as_value(input), start_dim, end_dim)
 
@@ -45,7 +45,7 @@ def transpose(
     perm: Ints | None = None,
     conjugate: bool = False,
     batch_axis_non_change: bool = False,
-    name: str | None = None,
+    name: Name = None,
 ) -> Blob:
     """Permute the axes; left out, they are reversed."""
     if conjugate:
@@ -53,7 +53,7 @@ def transpose(
     return ops.transpose(as_value(a), None if perm is None else list(perm))
 
 
-def squeeze(input: Blob, axis: Ints | int | None = None, name: str | None = None) -> Blob:
+def squeeze(input: Blob, axis: Ints | int | None = None, name: Name = None) -> Blob:
     """Drop axes of size 1: the named ones, or all of them.
 
     Raises:
@@ -64,17 +64,17 @@ def squeeze(input: Blob, axis: Ints | int | None = None, name: str | None = None
     return ops.squeeze(as_value(input), axis)
 
 
-def expand_dims(input: Blob, axis: int, name: str | None = None) -> Blob:
+def expand_dims(input: Blob, axis: int, name: Name = None) -> Blob:
     """Insert an axis of size 1."""
     return ops.expand_dims(as_value(input), axis)
 
 
-def broadcast_like(x: Blob, like: Blob, broadcast_axes: Ints | None = None, name: str | None = None) -> Blob:
+def broadcast_like(x: Blob, like: Blob, broadcast_axes: Ints | None = None, name: Name = None) -> Blob:
     """Repeat the blob to the shape of another."""
     return ops.broadcast_like(as_value(x), as_value(like), tuple(broadcast_axes or ()))
 
 
-def broadcast_to_compatible_with(x: Blob, compatible: Sequence[Blob], name: str | None = None) -> Blob:
+def broadcast_to_compatible_with(x: Blob, compatible: Sequence[Blob], name: Name = None) -> Blob:
     """Repeat the blob to the shape that it and the others have together.
 
     Raises:
@@ -91,7 +91,7 @@ def broadcast_to_compatible_with(x: Blob, compatible: Sequence[Blob], name: str 
     return ops.broadcast_like(value, zero)
 
 
-def expand(x: Blob, expand_size: Ints, name: str | None = None) -> Blob:
+def expand(x: Blob, expand_size: Ints, name: Name = None) -> Blob:
     """Repeat axes of size 1, and new axes in front; -1 keeps an axis.
 
     Raises:
@@ -111,7 +111,7 @@ def concat(
     inputs: Sequence[Blob] | None = None,
     axis: int = 0,
     max_dim_size: int | None = None,
-    name: str | None = None,
+    name: Name = None,
     values: Sequence[Blob] | None = None,
 ) -> Blob:
     """Join blobs along an axis."""
@@ -122,19 +122,19 @@ def concat(
     return blobs[0] if len(blobs) == 1 else ops.concat(blobs, axis)
 
 
-def stack(inputs: Sequence[Blob] | Blob, axis: int = 0, name: str | None = None) -> Blob:
+def stack(inputs: Sequence[Blob] | Blob, axis: int = 0, name: Name = None) -> Blob:
     """Join blobs along a new axis."""
     given = listed(inputs)
     return ops.stack([as_value(item) for item in given], axis)
 
 
-def split(x: Blob, num_or_sections: int | Ints, axis: int = 0, name: str | None = None) -> Sequence[Blob]:
+def split(x: Blob, num_or_sections: int | Ints, axis: int = 0, name: Name = None) -> Sequence[Blob]:
     """Cut a blob along an axis into equal parts, or parts of the given sizes."""
     parts: Sequence[Blob] = ops.split(as_value(x), num_or_sections, axis)
     return parts
 
 
-def slice(x: Blob, begin: Sequence[int | None], size: Sequence[int | None], name: str | None = None) -> Blob:
+def slice(x: Blob, begin: Sequence[int | None], size: Sequence[int | None], name: Name = None) -> Blob:
     """Take ``size[i]`` elements from ``begin[i]`` on; -1 or None means up to the end.
 
     Raises:
@@ -154,16 +154,14 @@ def slice(x: Blob, begin: Sequence[int | None], size: Sequence[int | None], name
     return ops.getitem(value, tuple(index))
 
 
-def slice_v2(
-    x: Blob, slice_tup_list: Sequence[tuple[int | None, int | None, int | None]], name: str | None = None
-) -> Blob:
+def slice_v2(x: Blob, slice_tup_list: Sequence[tuple[int | None, int | None, int | None]], name: Name = None) -> Blob:
     """Take a slice (start, stop, step) per leading axis."""
     value = as_value(x)
     start, stop, step = slice_attrs("flow.slice_v2", slice_tup_list, shape_of(value))
     return call("slice", {"x": [value]}, start=start, stop=stop, step=step)
 
 
-def reverse(input: Blob, axis: int | Ints, name: str | None = None) -> Blob:
+def reverse(input: Blob, axis: int | Ints, name: Name = None) -> Blob:
     """Reverse along axes."""
     return ops.flip(as_value(input), axis)
 
@@ -174,7 +172,7 @@ def gather(
     validate_indices: Blob | None = None,
     axis: int | None = None,
     batch_dims: int = 0,
-    name: str | None = None,
+    name: Name = None,
 ) -> Blob:
     """Take the slices of ``params`` along an axis that ``indices`` name.
 
@@ -191,17 +189,17 @@ def gather(
     return call("batch_gather", {"in": [params], "indices": [indices]})
 
 
-def gather_nd(params: Blob, indices: Blob, name: str | None = None) -> Blob:
+def gather_nd(params: Blob, indices: Blob, name: Name = None) -> Blob:
     """Take the elements or slices that index tuples name."""
     return call("gather_nd", {"params": [params], "indices": [indices]})
 
 
-def scatter_nd(indices: Blob, updates: Blob, shape: Ints, name: str | None = None) -> Blob:
+def scatter_nd(indices: Blob, updates: Blob, shape: Ints, name: Name = None) -> Blob:
     """Put updates where index tuples say, into zeros; repeated ones add up."""
     return call("scatter_nd", {"indices": [indices], "updates": [updates]}, shape=tuple(shape))
 
 
-def where(condition: Blob, x: Blob | None = None, y: Blob | None = None, name: str | None = None) -> Blob:
+def where(condition: Blob, x: Blob | None = None, y: Blob | None = None, name: Name = None) -> Blob:
     """Choose elements of ``x`` where the condition holds, else of ``y``; without both, return ``flow.argwhere``.
 
     Raises:
@@ -221,7 +219,7 @@ def one_hot(
     off_value: float = 0,
     axis: int = -1,
     dtype: Any = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Blob:
     """Return ``on_value`` where an index names the position along a new axis, ``off_value`` elsewhere."""
     kind = canonical_dtype(dtype or int32)
@@ -244,7 +242,7 @@ def one_hot(
     return ops.transpose(hot, order)
 
 
-def pad(x: Blob, paddings: Sequence[Ints], constant_value: float = 0, name: str | None = None) -> Blob:
+def pad(x: Blob, paddings: Sequence[Ints], constant_value: float = 0, name: Name = None) -> Blob:
     """Put ``paddings[i] = (before, after)`` elements around axis i."""
     value = as_value(x)
     before, after = [int(item[0]) for item in paddings], [int(item[1]) for item in paddings]
@@ -260,39 +258,39 @@ def pad(x: Blob, paddings: Sequence[Ints], constant_value: float = 0, name: str 
 
 
 # ---- making ----------------------------------------------------------------------------------------------------------
-def cast(x: Blob, dtype: Any, name: str | None = None) -> Blob:
+def cast(x: Blob, dtype: Any, name: Name = None) -> Blob:
     """Convert to another dtype."""
     value = as_value(x)
     kind = canonical_dtype(dtype)
     return value if dtype_of(value).name == kind else ops.cast(value, kind)
 
 
-def constant(value: float, dtype: Any = None, shape: Ints | None = None, name: str | None = None) -> Blob:
+def constant(value: float, dtype: Any = None, shape: Ints | None = None, name: Name = None) -> Blob:
     """Return a blob filled with a number."""
     return ops.constant(value, tuple(shape or ()), canonical_dtype(dtype or float32))
 
 
-def constant_like(like: Blob, value: float, dtype: Any = None, name: str | None = None) -> Blob:
+def constant_like(like: Blob, value: float, dtype: Any = None, name: Name = None) -> Blob:
     """Return a blob of another's shape filled with a number."""
     return ops.full_like(as_value(like), value, None if dtype is None else canonical_dtype(dtype))
 
 
-def zeros_like(like: Blob, dtype: Any = None, name: str | None = None) -> Blob:
+def zeros_like(like: Blob, dtype: Any = None, name: Name = None) -> Blob:
     """Return zeros of another blob's shape."""
     return constant_like(like, 0, dtype)
 
 
-def ones_like(like: Blob, dtype: Any = None, name: str | None = None) -> Blob:
+def ones_like(like: Blob, dtype: Any = None, name: Name = None) -> Blob:
     """Return ones of another blob's shape."""
     return constant_like(like, 1, dtype)
 
 
-def zeros(shape: Ints, dtype: Any = None, name: str | None = None) -> Blob:
+def zeros(shape: Ints, dtype: Any = None, name: Name = None) -> Blob:
     """Return zeros."""
     return constant(0.0, dtype, shape)
 
 
-def ones(shape: Ints, dtype: Any = None, name: str | None = None) -> Blob:
+def ones(shape: Ints, dtype: Any = None, name: Name = None) -> Blob:
     """Return ones."""
     return constant(1.0, dtype, shape)
 
@@ -303,11 +301,11 @@ def range(start: int, limit: int | None = None, delta: int = 1, dtype: Any = Non
     return ops.range(first, last, delta, canonical_dtype(dtype or "int64"))
 
 
-def elem_cnt(inputs: Blob, dtype: Any = None, name: str | None = None) -> Blob:
+def elem_cnt(inputs: Blob, dtype: Any = None, name: Name = None) -> Blob:
     """Return the number of elements, a blob of shape (1,)."""
     return constant(_math.prod(shape_of(as_value(inputs))), dtype or int32, (1,))
 
 
-def assign(ref: Blob, value: Blob, dtype: Any = None, name: str | None = None) -> None:
+def assign(ref: Blob, value: Blob, dtype: Any = None, name: Name = None) -> None:
     """Write a value into a variable, in place."""
     call("assign", {"ref": [ref], "value": [value]})

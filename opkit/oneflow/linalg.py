@@ -7,6 +7,7 @@ from typing import Any
 from opkit.errors import ShapeError
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value
+from opkit.ops.core.types import Name
 from opkit.ops.core.value import shape_of
 from opkit.shim.missing import guard
 
@@ -19,7 +20,7 @@ def matmul(
     transpose_a: bool = False,
     transpose_b: bool = False,
     alpha: float = 1.0,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return ``alpha * a @ b``; leading axes are batches.
 

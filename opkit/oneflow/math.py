@@ -20,7 +20,7 @@ from opkit.oneflow.places import (
 )
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.core.types import Function, Ints
+from opkit.ops.core.types import Function, Ints, Name
 from opkit.ops.core.value import shape_of
 from opkit.shim.missing import guard
 
@@ -123,7 +123,7 @@ def _value(item: Any) -> Any:
 
 
 def _binary(builder: Function, doc: str) -> Function:
-    def function(x: Blob, y: Blob, name: str | None = None) -> Blob:
+    def function(x: Blob, y: Blob, name: Name = None) -> Blob:
         return builder(_value(x), _value(y))
 
     function.__doc__ = doc
@@ -133,7 +133,7 @@ def _binary(builder: Function, doc: str) -> Function:
 def _unary(op: str) -> Function:
     builder = getattr(ops, op)
 
-    def function(x: Blob, name: str | None = None) -> Blob:
+    def function(x: Blob, name: Name = None) -> Blob:
         return builder(as_value(x))
 
     function.__doc__ = f"Return ``{op}(x)``, element by element."
@@ -170,7 +170,7 @@ greater_equal = _compared("greater_equal", "Return 1 where ``x >= y``.")
 logical_and = _compared("logical_and", "Return 1 where both hold.")
 
 
-def add_n(inputs: Sequence[Blob], name: str | None = None) -> Blob:
+def add_n(inputs: Sequence[Blob], name: Name = None) -> Blob:
     """Return the sum of blobs of one shape."""
     return ops.add_n([as_value(item) for item in inputs])
 
@@ -215,23 +215,23 @@ tanh = _unary("tanh")
 tanh_v2 = _unary("tanh")
 
 
-def round(x: Blob, name: str | None = None) -> Blob:
+def round(x: Blob, name: Name = None) -> Blob:
     """Return the nearest whole number, halves to the even one."""
     return call("round", {"x": [x]})
 
 
-def sigmoid_grad(y: Blob, dy: Blob, name: str | None = None) -> Blob:
+def sigmoid_grad(y: Blob, dy: Blob, name: Name = None) -> Blob:
     """Return the gradient of sigmoid from its result and the incoming gradient."""
     return call("sigmoid_grad", {"y": [y], "dy": [dy]})
 
 
-def gelu_grad(x: Blob, dy: Blob, name: str | None = None) -> Blob:
+def gelu_grad(x: Blob, dy: Blob, name: Name = None) -> Blob:
     """Return the gradient of gelu."""
     return call("gelu_grad", {"x": [x], "dy": [dy]})
 
 
 def clip_by_value(
-    values: Blob, min_value: float | None = None, max_value: float | None = None, name: str | None = None
+    values: Blob, min_value: float | None = None, max_value: float | None = None, name: Name = None
 ) -> Blob:
     """Return the values, held between two bounds; at a bound the gradient passes.
 
@@ -258,21 +258,19 @@ def _whole(bound: float) -> int:
     return int(max(min(bound, limits.max), limits.min))
 
 
-def l2_normalize(input: Blob, axis: int | None = None, epsilon: float = 1e-12, name: str | None = None) -> Blob:
+def l2_normalize(input: Blob, axis: int | None = None, epsilon: float = 1e-12, name: Name = None) -> Blob:
     """Return the blob divided by its norm along an axis."""
     value = as_value(input)
     norm = ops.reduce_sum(ops.square(value), 0 if axis is None else axis, True)
     return ops.mul(value, ops.rsqrt(ops.clip(norm, epsilon, None)))
 
 
-def tril(x: Blob, diagonal: int = 0, fill_value: float = 0, name: str | None = None) -> Blob:
+def tril(x: Blob, diagonal: int = 0, fill_value: float = 0, name: Name = None) -> Blob:
     """Return the lower triangle, and a number above it."""
     return ops.tril(as_value(x), diagonal, fill_value)
 
 
-def fused_scale_tril(
-    x: Blob, diagonal: int = 0, fill_value: float = 0, scale: float = 1, name: str | None = None
-) -> Blob:
+def fused_scale_tril(x: Blob, diagonal: int = 0, fill_value: float = 0, scale: float = 1, name: Name = None) -> Blob:
     """Return ``tril(scale * x)``."""
     is_filled_float, is_scaled_float = isinstance(fill_value, float), isinstance(scale, float)
     return call(
@@ -288,7 +286,7 @@ def fused_scale_tril(
     )
 
 
-def polyval(coeffs: Sequence[float | Blob], x: Blob, name: str | None = None) -> Blob:
+def polyval(coeffs: Sequence[float | Blob], x: Blob, name: Name = None) -> Blob:
     """Return the polynomial with these coefficients, that of the highest power first.
 
     Raises:
@@ -304,7 +302,7 @@ def polyval(coeffs: Sequence[float | Blob], x: Blob, name: str | None = None) ->
 
 # ---- reductions ------------------------------------------------------------------------------------------------------
 def _reduction(builder: Function, doc: str) -> Function:
-    def function(input_tensor: Blob, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Blob:
+    def function(input_tensor: Blob, axis: Axis = None, keepdims: bool = False, name: Name = None) -> Blob:
         out = builder(as_value(input_tensor), axis, keepdims)
         return out if shape_of(out) else ops.reshape(out, (1,))
 
@@ -337,7 +335,7 @@ reduce_std = _reduction(lambda x, axis, keep: ops.sqrt(_variance(x, axis, keep))
 two_stage_reduce_max, two_stage_reduce_min = reduce_max, reduce_min
 
 
-def argmax(input: Blob, axis: int = -1, name: str | None = None) -> Blob:
+def argmax(input: Blob, axis: int = -1, name: Name = None) -> Blob:
     """Return the index of the largest element along an axis."""
     return ops.argmax(as_value(input), axis)
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from opkit.errors import ShapeError, UsageError
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 from opkit.ops.core.value import dtype_of, shape_of
 
 Blob = Any
 Padding = int | Ints
 
 
-def constant_pad2d(x: Blob, padding: Padding, constant_value: float = 0, name: str | None = None) -> Blob:
+def constant_pad2d(x: Blob, padding: Padding, constant_value: float = 0, name: Name = None) -> Blob:
     """Put a number around images (batch, channels, height, width).
 
     Args:
@@ -29,17 +29,17 @@ def constant_pad2d(x: Blob, padding: Padding, constant_value: float = 0, name: s
     return _pad2d("constant_pad2d", x, padding, constant_value)
 
 
-def zero_pad2d(x: Blob, padding: Padding, name: str | None = None) -> Blob:
+def zero_pad2d(x: Blob, padding: Padding, name: Name = None) -> Blob:
     """Put zeros around images; see ``constant_pad2d``."""
     return _pad2d("constant_pad2d", x, padding, 0)
 
 
-def reflection_pad2d(x: Blob, padding: Padding, name: str | None = None) -> Blob:
+def reflection_pad2d(x: Blob, padding: Padding, name: Name = None) -> Blob:
     """Continue images by their reflection, without the edge itself; see ``constant_pad2d``."""
     return _pad2d("reflection_pad2d", x, padding, 0)
 
 
-def replication_pad2d(x: Blob, padding: Padding, name: str | None = None) -> Blob:
+def replication_pad2d(x: Blob, padding: Padding, name: Name = None) -> Blob:
     """Continue images by their edge; see ``constant_pad2d``."""
     return _pad2d("replication_pad2d", x, padding, 0)
 
@@ -64,7 +64,7 @@ def _pad2d(op: str, x: Blob, padding: Padding, number: float) -> Blob:
     )
 
 
-def pad_grad(x: Blob, paddings: Sequence[Ints], constant_value: float = 0, name: str | None = None) -> Blob:
+def pad_grad(x: Blob, paddings: Sequence[Ints], constant_value: float = 0, name: Name = None) -> Blob:
     """Take away ``paddings[i] = (before, after)`` elements of axis i: the gradient of ``flow.pad``."""
     return call(
         "pad_grad",

@@ -10,19 +10,18 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.semantics.devices import sbp_of
 from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value, call
+from opkit.ops.core.types import Name
 from opkit.ops.core.value import shape_of
 
 Blob = Any
 
 
-def identity(x: Blob, name: str | None = None) -> Blob:
+def identity(x: Blob, name: Name = None) -> Blob:
     """Return a copy."""
     return ops.identity(as_value(x))
 
 
-def parallel_cast(
-    input: Blob, name: str | None = None, distribute: Any = None, gradient_distribute: Any = None
-) -> Blob:
+def parallel_cast(input: Blob, name: Name = None, distribute: Any = None, gradient_distribute: Any = None) -> Blob:
     """Let the blob lie on the job's devices in a way; on one device every distribution is the whole blob.
 
     Args:
@@ -56,17 +55,17 @@ def hierarchical_parallel_cast(input: Blob, *args: Any, **kwargs: Any) -> Blob:
     return as_value(input)
 
 
-def identity_n(inputs: Sequence[Blob], name: str | None = None) -> list[Blob]:
+def identity_n(inputs: Sequence[Blob], name: Name = None) -> list[Blob]:
     """Return copies of several blobs."""
     return [identity(blob) for blob in inputs]
 
 
-def amp_white_identity(x: Blob, name: str | None = None) -> Blob:
+def amp_white_identity(x: Blob, name: Name = None) -> Blob:
     """Return a copy; OneFlow's mixed precision begins there, and here there is none."""
     return call("amp_white_identity", {"in": [x]})
 
 
-def cast_to_static_shape(x: Blob, name: str | None = None) -> Blob:
+def cast_to_static_shape(x: Blob, name: Name = None) -> Blob:
     """Return a blob whose sizes may vary as one of fixed sizes: a copy, since sizes are those of the run anyway."""
     value = as_value(x)
     if -1 not in shape_of(value):

@@ -14,13 +14,14 @@ from opkit.oneflow.scalar_types import int32
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.semantics.slices import slice_attrs
 from opkit.oneflow.user_op import as_value, call
+from opkit.ops.core.types import Name
 from opkit.ops.core.value import ndim_of, normal_axis, shape_of
 
 Blob = Any
 
 
 # ---- choosing --------------------------------------------------------------------------------------------------------
-def dim_gather(input: Blob, dim: int, index: Blob, name: str | None = None) -> Blob:
+def dim_gather(input: Blob, dim: int, index: Blob, name: Name = None) -> Blob:
     """Take the elements along one axis that ``index`` names, place by place.
 
     Raises:
@@ -34,24 +35,24 @@ def dim_gather(input: Blob, dim: int, index: Blob, name: str | None = None) -> B
     return call("dim_gather", {"input": [value], "index": [places]}, dim=at)
 
 
-def masked_fill(x: Blob, mask: Blob, value: float, name: str | None = None) -> Blob:
+def masked_fill(x: Blob, mask: Blob, value: float, name: Name = None) -> Blob:
     """Return the blob with a number where the mask holds."""
     blob = as_value(x)
     return ops.where(as_value(mask), ops.full_like(blob, value), blob)
 
 
-def argwhere(condition: Blob, dtype: Any = None, name: str | None = None) -> Blob:
+def argwhere(condition: Blob, dtype: Any = None, name: Name = None) -> Blob:
     """Return the places of the elements that are not 0, one row each (int32, or ``dtype``)."""
     found: Blob = ops.argwhere(as_value(condition))
     return ops.cast(found, canonical_dtype(dtype or int32))
 
 
-def nonzero(a: Blob, name: str | None = None) -> Blob:
+def nonzero(a: Blob, name: Name = None) -> Blob:
     """Return the places of the elements that are not 0, one column each."""
     return ops.transpose(argwhere(a), [1, 0])
 
 
-def sync_dynamic_resize(inputs: Blob, size: Blob, name: str | None = None) -> Blob:
+def sync_dynamic_resize(inputs: Blob, size: Blob, name: Name = None) -> Blob:
     """Return the first ``size`` rows of a blob, a number that is known when the job runs."""
     value = as_value(inputs)
     count = ops.reshape(as_value(size), (1,))
@@ -60,28 +61,28 @@ def sync_dynamic_resize(inputs: Blob, size: Blob, name: str | None = None) -> Bl
     return ops.gather(value, ops.reshape(ops.argwhere(kept), (-1,)), 0)
 
 
-def diag(input: Blob, diagonal: int = 0, name: str | None = None) -> Blob:
+def diag(input: Blob, diagonal: int = 0, name: Name = None) -> Blob:
     """Return the diagonal of a matrix, or the matrix that has a vector as its diagonal."""
     return call("diag", {"in": [input]}, diagonal=int(diagonal))
 
 
 # ---- ordering --------------------------------------------------------------------------------------------------------
-def sort(input: Blob, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Blob:
+def sort(input: Blob, axis: int = -1, direction: str = "ASCENDING", name: Name = None) -> Blob:
     """Sort along an axis, "ASCENDING" or "DESCENDING"."""
     return _along("flow.sort", "sort", input, axis, direction=_direction("flow.sort", direction))
 
 
-def argsort(input: Blob, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Blob:
+def argsort(input: Blob, axis: int = -1, direction: str = "ASCENDING", name: Name = None) -> Blob:
     """Return the places (int32) that sort along an axis."""
     return _along("flow.argsort", "arg_sort", input, axis, direction=_direction("flow.argsort", direction))
 
 
-def top_k(input: Blob, axis: int = -1, k: int = 1, sorted: bool = True, name: str | None = None) -> Blob:
+def top_k(input: Blob, axis: int = -1, k: int = 1, sorted: bool = True, name: Name = None) -> Blob:
     """Return the places (int32) of the k largest elements along an axis."""
     return _along("flow.math.top_k", "top_k", input, axis, k=int(k), sorted=bool(sorted))
 
 
-def in_top_k(targets: Blob, predictions: Blob, k: int, name: str | None = None) -> Blob:
+def in_top_k(targets: Blob, predictions: Blob, k: int, name: Name = None) -> Blob:
     """Say for each row of predictions (int8) whether its target is among the k largest."""
     return call("in_top_k", {"targets": [targets], "predictions": [predictions]}, k=int(k))
 
@@ -104,7 +105,7 @@ def _along(asked_by: str, op: str, input: Blob, axis: int, **attrs: Any) -> Blob
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
 def slice_update(
-    x: Blob, update: Blob, slice_tup_list: Sequence[tuple[int | None, int | None, int | None]], name: str | None = None
+    x: Blob, update: Blob, slice_tup_list: Sequence[tuple[int | None, int | None, int | None]], name: Name = None
 ) -> Blob:
     """Return the blob with another in the place of ``x[start:stop:step, ...]``; triples as ``flow.slice_v2`` takes."""
     value = as_value(x)
@@ -112,45 +113,41 @@ def slice_update(
     return call("slice_update", {"x": [value], "update": [update]}, start=start, stop=stop, step=step)
 
 
-def tensor_scatter_nd_update(params: Blob, updates: Blob, indices: Blob, name: str | None = None) -> Blob:
+def tensor_scatter_nd_update(params: Blob, updates: Blob, indices: Blob, name: Name = None) -> Blob:
     """Return the blob with rows of updates written where the indices name."""
     return call("tensor_scatter_nd_update", {"params": [params], "updates": [updates], "indices": [indices]})
 
 
-def tensor_scatter_nd_add(params: Blob, updates: Blob, indices: Blob, name: str | None = None) -> Blob:
+def tensor_scatter_nd_add(params: Blob, updates: Blob, indices: Blob, name: Name = None) -> Blob:
     """Return the blob with rows of updates added where the indices name."""
     return call("tensor_scatter_nd_add", {"params": [params], "updates": [updates], "indices": [indices]})
 
 
 # ---- adding up -------------------------------------------------------------------------------------------------------
-def unsorted_segment_sum(
-    data: Blob, segment_ids: Blob, num_segments: int, axis: int = 0, name: str | None = None
-) -> Blob:
+def unsorted_segment_sum(data: Blob, segment_ids: Blob, num_segments: int, axis: int = 0, name: Name = None) -> Blob:
     """Add up the slices along an axis that have one segment number."""
     given = {"data": [data], "segment_ids": [segment_ids]}
     return call("unsorted_segment_sum", given, axis=int(axis), num_segments=int(num_segments))
 
 
-def unsorted_segment_sum_like(
-    data: Blob, segment_ids: Blob, like: Blob, axis: int = 0, name: str | None = None
-) -> Blob:
+def unsorted_segment_sum_like(data: Blob, segment_ids: Blob, like: Blob, axis: int = 0, name: Name = None) -> Blob:
     """Add up the slices along an axis that have one segment number, into the shape of another blob."""
     return call(
         "unsorted_segment_sum_like", {"data": [data], "segment_ids": [segment_ids], "like": [like]}, axis=int(axis)
     )
 
 
-def unsorted_batch_segment_sum(data: Blob, segment_ids: Blob, num_segments: int, name: str | None = None) -> Blob:
+def unsorted_batch_segment_sum(data: Blob, segment_ids: Blob, num_segments: int, name: Name = None) -> Blob:
     """Add up the slices that have one segment number, in each row of the batch."""
     given = {"data": [data], "segment_ids": [segment_ids]}
     return call("unsorted_batch_segment_sum", given, num_segments=int(num_segments))
 
 
-def count_not_finite(x: Blob, name: str | None = None) -> Blob:
+def count_not_finite(x: Blob, name: Name = None) -> Blob:
     """Return how many elements are NaN or infinite, a blob (int64) of shape (1,)."""
     return call("count_not_finite", {"x": [x]})
 
 
-def multi_count_not_finite(x: Sequence[Blob], name: str | None = None) -> Blob:
+def multi_count_not_finite(x: Sequence[Blob], name: Name = None) -> Blob:
     """Return how many elements of several blobs are NaN or infinite, a blob (int64) of shape (1,)."""
     return call("multi_count_not_finite", {"x": list(x)})

@@ -7,6 +7,7 @@ from typing import Any
 from opkit.ir import canonical_dtype
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
+from opkit.ops.core.types import Name
 from opkit.ops.core.value import dtype_of, shape_of
 from opkit.shim.missing import guard
 
@@ -22,12 +23,12 @@ def bernoulli(x: Blob, seed: int | None = None, dtype: Any = None, name: str = "
     return call("bernoulli", {"in": [value]}, seed=seed or 0, has_seed=seed is not None, dtype=kind)
 
 
-def generate_random_batch_permutation_indices(value: Blob, seed: int | None = None, name: str | None = None) -> Blob:
+def generate_random_batch_permutation_indices(value: Blob, seed: int | None = None, name: Name = None) -> Blob:
     """Return the places of a blob's rows in random order (int32)."""
     return ops.randperm(shape_of(as_value(value))[0], "int32", seed or 0)
 
 
-def shuffle(value: Blob, seed: int | None = None, name: str | None = None) -> Blob:
+def shuffle(value: Blob, seed: int | None = None, name: Name = None) -> Blob:
     """Return a blob with its rows in random order."""
     return ops.gather(as_value(value), generate_random_batch_permutation_indices(value, seed), 0)
 

@@ -8,7 +8,7 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.ir import Shape, TensorDesc, canonical_dtype
 from opkit.oneflow.scalar_types import float32
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -71,12 +71,12 @@ class ListNumpy:
         return type("ListNumpy.Placeholder", (ListOfNumpyDef,), _checked(shape, dtype))
 
 
-def FixedTensorDef(shape: Ints, dtype: Any = float32, name: str | None = None) -> type[NumpyDef]:
+def FixedTensorDef(shape: Ints, dtype: Any = float32, name: Name = None) -> type[NumpyDef]:
     """Declare an argument as older scripts do, as its default: ``def job(x=flow.FixedTensorDef((2, 3)))``."""
     return Numpy.Placeholder(tuple(shape), dtype)
 
 
-def MirroredTensorDef(shape: Ints, dtype: Any = float32, name: str | None = None) -> type[ListOfNumpyDef]:
+def MirroredTensorDef(shape: Ints, dtype: Any = float32, name: Name = None) -> type[ListOfNumpyDef]:
     """Declare an argument as older scripts do: a list with one array per device."""
     return ListNumpy.Placeholder(tuple(shape), dtype)
 

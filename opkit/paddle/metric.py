@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import UsageError
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard
 
@@ -52,7 +52,7 @@ class Accuracy(Metric):
         name: shown name, "acc" where left out.
     """
 
-    def __init__(self, topk: Ints = (1,), name: str | None = None, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, topk: Ints = (1,), name: Name = None, *args: Any, **kwargs: Any) -> None:
         self.topk, self.maxk = topk, max(topk)
         base = name or "acc"
         self._name = [base] if self.maxk == 1 else [f"{base}_top{k}" for k in topk]
@@ -195,9 +195,7 @@ class Auc(Metric):
         return self._name
 
 
-def accuracy(
-    input: Any, label: Any, k: int = 1, correct: Any = None, total: Any = None, name: str | None = None
-) -> Any:
+def accuracy(input: Any, label: Any, k: int = 1, correct: Any = None, total: Any = None, name: Name = None) -> Any:
     """Return, as a tensor, the share of samples whose label (samples, 1) is among the k most likely classes."""
     places = ops.topk(input, k, -1)[1]
     column = ops.reshape(label, [-1, 1])

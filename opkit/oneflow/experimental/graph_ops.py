@@ -20,16 +20,16 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.semantics.slices import slice_attrs
 from opkit.oneflow.session import StoredArray, session
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 from opkit.ops.core.value import shape_of
 
 
-def square_sum(x: Any, name: str | None = None) -> Any:
+def square_sum(x: Any, name: Name = None) -> Any:
     """Return the sum of the squares of all elements, a blob of shape (1,)."""
     return call("square_sum", {"x": [x]})
 
 
-def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> tuple[Any, ...]:
+def unique_with_counts(x: Any, out_idx: Any = int32, name: Name = None) -> tuple[Any, ...]:
     """Return a vector's distinct values in the order of their first places, padded to its length with zeros.
 
     Returns:
@@ -39,7 +39,7 @@ def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) ->
     return found
 
 
-def indexed_slices_reduce_sum(indices: Any, values: Any, name: str | None = None) -> tuple[Any, ...]:
+def indexed_slices_reduce_sum(indices: Any, values: Any, name: Name = None) -> tuple[Any, ...]:
     """Add up the rows of values that have one index.
 
     Returns:
@@ -52,16 +52,14 @@ def indexed_slices_reduce_sum(indices: Any, values: Any, name: str | None = None
     return distinct, unsorted_segment_sum(rows, places, shape_of(flat)[0]), count
 
 
-def logical_slice(x: Any, slice_tup_list: Sequence[Sequence[int | None]], name: str | None = None) -> Any:
+def logical_slice(x: Any, slice_tup_list: Sequence[Sequence[int | None]], name: Name = None) -> Any:
     """Return a slice of a blob; triples (start, stop, step) with steps above 0."""
     value = as_value(x)
     start, stop, step = _forwards("flow.experimental.logical_slice", slice_tup_list, shape_of(value))
     return call("logical_slice", {"x": [value]}, start=start, stop=stop, step=step)
 
 
-def logical_slice_assign(
-    x: Any, value: Any, slice_tup_list: Sequence[Sequence[int | None]], name: str | None = None
-) -> None:
+def logical_slice_assign(x: Any, value: Any, slice_tup_list: Sequence[Sequence[int | None]], name: Name = None) -> None:
     """Write a blob into a slice of a variable, in place."""
     start, stop, step = _forwards("flow.experimental.logical_slice_assign", slice_tup_list, shape_of(as_value(x)))
     call("logical_slice_assign", {"ref": [x], "value": [value]}, start=start, stop=stop, step=step)

@@ -13,6 +13,7 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.composed.images import pixel_shuffle
+from opkit.ops.core.types import Name
 from opkit.ops.core.value import shape_of
 
 __all__ = [
@@ -44,71 +45,69 @@ Blob = Any
 relu = flow_math.relu
 
 
-def bias_add(value: Blob, bias: Blob, data_format: str | None = None, name: str | None = None) -> Blob:
+def bias_add(value: Blob, bias: Blob, data_format: str | None = None, name: Name = None) -> Blob:
     """Add a vector along the channels: axis 1, or the last with "N...C"."""
     return call("bias_add", {"a": [value], "b": [bias]}, axis=_bias_axis(value, data_format))
 
 
-def leaky_relu(x: Blob, alpha: float = 0.2, name: str | None = None) -> Blob:
+def leaky_relu(x: Blob, alpha: float = 0.2, name: Name = None) -> Blob:
     """Return ``x`` where positive, else ``alpha * x``."""
     return ops.leaky_relu(as_value(x), alpha)
 
 
-def elu(x: Blob, alpha: float = 1.0, name: str | None = None) -> Blob:
+def elu(x: Blob, alpha: float = 1.0, name: Name = None) -> Blob:
     """Return ``x`` where positive, else ``alpha * (exp(x) - 1)``."""
     return ops.elu(as_value(x), alpha)
 
 
-def relu6(x: Blob, name: str | None = None) -> Blob:
+def relu6(x: Blob, name: Name = None) -> Blob:
     """Return ``min(max(x, 0), 6)``."""
     return ops.relu6(as_value(x))
 
 
-def hardtanh(x: Blob, min_val: float = -1.0, max_val: float = 1.0, name: str | None = None) -> Blob:
+def hardtanh(x: Blob, min_val: float = -1.0, max_val: float = 1.0, name: Name = None) -> Blob:
     """Return x, held between two bounds; the gradient at the bounds is 0."""
     return ops.hardtanh(as_value(x), min_val, max_val)
 
 
-def hardsigmoid(x: Blob, name: str | None = None) -> Blob:
+def hardsigmoid(x: Blob, name: Name = None) -> Blob:
     """Return ``min(max(x / 6 + 1 / 2, 0), 1)``."""
     return call("hardsigmoid", {"in": [x]})
 
 
-def hardswish(x: Blob, name: str | None = None) -> Blob:
+def hardswish(x: Blob, name: Name = None) -> Blob:
     """Return ``x * min(max(x / 6 + 1 / 2, 0), 1)``."""
     return call("hardswish", {"in": [x]})
 
 
-def swish(x: Blob, beta: float = 1.0, name: str | None = None) -> Blob:
+def swish(x: Blob, beta: float = 1.0, name: Name = None) -> Blob:
     """Return ``x * sigmoid(beta * x)``."""
     value = as_value(x)
     return ops.mul(value, ops.sigmoid(ops.mul(value, beta)))
 
 
-def mish(x: Blob, name: str | None = None) -> Blob:
+def mish(x: Blob, name: Name = None) -> Blob:
     """Return ``x * tanh(softplus(x))``."""
     value = as_value(x)
     return ops.mul(value, ops.tanh(ops.softplus(value)))
 
 
-def softmax(logits: Blob, axis: int | None = None, name: str | None = None) -> Blob:
+def softmax(logits: Blob, axis: int | None = None, name: Name = None) -> Blob:
     """Return the softmax along an axis, the last where left out."""
     return ops.softmax(as_value(logits), -1 if axis is None else axis)
 
 
-def logsoftmax(logits: Blob, axis: int | None = None, name: str | None = None) -> Blob:
+def logsoftmax(logits: Blob, axis: int | None = None, name: Name = None) -> Blob:
     """Return the logarithm of the softmax."""
     return ops.log_softmax(as_value(logits), -1 if axis is None else axis)
 
 
-def softmax_grad(y: Blob, dy: Blob, axis: int | None = None, name: str | None = None) -> Blob:
+def softmax_grad(y: Blob, dy: Blob, axis: int | None = None, name: Name = None) -> Blob:
     """Return the gradient of softmax along the last axis."""
     return call("softmax_grad", {"y": [y], "dy": [dy]})
 
 
-def dropout(
-    x: Blob, rate: float, noise_shape: Blob | None = None, seed: int | None = None, name: str | None = None
-) -> Blob:
+def dropout(x: Blob, rate: float, noise_shape: Blob | None = None, seed: int | None = None, name: Name = None) -> Blob:
     """Zero elements with probability ``rate`` and scale the rest; a predict job's blob is returned unchanged.
 
     Raises:
@@ -123,7 +122,7 @@ def dropout(
 
 
 def random_mask_like(
-    like: Blob, rate: float, seed: int | None = None, noise_shape: Blob | None = None, name: str | None = None
+    like: Blob, rate: float, seed: int | None = None, noise_shape: Blob | None = None, name: Name = None
 ) -> Blob:
     """Return an int8 blob of another's shape that is 0 with probability ``rate``, else 1.
 
@@ -142,7 +141,7 @@ def _rate(op: str, rate: float) -> float:
 
 
 # ---- several in one --------------------------------------------------------------------------------------------------
-def fused_bias_add_gelu(value: Blob, bias: Blob, data_format: str | None = None, name: str | None = None) -> Blob:
+def fused_bias_add_gelu(value: Blob, bias: Blob, data_format: str | None = None, name: Name = None) -> Blob:
     """Return ``gelu(bias_add(value, bias))``."""
     return call("fused_bias_add_gelu", {"a": [value], "b": [bias]}, axis=_bias_axis(value, data_format))
 
@@ -154,7 +153,7 @@ def fused_bias_add_dropout(
     rate: float = 0.0,
     noise_shape: Blob | None = None,
     seed: int | None = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Blob:
     """Return ``dropout(bias_add(value, bias))``; a predict job leaves the dropout out."""
     job = session().job
@@ -173,7 +172,7 @@ def fused_scale_tril_softmax_dropout(
     rate: float = 0.0,
     noise_shape: Blob | None = None,
     seed: int | None = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Blob:
     """Return ``dropout(softmax(fused_scale_tril(x)))``, along the last axis."""
     weights = ops.softmax(flow_math.fused_scale_tril(x, diagonal, fill_value, scale), -1)
@@ -182,7 +181,7 @@ def fused_scale_tril_softmax_dropout(
 
 
 def fused_self_attention_query_mul_key_and_value(
-    x: Blob, head_size: int, alpha: float = 1.0, name: str | None = None
+    x: Blob, head_size: int, alpha: float = 1.0, name: Name = None
 ) -> tuple[Blob, Blob]:
     """Return ``alpha * query @ key.T`` (batch, heads, length, length) and the values (batch, heads, length, head_size).
 
@@ -212,12 +211,12 @@ def _bias_axis(value: Blob, data_format: str | None) -> int:
 
 
 # ---- pixels ----------------------------------------------------------------------------------------------------------
-def PixelShuffle(input: Blob, upscale_factor: int, name: str | None = None) -> Blob:
+def PixelShuffle(input: Blob, upscale_factor: int, name: Name = None) -> Blob:
     """Return images ``upscale_factor`` times as high and wide, made of their channels; see ``PixelShufflev2``."""
     return PixelShufflev2(input, upscale_factor, upscale_factor)
 
 
-def PixelShufflev2(input: Blob, h_upscale_factor: int, w_upscale_factor: int, name: str | None = None) -> Blob:
+def PixelShufflev2(input: Blob, h_upscale_factor: int, w_upscale_factor: int, name: Name = None) -> Blob:
     """Return images whose height and width are multiplied, their channels divided by both factors.
 
     Raises:

@@ -14,6 +14,7 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.composed.losses import binary_entropy_of_logits, margin_scores, relative_entropy
 from opkit.ops.composed.pairs import pair_distance, ranking_loss
+from opkit.ops.core.types import Name
 from opkit.ops.core.value import dtype_of, shape_of
 
 __all__ = [
@@ -35,45 +36,43 @@ Blob = Any
 
 
 # ---- of logits and labels --------------------------------------------------------------------------------------------
-def sparse_softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: str | None = None) -> Blob:
+def sparse_softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: Name = None) -> Blob:
     """Return the cross entropy of integer labels, one number per row of logits."""
     value = as_value(logits)
     given = {"prediction": [value], "label": [labels]}
     return call("sparse_softmax_cross_entropy", given, depth=int(shape_of(value)[-1]))[1]
 
 
-def sparse_cross_entropy(labels: Blob, prediction: Blob, name: str | None = None) -> Blob:
+def sparse_cross_entropy(labels: Blob, prediction: Blob, name: Name = None) -> Blob:
     """Return the cross entropy of integer labels and probabilities."""
     value = as_value(prediction)
     given = {"prediction": [value], "label": [labels]}
     return call("sparse_cross_entropy", given, depth=int(shape_of(value)[-1]))
 
 
-def softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: str | None = None) -> Blob:
+def softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: Name = None) -> Blob:
     """Return the cross entropy of label distributions, one number per row of logits."""
     return call("softmax_cross_entropy", {"prediction": [logits], "label": [labels]})[1]
 
 
-def sigmoid_cross_entropy_with_logits(labels: Blob, logits: Blob, name: str | None = None) -> Blob:
+def sigmoid_cross_entropy_with_logits(labels: Blob, logits: Blob, name: Name = None) -> Blob:
     """Return the binary cross entropy of each logit."""
     return call("sigmoid_cross_entropy", {"prediction": [logits], "label": [labels]})
 
 
-def distributed_sparse_softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: str | None = None) -> Blob:
+def distributed_sparse_softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: Name = None) -> Blob:
     """Return the cross entropy of integer labels for logits that may be split over their classes."""
     value = as_value(logits)
     given = {"prediction": [value], "label": [labels]}
     return call("sparse_softmax_cross_entropy_ms", given, depth=int(shape_of(value)[-1]))[1]
 
 
-def smooth_l1_loss(prediction: Blob, label: Blob, beta: float = 1.0, name: str | None = None) -> Blob:
+def smooth_l1_loss(prediction: Blob, label: Blob, beta: float = 1.0, name: Name = None) -> Blob:
     """Return ``0.5 * gap ** 2 / beta`` where the gap is below ``beta``, else ``gap - 0.5 * beta``."""
     return call("smooth_l1_loss", {"prediction": [prediction], "label": [label]}, beta=float(beta))
 
 
-def combined_margin_loss(
-    x: Blob, label: Blob, m1: float = 1, m2: float = 0, m3: float = 0, name: str | None = None
-) -> Blob:
+def combined_margin_loss(x: Blob, label: Blob, m1: float = 1, m2: float = 0, m3: float = 0, name: Name = None) -> Blob:
     """Return cosines (samples, classes) with the label's class's as ``cos(m1 * acos(x) + m2) - m3``."""
     return margin_scores(as_value(x), as_value(label), float(m1), float(m2), float(m3))
 
@@ -86,7 +85,7 @@ def ctc_loss(
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
-    name: str | None = None,
+    name: Name = None,
 ) -> Blob:
     """Return minus the logarithm of the likelihood of labels over all their alignments with a sequence.
 
@@ -133,7 +132,7 @@ def _weighted(op: str, loss: Any, weight: Blob | None) -> Any:
     return loss if weight is None else ops.mul(*_of_one_shape(op, weight, loss))
 
 
-def L1Loss(input: Blob, target: Blob, reduction: str = "mean", name: str | None = None) -> Blob:
+def L1Loss(input: Blob, target: Blob, reduction: str = "mean", name: Name = None) -> Blob:
     """Return ``|target - input|``, its mean ("mean", of shape (1,)) or its sum ("sum").
 
     Raises:
@@ -144,15 +143,13 @@ def L1Loss(input: Blob, target: Blob, reduction: str = "mean", name: str | None 
     return _reduced("L1Loss", ops.abs(ops.sub(y, x)), reduction)
 
 
-def MSELoss(input: Blob, target: Blob, reduction: str = "mean", name: str | None = None) -> Blob:
+def MSELoss(input: Blob, target: Blob, reduction: str = "mean", name: Name = None) -> Blob:
     """Return ``(target - input) ** 2``, reduced as ``L1Loss`` is."""
     x, y = _of_one_shape("MSELoss", input, target)
     return _reduced("MSELoss", ops.square(ops.sub(y, x)), reduction)
 
 
-def BCELoss(
-    input: Blob, target: Blob, weight: Blob | None = None, reduction: str = "mean", name: str | None = None
-) -> Blob:
+def BCELoss(input: Blob, target: Blob, weight: Blob | None = None, reduction: str = "mean", name: Name = None) -> Blob:
     """Return the cross entropy of probabilities and targets in [0, 1], reduced as ``L1Loss`` is.
 
     Args:
@@ -172,7 +169,7 @@ def BCEWithLogitsLoss(
     weight: Blob | None = None,
     pos_weight: Blob | None = None,
     reduction: str = "mean",
-    name: str | None = None,
+    name: Name = None,
 ) -> Blob:
     """Return the cross entropy of logits and targets in [0, 1], reduced as ``L1Loss`` is.
 
@@ -192,9 +189,7 @@ def BCEWithLogitsLoss(
     return _reduced(op, _weighted(op, binary_entropy_of_logits(x, y, positive), weight), reduction)
 
 
-def KLDivLoss(
-    input: Blob, target: Blob, log_target: bool = False, reduction: str = "mean", name: str | None = None
-) -> Blob:
+def KLDivLoss(input: Blob, target: Blob, log_target: bool = False, reduction: str = "mean", name: Name = None) -> Blob:
     """Return ``target * (log(target) - input)``, 0 where the target is not positive, reduced as ``L1Loss`` is.
 
     Args:
@@ -207,7 +202,7 @@ def KLDivLoss(
 
 
 def MarginRankingLoss(
-    input1: Blob, input2: Blob, target: Blob, margin: float = 0.0, reduction: str = "mean", name: str | None = None
+    input1: Blob, input2: Blob, target: Blob, margin: float = 0.0, reduction: str = "mean", name: Name = None
 ) -> Blob:
     """Return ``max(0, -target * (input1 - input2) + margin)``, reduced as ``L1Loss`` is."""
     x, y = _of_one_shape("MarginRankingLoss", input1, input2)
@@ -223,7 +218,7 @@ def TripletMarginLoss(
     eps: float = 1e-6,
     swap: bool = False,
     reduction: str = "mean",
-    name: str | None = None,
+    name: Name = None,
 ) -> Blob:
     """Return ``max(0, |anchor - positive| - |anchor - negative| + margin)``, reduced as ``L1Loss`` is.
 

@@ -11,7 +11,7 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value
 from opkit.oneflow.util import unique_str
 from opkit.oneflow.variable import get_variable
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 from opkit.ops.core.value import dtype_of, shape_of
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 Blob = Any
 
 
-def moments(x: Blob, axes: Ints, keepdims: bool = False, name: str | None = None) -> tuple[Blob, Blob]:
+def moments(x: Blob, axes: Ints, keepdims: bool = False, name: Name = None) -> tuple[Blob, Blob]:
     """Return mean and variance over axes."""
     return flow_math.reduce_mean(x, axes, keepdims), flow_math.reduce_variance(x, axes, keepdims)
 
@@ -40,7 +40,7 @@ def batch_normalization(
     scale: Blob | None = None,
     variance_epsilon: float = 1e-5,
     axis: int = 1,
-    name: str | None = None,
+    name: Name = None,
 ) -> Blob:
     """Return ``(x - mean) / sqrt(variance + epsilon) * scale + offset``; vectors lie along ``axis``."""
     value = as_value(x)
@@ -65,7 +65,7 @@ def layer_norm(
     begin_norm_axis: int = 1,
     begin_params_axis: int = -1,
     epsilon: float = 1e-5,
-    name: str | None = None,
+    name: Name = None,
 ) -> Blob:
     """Normalise over all axes from ``begin_norm_axis`` on; gamma and beta span those from ``begin_params_axis`` on."""
     value = as_value(inputs)
@@ -80,7 +80,7 @@ def layer_norm(
     return out if beta is None else ops.add(out, as_value(beta))
 
 
-def GroupNorm(x: Blob, num_groups: int = 32, eps: float = 1e-5, affine: bool = True, name: str | None = None) -> Blob:
+def GroupNorm(x: Blob, num_groups: int = 32, eps: float = 1e-5, affine: bool = True, name: Name = None) -> Blob:
     """Normalise groups of channels of each sample; with ``affine`` by variables NAME_gamma and NAME_beta besides.
 
     Args:
@@ -100,17 +100,17 @@ def GroupNorm(x: Blob, num_groups: int = 32, eps: float = 1e-5, affine: bool = T
     return _normalised_by_rows("GroupNorm", value, num_groups, eps, affine, name)
 
 
-def InstanceNorm1d(x: Blob, eps: float = 1e-5, affine: bool = True, name: str | None = None) -> Blob:
+def InstanceNorm1d(x: Blob, eps: float = 1e-5, affine: bool = True, name: Name = None) -> Blob:
     """Normalise each channel of each sample of (batch, channels, width); see ``GroupNorm``."""
     return _instance_norm("InstanceNorm1d", 3, x, eps, affine, name)
 
 
-def InstanceNorm2d(x: Blob, eps: float = 1e-5, affine: bool = True, name: str | None = None) -> Blob:
+def InstanceNorm2d(x: Blob, eps: float = 1e-5, affine: bool = True, name: Name = None) -> Blob:
     """Normalise each channel of each image of (batch, channels, height, width); see ``GroupNorm``."""
     return _instance_norm("InstanceNorm2d", 4, x, eps, affine, name)
 
 
-def InstanceNorm3d(x: Blob, eps: float = 1e-5, affine: bool = True, name: str | None = None) -> Blob:
+def InstanceNorm3d(x: Blob, eps: float = 1e-5, affine: bool = True, name: Name = None) -> Blob:
     """Normalise each channel of each volume of (batch, channels, depth, height, width); see ``GroupNorm``."""
     return _instance_norm("InstanceNorm3d", 5, x, eps, affine, name)
 

@@ -12,7 +12,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.oneflow import array
 from opkit.oneflow.padding import pad_grad
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.core.types import Function, Ints
+from opkit.ops.core.types import Function, Ints, Name
 from opkit.ops.core.value import shape_of
 
 __all__ = [
@@ -50,7 +50,7 @@ def _convolution(spatial: int, text: str) -> Function:
         data_format: str = _FORMATS[spatial][0],
         dilations: Sizes | None = None,
         groups: int = 1,
-        name: str | None = None,
+        name: Name = None,
     ) -> Blob:
         value, weight = as_value(input), as_value(filters)
         first = _is_channels_first(op, data_format, spatial)
@@ -112,7 +112,7 @@ def compat_conv2d(
     data_format: str = "NCHW",
     dilations: Sizes | None = None,
     groups: int = 1,
-    name: str | None = None,
+    name: Name = None,
 ) -> Blob:
     """Convolve images as ``conv2d`` does, with the larger half of "SAME" padding after them."""
     kind = "SAME_UPPER" if padding.upper() == "SAME" else padding
@@ -126,7 +126,7 @@ def conv2d_transpose(
     strides: Sizes | None = None,
     padding: str = "VALID",
     data_format: str = "NCHW",
-    name: str | None = None,
+    name: Name = None,
     input: Blob | None = None,
     filters: Blob | None = None,
     dilations: Sizes | None = None,
@@ -219,7 +219,7 @@ def _pooling(kind: str, spatial: int, doc: str) -> Function:
         padding: Padding,
         data_format: str = _FORMATS[spatial][0],
         ceil_mode: bool = False,
-        name: str | None = None,
+        name: Name = None,
     ) -> Blob:
         first = _is_channels_first(f"flow.nn.{op}", data_format, spatial)
         around = [[0, 0]] * spatial

@@ -22,5 +22,7 @@ Values: TypeAlias = Sequence[Any]
 Ints: TypeAlias = Sequence[int]
 #: Arrays of numpy, one of each input or output.
 Arrays: TypeAlias = Sequence[ndarray]
+#: What users call an op, a layer or a variable; None where a name is made up.
+Name: TypeAlias = str | None
 #: A function of which only what it returns matters here, or one that users wrote.
 Function: TypeAlias = Callable[..., Any]

@@ -8,7 +8,7 @@ from typing import Any
 import opkit.paddle.nn.functional as F
 from opkit.errors import UsageError
 from opkit.ir import Variable
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 from opkit.paddle import tensor as functions
 from opkit.paddle.framework.parameter import create_parameter
 from opkit.paddle.static import nn
@@ -77,7 +77,7 @@ def fc(
     param_attr: Any = None,
     bias_attr: Any = None,
     act: str | None = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Variable:
     """Return ``act(input @ w + b)``."""
     return nn.fc(input, size, num_flatten_dims, param_attr, bias_attr, act, name)
@@ -97,17 +97,17 @@ def embedding(
     return nn.embedding(indices, size, is_sparse, is_distributed, padding_idx, param_attr, dtype)
 
 
-def mean(x: Any, name: str | None = None) -> Any:
+def mean(x: Any, name: Name = None) -> Any:
     """Return the mean of all elements, of shape [1]."""
     return functions.reshape(functions.mean(x), [1])
 
 
-def reduce_mean(input: Any, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Any:
+def reduce_mean(input: Any, dim: Any = None, keep_dim: bool = False, name: Name = None) -> Any:
     """Return the mean over axes."""
     return functions.mean(input, dim, keep_dim)
 
 
-def reduce_sum(input: Any, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Any:
+def reduce_sum(input: Any, dim: Any = None, keep_dim: bool = False, name: Name = None) -> Any:
     """Return the sum over axes."""
     return functions.sum(input, dim, None, keep_dim)
 
@@ -117,17 +117,17 @@ def reshape(x: Any, shape: Any, actual_shape: Any = None, act: Any = None, inpla
     return functions.reshape(x, shape)
 
 
-def softmax(input: Any, use_cudnn: bool = True, name: str | None = None, axis: int = -1) -> Any:
+def softmax(input: Any, use_cudnn: bool = True, name: Name = None, axis: int = -1) -> Any:
     """Return softmax over an axis."""
     return F.softmax(input, axis)
 
 
-def tanh(x: Any, name: str | None = None) -> Any:
+def tanh(x: Any, name: Name = None) -> Any:
     """Return the hyperbolic tangent."""
     return functions.tanh(x)
 
 
-def mul(x: Any, y: Any, x_num_col_dims: int = 1, y_num_col_dims: int = 1, name: str | None = None) -> Any:
+def mul(x: Any, y: Any, x_num_col_dims: int = 1, y_num_col_dims: int = 1, name: Name = None) -> Any:
     """Return the product of two matrices."""
     if (x_num_col_dims, y_num_col_dims) != (1, 1) or x.ndim != 2 or y.ndim != 2:
         raise UsageError("fluid.layers.mul: opkit takes two matrices; use matmul for other shapes")

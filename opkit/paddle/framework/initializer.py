@@ -13,6 +13,7 @@ from opkit.eager import Tensor
 from opkit.errors import UsageError
 from opkit.ir import Shape
 from opkit.ops.basis.random import generator
+from opkit.ops.core.types import Name
 from opkit.ops.kernels import initializer as recipes
 from opkit.ops.kernels.initializer import gain_of
 
@@ -148,7 +149,7 @@ class Constant(Initializer):
 class Uniform(Initializer):
     """Uniform over [low, high)."""
 
-    def __init__(self, low: float = -1.0, high: float = 1.0, name: str | None = None) -> None:
+    def __init__(self, low: float = -1.0, high: float = 1.0, name: Name = None) -> None:
         if high < low:
             raise UsageError(f"Uniform: low is at most high, got {low} and {high}")
         self.recipe = recipes.uniform(low, high)
@@ -157,28 +158,28 @@ class Uniform(Initializer):
 class Normal(Initializer):
     """Normal with the given mean and standard deviation."""
 
-    def __init__(self, mean: float = 0.0, std: float = 1.0, name: str | None = None) -> None:
+    def __init__(self, mean: float = 0.0, std: float = 1.0, name: Name = None) -> None:
         self.recipe = recipes.normal(mean, std)
 
 
 class TruncatedNormal(Initializer):
     """Normal, redrawn beyond two standard deviations."""
 
-    def __init__(self, mean: float = 0.0, std: float = 1.0, name: str | None = None) -> None:
+    def __init__(self, mean: float = 0.0, std: float = 1.0, name: Name = None) -> None:
         self.recipe = recipes.truncated_normal(mean, std)
 
 
 class XavierUniform(Initializer):
     """Uniform with the variance 2 / (fan_in + fan_out) (Glorot and Bengio 2010)."""
 
-    def __init__(self, fan_in: float | None = None, fan_out: float | None = None, name: str | None = None) -> None:
+    def __init__(self, fan_in: float | None = None, fan_out: float | None = None, name: Name = None) -> None:
         self.recipe = _xavier("uniform", fan_in, fan_out)
 
 
 class XavierNormal(Initializer):
     """Normal with the variance 2 / (fan_in + fan_out) (Glorot and Bengio 2010)."""
 
-    def __init__(self, fan_in: float | None = None, fan_out: float | None = None, name: str | None = None) -> None:
+    def __init__(self, fan_in: float | None = None, fan_out: float | None = None, name: Name = None) -> None:
         self.recipe = _xavier("normal", fan_in, fan_out)
 
 
@@ -199,14 +200,14 @@ class KaimingNormal(Initializer):
 class Assign(Initializer):
     """The given array, list or Tensor."""
 
-    def __init__(self, value: Any, name: str | None = None) -> None:
+    def __init__(self, value: Any, name: Name = None) -> None:
         self.recipe = recipes.constant(np.array(value))
 
 
 class Orthogonal(Initializer):
     """Orthonormal rows or columns, times a gain (Saxe et al. 2014); the axes behind the first count as one."""
 
-    def __init__(self, gain: float = 1.0, name: str | None = None) -> None:
+    def __init__(self, gain: float = 1.0, name: Name = None) -> None:
         def draw(rng: np.random.Generator, shape: Shape) -> Any:
             if len(shape) < 2:
                 raise UsageError(f"Orthogonal needs a shape of two or more axes, got {list(shape)}")

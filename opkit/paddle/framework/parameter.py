@@ -11,6 +11,7 @@ from opkit.eager import Tensor, wrap
 from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ir import Shape, canonical_dtype
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Name
 from opkit.ops.kernels import initializer as recipes
 from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
@@ -43,7 +44,7 @@ class ParamAttr:
 
     def __init__(
         self,
-        name: str | None = None,
+        name: Name = None,
         initializer: Any = None,
         learning_rate: float = 1.0,
         regularizer: Any = None,
@@ -147,7 +148,7 @@ def make_parameter(shape: Any, dtype: Any, attr: ParamAttr, default: Any, prefix
 def create_parameter(
     shape: Any,
     dtype: Any = None,
-    name: str | None = None,
+    name: Name = None,
     attr: Any = None,
     is_bias: bool = False,
     default_initializer: Any = None,

@@ -6,6 +6,7 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ops.composed.segments import REDUCTIONS, reduced_rows
+from opkit.ops.core.types import Name
 from opkit.paddle.geometric.segments import numbers_of
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value, needed
@@ -15,7 +16,7 @@ _MESSAGES = {"add": ops.add, "sub": ops.sub, "mul": ops.mul, "div": ops.div}
 
 
 def send_u_recv(
-    x: Any, src_index: Any, dst_index: Any, reduce_op: str = "sum", out_size: Any = None, name: str | None = None
+    x: Any, src_index: Any, dst_index: Any, reduce_op: str = "sum", out_size: Any = None, name: Name = None
 ) -> Any:
     """Return, per node, the rows of the sources of its edges, reduced.
 
@@ -43,7 +44,7 @@ def send_ue_recv(
     message_op: str = "add",
     reduce_op: str = "sum",
     out_size: Any = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return, per node, the rows of the sources of its edges, joined with the edges' own rows and reduced.
 
@@ -65,7 +66,7 @@ def send_ue_recv(
     return _received("send_ue_recv", join(sent, edges), dst_index, x, reduce_op, out_size)
 
 
-def send_uv(x: Any, y: Any, src_index: Any, dst_index: Any, message_op: str = "add", name: str | None = None) -> Any:
+def send_uv(x: Any, y: Any, src_index: Any, dst_index: Any, message_op: str = "add", name: Name = None) -> Any:
     """Return, per edge, the row of x where it begins joined with the row of y where it ends."""
     join = _joining("send_uv", message_op)
     return join(_sent("send_uv", x, src_index), _sent("send_uv", y, dst_index, "y", "dst_index"))

@@ -8,6 +8,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed.segments import reduced_rows
+from opkit.ops.core.types import Name
 from opkit.paddle.tensor.checks import need_value
 from opkit.paddle.tensor.search import dynamic_only
 
@@ -53,7 +54,7 @@ def _segment(how: str, data: Any, segment_ids: Any) -> Any:
     return reduced_rows(data, segment_ids, count, how)
 
 
-def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+def segment_sum(data: Any, segment_ids: Any, name: Name = None) -> Any:
     """Return the sum of the rows of each segment.
 
     Args:
@@ -64,16 +65,16 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Any:
     return _segment("sum", data, segment_ids)
 
 
-def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+def segment_mean(data: Any, segment_ids: Any, name: Name = None) -> Any:
     """Return the mean of the rows of each segment; arguments as in ``segment_sum``."""
     return _segment("mean", data, segment_ids)
 
 
-def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+def segment_max(data: Any, segment_ids: Any, name: Name = None) -> Any:
     """Return the largest elements of each segment; arguments as in ``segment_sum``."""
     return _segment("max", data, segment_ids)
 
 
-def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+def segment_min(data: Any, segment_ids: Any, name: Name = None) -> Any:
     """Return the smallest elements of each segment; arguments as in ``segment_sum``."""
     return _segment("min", data, segment_ids)

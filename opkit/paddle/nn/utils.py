@@ -11,6 +11,7 @@ import numpy as np
 from opkit.eager import Tensor, wrap
 from opkit.errors import UnsupportedError, UsageError
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard
 
@@ -143,12 +144,12 @@ def remove_weight_norm(layer: Any, name: str = "weight") -> Any:
 __getattr__ = guard(globals(), later={"spectral_norm": "opkit.paddle.nn.spectral"})
 
 
-def parameters_to_vector(parameters: Iterable[Any], name: str | None = None) -> Any:
+def parameters_to_vector(parameters: Iterable[Any], name: Name = None) -> Any:
     """Return all elements of parameters as one vector."""
     return ops.concat([ops.reshape(item, [-1]) for item in parameters], 0)
 
 
-def vector_to_parameters(vec: Any, parameters: Iterable[Any], name: str | None = None) -> None:
+def vector_to_parameters(vec: Any, parameters: Iterable[Any], name: Name = None) -> None:
     """Write the elements of a vector into parameters, in place.
 
     Raises:

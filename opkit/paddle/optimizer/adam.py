@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Name
 from opkit.paddle.optimizer.optimizer import NO_GROUP, Optimizer, StateSpec
 from opkit.paddle.semantics import updates
 from opkit.shim.missing import guard as _guard
@@ -50,7 +51,7 @@ class Adam(_WithBetas):
         lazy_mode: bool = False,
         multi_precision: bool = False,
         use_multi_tensor: bool = False,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._set_betas(beta1, beta2, epsilon)
@@ -80,7 +81,7 @@ class AdamW(_WithBetas):
         grad_clip: Any = None,
         lazy_mode: bool = False,
         multi_precision: bool = False,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         if not isinstance(weight_decay, (int, float)):
             raise TypeError(f"AdamW: weight_decay is a number, got {type(weight_decay).__name__}")
@@ -115,7 +116,7 @@ class Adamax(_WithBetas):
         parameters: Any = None,
         weight_decay: Any = None,
         grad_clip: Any = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._set_betas(beta1, beta2, epsilon)
@@ -149,7 +150,7 @@ class Lamb(_WithBetas):
         exclude_from_weight_decay_fn: Callable[[Any], bool] | None = None,
         multi_precision: bool = False,
         always_adapt: bool = False,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(learning_rate, parameters, None, grad_clip, name)
         self._set_betas(beta1, beta2, epsilon)

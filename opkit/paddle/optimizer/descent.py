@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Name
 from opkit.paddle.optimizer.optimizer import NO_GROUP, Optimizer, StateSpec
 from opkit.paddle.semantics import updates
 
@@ -24,7 +25,7 @@ class SGD(Optimizer):
         weight_decay: Any = None,
         grad_clip: Any = None,
         multi_precision: bool = False,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
@@ -46,7 +47,7 @@ class Momentum(Optimizer):
         multi_precision: bool = False,
         rescale_grad: float = 1.0,
         use_multi_tensor: bool = False,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._momentum = float(momentum)
@@ -80,7 +81,7 @@ class RMSProp(Optimizer):
         parameters: Any = None,
         weight_decay: Any = None,
         grad_clip: Any = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         if learning_rate is None or rho is None or epsilon is None or momentum is None:
             raise UsageError("RMSProp: learning_rate, rho, epsilon and momentum must be given")
@@ -102,7 +103,7 @@ class Adagrad(Optimizer):
         parameters: Any = None,
         weight_decay: Any = None,
         grad_clip: Any = None,
-        name: str | None = None,
+        name: Name = None,
         initial_accumulator_value: float = 0.0,
     ) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
@@ -129,7 +130,7 @@ class Adadelta(Optimizer):
         parameters: Any = None,
         weight_decay: Any = None,
         grad_clip: Any = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         if learning_rate is None or epsilon is None or rho is None:
             raise UsageError("Adadelta: learning_rate, epsilon and rho must be given")

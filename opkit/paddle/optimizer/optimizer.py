@@ -13,7 +13,7 @@ from opkit.eager import Tensor, no_grad, wrap
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 from opkit.paddle.framework.static_mode import static_hooks
 from opkit.paddle.optimizer.scheduler import LRScheduler
 from opkit.paddle.optimizer.together import Update, run_updates
@@ -63,7 +63,7 @@ class Optimizer:
         parameters: Any = None,
         weight_decay: Any = None,
         grad_clip: Any = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         if isinstance(learning_rate, bool) or not isinstance(learning_rate, (int, float, LRScheduler, np.floating)):
             raise RateError(f"learning_rate is a number or an LRScheduler, got {type(learning_rate).__name__}")

@@ -10,6 +10,7 @@ from numpy import ndarray
 from opkit import static
 from opkit.errors import UsageError
 from opkit.ir import Block, Operation, Program, TensorDesc, Variable, canonical_dtype
+from opkit.ops.core.types import Name
 from opkit.paddle.framework.initializer import recipe_of
 from opkit.paddle.framework.parameter import parameter_shape
 from opkit.paddle.framework.place import CPUPlace
@@ -26,7 +27,7 @@ from opkit.static.storage import program_state, set_program_state
 # ---- Block -----------------------------------------------------------------------------------------------------------
 def _create_var(
     self: Block,
-    name: str | None = None,
+    name: Name = None,
     dtype: Any = None,
     shape: Sequence[int | None] | None = None,
     persistable: bool = False,
@@ -49,7 +50,7 @@ def _create_var(
 
 def _create_parameter(
     self: Block,
-    name: str | None = None,
+    name: Name = None,
     shape: Any = None,
     dtype: Any = None,
     initializer: Any = None,

@@ -7,6 +7,7 @@ from typing import Any
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
+from opkit.ops.core.types import Name
 from opkit.paddle.semantics.dtypes import dtype_object
 
 
@@ -31,7 +32,7 @@ class InputSpec:
     """
 
     def __init__(
-        self, shape: Sequence[Any], dtype: Any = "float32", name: str | None = None, stop_gradient: bool = False
+        self, shape: Sequence[Any], dtype: Any = "float32", name: Name = None, stop_gradient: bool = False
     ) -> None:
         if not isinstance(shape, (list, tuple)):
             raise SpecTypeError(f"InputSpec takes a list or tuple as shape, got {type(shape).__name__}")
@@ -44,7 +45,7 @@ class InputSpec:
         self.stop_gradient = stop_gradient
 
     @classmethod
-    def from_tensor(cls, tensor: Any, name: str | None = None) -> InputSpec:
+    def from_tensor(cls, tensor: Any, name: Name = None) -> InputSpec:
         """Return the spec of a tensor.
 
         Raises:
@@ -55,7 +56,7 @@ class InputSpec:
         return cls(list(tensor.shape), tensor._data.dtype, name or tensor.name)
 
     @classmethod
-    def from_numpy(cls, ndarray: Any, name: str | None = None) -> InputSpec:
+    def from_numpy(cls, ndarray: Any, name: Name = None) -> InputSpec:
         """Return the spec of an array."""
         return cls(list(ndarray.shape), ndarray.dtype, name)
 

@@ -10,7 +10,7 @@ from opkit import static
 from opkit.errors import UnsupportedError, UsageError
 from opkit.ir import TensorDesc, Variable, canonical_dtype
 from opkit.ops.core.mode import local
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 from opkit.ops.kernels.initializer import constant
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.place import CPUPlace
@@ -44,7 +44,7 @@ def create_global_var(
     dtype: Any,
     persistable: bool = False,
     force_cpu: bool = False,
-    name: str | None = None,
+    name: Name = None,
 ) -> Variable:
     """Return a variable that the startup program fills with a value and that lives across runs."""
     desc = TensorDesc(tuple(shape), canonical_dtype(dtype))

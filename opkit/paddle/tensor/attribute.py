@@ -8,6 +8,7 @@ import numpy as np
 
 from opkit.errors import DtypeError
 from opkit.ir import canonical_dtype
+from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import needed
 from opkit.shim.missing import guard as _guard
@@ -36,7 +37,7 @@ def is_floating_point(x: Any) -> bool:
     return _kind("is_floating_point", x) == "f"
 
 
-def is_empty(x: Any, name: str | None = None) -> Any:
+def is_empty(x: Any, name: Name = None) -> Any:
     """Say, as a tensor, whether there is no element."""
     return ops.constant(0 in needed(x).shape, (), "bool")
 

@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from opkit.errors import DtypeError, ShapeError
 from opkit.ir import Shape
-from opkit.ops.core.types import Function
+from opkit.ops.core.types import Function, Name
 
 
 def needed(item: Any) -> Any:
@@ -63,7 +63,7 @@ def titled(function: Function, name: str, text: str | None) -> Function:
 def of_one(name: str, build: Callable[[Any], Any]) -> Function:
     """Return Paddle's function of one operand that an op builder computes."""
 
-    def function(x: Any, name: str | None = None) -> Any:
+    def function(x: Any, name: Name = None) -> Any:
         if not hasattr(x, "_data"):
             need_value(function.__name__, "x", x)
         return build(x)

@@ -13,6 +13,7 @@ from opkit.errors import DtypeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import ever, local
 from opkit.ops.core.references import OF_TEMPORARY
+from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.place import place_of
 from opkit.paddle.semantics import builders as ops
@@ -147,7 +148,7 @@ def _filled(function: str, shape: Any, number: Any, kind: str) -> Any:
     return ops.constant(number, shape_or_size(function, shape), kind) if made is None else made
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any = None, name: Name = None) -> Any:
     """Return a tensor filled with one number; without a dtype, the default one. An int is the shape of one axis."""
     value = fill_value.item() if hasattr(fill_value, "item") else fill_value
     kind = _dtype(dtype)
@@ -159,50 +160,50 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None
 
 
 def fill_constant(
-    shape: Any, dtype: Any, value: Any, force_cpu: bool = False, out: Any = None, name: str | None = None
+    shape: Any, dtype: Any, value: Any, force_cpu: bool = False, out: Any = None, name: Name = None
 ) -> Any:
     """Return a tensor filled with one number, or write it into ``out`` and return that (the older form of ``full``)."""
     made = full(shape, value, dtype)
     return made if out is None else overwrite(out, made)
 
 
-def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+def zeros(shape: Any, dtype: Any = None, name: Name = None) -> Any:
     """Return a tensor of zeros; an int is the shape of one axis."""
     return _filled("zeros", shape, 0, _dtype(dtype))
 
 
-def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+def ones(shape: Any, dtype: Any = None, name: Name = None) -> Any:
     """Return a tensor of ones; an int is the shape of one axis."""
     return _filled("ones", shape, 1, _dtype(dtype))
 
 
-def empty(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+def empty(shape: Any, dtype: Any = None, name: Name = None) -> Any:
     """Return a tensor whose content is not specified (opkit: zeros)."""
     return ops.constant(0, plain_shape("empty", shape), _dtype(dtype))
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, name: str | None = None) -> Any:
+def full_like(x: Any, fill_value: Any, dtype: Any = None, name: Name = None) -> Any:
     """Return a tensor of x's shape filled with one number."""
     value = fill_value.item() if hasattr(fill_value, "item") else fill_value
     return ops.full_like(needed(x), value, None if dtype is None else canonical_dtype(dtype))
 
 
-def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+def zeros_like(x: Any, dtype: Any = None, name: Name = None) -> Any:
     """Return zeros of x's shape."""
     return full_like(x, 0, dtype)
 
 
-def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+def ones_like(x: Any, dtype: Any = None, name: Name = None) -> Any:
     """Return ones of x's shape."""
     return full_like(x, 1, dtype)
 
 
-def empty_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+def empty_like(x: Any, dtype: Any = None, name: Name = None) -> Any:
     """Return a tensor of x's shape whose content is not specified (opkit: zeros)."""
     return full_like(x, 0, dtype)
 
 
-def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, name: str | None = None) -> Any:
+def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, name: Name = None) -> Any:
     """Return ``start, start + step, ...`` below ``end``; int64 for ints, the default dtype for floats."""
     if end is None:
         start, end = 0, start
@@ -221,14 +222,14 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, na
     return ops.literal(np.arange(*values, dtype=kind))
 
 
-def linspace(start: Any, stop: Any, num: Any, dtype: Any = None, name: str | None = None) -> Any:
+def linspace(start: Any, stop: Any, num: Any, dtype: Any = None, name: Name = None) -> Any:
     """Return evenly spaced numbers, both ends included."""
     if int(num) < 1:
         raise UsageError(f"linspace: num must be positive, got {num}")
     return ops.linspace(float(start), float(stop), int(num), _dtype(dtype))
 
 
-def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
+def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None, name: Name = None) -> Any:
     """Return a matrix with ones on the diagonal."""
     return ops.eye(num_rows, num_columns, _dtype(dtype))
 
@@ -246,22 +247,22 @@ def assign(x: Any, output: Any = None) -> Any:
     return overwrite(output, copied)
 
 
-def clone(x: Any, name: str | None = None) -> Any:
+def clone(x: Any, name: Name = None) -> Any:
     """Return a copy through which gradients pass."""
     return ops.identity(needed(x))
 
 
-def tril(x: Any, diagonal: int = 0, name: str | None = None) -> Any:
+def tril(x: Any, diagonal: int = 0, name: Name = None) -> Any:
     """Return the lower triangle, zeros above the diagonal."""
     return ops.tril(needed(x), diagonal)
 
 
-def triu(x: Any, diagonal: int = 0, name: str | None = None) -> Any:
+def triu(x: Any, diagonal: int = 0, name: Name = None) -> Any:
     """Return the upper triangle, zeros below the diagonal."""
     return ops.triu(needed(x), diagonal)
 
 
-def diag(x: Any, offset: int = 0, padding_value: float = 0, name: str | None = None) -> Any:
+def diag(x: Any, offset: int = 0, padding_value: float = 0, name: Name = None) -> Any:
     """Return a matrix with x on its diagonal, or the diagonal of a matrix."""
     if padding_value:
         raise UsageError("diag: opkit pads with 0 only")

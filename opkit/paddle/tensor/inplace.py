@@ -12,7 +12,7 @@ from opkit.eager import Tensor, become, check_inplace
 from opkit.eager.tensor import version_cell
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
-from opkit.ops.core.types import Function
+from opkit.ops.core.types import Function, Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import creation, elementary, layout, logic, manipulation, math, products, selection
 
@@ -54,7 +54,7 @@ def _reshaping(function: Function) -> Function:
 
 
 def _of_operator(name: str, build: Callable[[Any, Any], Any]) -> Function:
-    def function(x: Any, y: Any, name: str | None = None) -> Any:
+    def function(x: Any, y: Any, name: Name = None) -> Any:
         return build(x, y)
 
     function.__name__ = name
@@ -105,7 +105,7 @@ def zero_(x: Tensor) -> Tensor:
     return fill_(x, 0)
 
 
-def where_(condition: Any, x: Tensor, y: Any, name: str | None = None) -> Tensor:
+def where_(condition: Any, x: Tensor, y: Any, name: Name = None) -> Tensor:
     """Keep x where the condition holds and write y elsewhere, in place; return x."""
     if not isinstance(x, Tensor):
         return manipulation.where(condition, x, y)
@@ -116,7 +116,7 @@ def where_(condition: Any, x: Tensor, y: Any, name: str | None = None) -> Tensor
 INPLACE["where_"] = where_
 
 
-def fill_diagonal_(x: Tensor, value: float, offset: int = 0, wrap: bool = False, name: str | None = None) -> Tensor:
+def fill_diagonal_(x: Tensor, value: float, offset: int = 0, wrap: bool = False, name: Name = None) -> Tensor:
     """Fill the diagonal with one number, in place; ``wrap`` starts again below a tall matrix's square."""
     check_inplace(x, "fill_diagonal_")
     return become(x, layout.fill_diagonal(x, float(value), offset, wrap), "fill_diagonal_")

@@ -9,6 +9,7 @@ import numpy as np
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.composed import diagonals
+from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import manipulation
@@ -36,19 +37,19 @@ def _at_least(inputs: tuple[Any, ...], raised: Any) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def atleast_1d(*inputs: Any, name: str | None = None) -> Any:
+def atleast_1d(*inputs: Any, name: Name = None) -> Any:
     """Return tensors with one axis at least."""
     return _at_least(inputs, lambda x: ops.reshape(x, [1]) if x.ndim == 0 else x)
 
 
-def atleast_2d(*inputs: Any, name: str | None = None) -> Any:
+def atleast_2d(*inputs: Any, name: Name = None) -> Any:
     """Return tensors with two axes at least; a vector becomes a row."""
     return _at_least(
         inputs, lambda x: ops.reshape(x, [1, 1]) if x.ndim == 0 else ops.expand_dims(x, 0) if x.ndim == 1 else x
     )
 
 
-def broadcast_tensors(input: Any, name: str | None = None) -> list[Any]:
+def broadcast_tensors(input: Any, name: Name = None) -> list[Any]:
     """Return tensors broadcast to their common shape."""
     items = [need_value("broadcast_tensors", "input", item) for item in input]
     if not items:
@@ -60,7 +61,7 @@ def broadcast_tensors(input: Any, name: str | None = None) -> list[Any]:
     return [ops.broadcast_to(item, shape) for item in items]
 
 
-def view(x: Any, shape_or_dtype: Any, name: str | None = None) -> Any:
+def view(x: Any, shape_or_dtype: Any, name: Name = None) -> Any:
     """Return x in another shape, on the same memory; with a dtype, its bytes read as that dtype, without a gradient."""
     if isinstance(shape_or_dtype, (list, tuple)):
         return manipulation.reshape(x, shape_or_dtype)
@@ -69,12 +70,12 @@ def view(x: Any, shape_or_dtype: Any, name: str | None = None) -> Any:
     return x if data.dtype == kind else ops.literal(np.ascontiguousarray(data).view(kind))
 
 
-def view_as(x: Any, other: Any, name: str | None = None) -> Any:
+def view_as(x: Any, other: Any, name: Name = None) -> Any:
     """Return x in the shape of another tensor, on the same memory."""
     return manipulation.reshape(x, list(other.shape))
 
 
-def unflatten(x: Any, axis: int, shape: Any, name: str | None = None) -> Any:
+def unflatten(x: Any, axis: int, shape: Any, name: Name = None) -> Any:
     """Return x with one axis cut into several."""
     sizes = list(x.shape)
     axis %= len(sizes)
@@ -86,13 +87,13 @@ def tolist(x: Any) -> Any:
     return x.numpy().tolist()
 
 
-def reverse(x: Any, axis: Any, name: str | None = None) -> Any:
+def reverse(x: Any, axis: Any, name: Name = None) -> Any:
     """Return x with the order along axes reversed."""
     return manipulation.flip(x, axis)
 
 
 # ---- diagonals -------------------------------------------------------------------------------------------------------
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: Name = None) -> Any:
     """Return the diagonals of two axes along a new last axis."""
     dims = needed(x).ndim
     if dims < 2:
@@ -120,7 +121,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     return diagonals.diagonal_matrices(value, offset, first, second)
 
 
-def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = None, name: str | None = None) -> Any:
+def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = None, name: Name = None) -> Any:
     """Return powers of the base whose exponents are evenly spaced, both ends included."""
     first, last, root = (float(item.item() if hasattr(item, "item") else item) for item in (start, stop, base))
     kind = default_dtype() if dtype is None else canonical_dtype(dtype)

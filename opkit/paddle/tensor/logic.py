@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opkit.ops.composed import pointwise
-from opkit.ops.core.types import Function
+from opkit.ops.core.types import Function, Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, needed, titled
 from opkit.shim.missing import guard as _guard
@@ -16,7 +16,7 @@ __all__ = ["COMPARISONS", "allclose", "equal_all", "isclose", "logical_and", "lo
 
 
 def _comparison(name: str, build: Callable[[Any, Any], Any]) -> Function:
-    def function(x: Any, y: Any, name: str | None = None) -> Any:
+    def function(x: Any, y: Any, name: Name = None) -> Any:
         return build(need_value(function.__name__, "x", x), y)
 
     return titled(function, name, build.__doc__)
@@ -37,22 +37,22 @@ COMPARISONS = _comparisons(
 )
 
 
-def logical_and(x: Any, y: Any, out: Any = None, name: str | None = None) -> Any:
+def logical_and(x: Any, y: Any, out: Any = None, name: Name = None) -> Any:
     """Return x and y, element by element."""
     return _into(out, ops.logical_and(needed(x), needed(y)))
 
 
-def logical_or(x: Any, y: Any, out: Any = None, name: str | None = None) -> Any:
+def logical_or(x: Any, y: Any, out: Any = None, name: Name = None) -> Any:
     """Return x or y, element by element."""
     return _into(out, ops.logical_or(needed(x), needed(y)))
 
 
-def logical_xor(x: Any, y: Any, out: Any = None, name: str | None = None) -> Any:
+def logical_xor(x: Any, y: Any, out: Any = None, name: Name = None) -> Any:
     """Return x or y but not both, element by element."""
     return _into(out, ops.logical_xor(needed(x), needed(y)))
 
 
-def logical_not(x: Any, out: Any = None, name: str | None = None) -> Any:
+def logical_not(x: Any, out: Any = None, name: Name = None) -> Any:
     """Return not x, element by element."""
     return _into(out, ops.logical_not(needed(x)))
 
@@ -63,7 +63,7 @@ def _into(out: Any, result: Any) -> Any:
     return overwrite(out, result)
 
 
-def equal_all(x: Any, y: Any, name: str | None = None) -> Any:
+def equal_all(x: Any, y: Any, name: Name = None) -> Any:
     """Say whether two tensors have the same shape and elements."""
     if tuple(x.shape) != tuple(y.shape):
         return ops.constant(False)
@@ -71,14 +71,14 @@ def equal_all(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def isclose(
-    x: Any, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
+    x: Any, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: Name = None
 ) -> Any:
     """Say element by element whether ``abs(x - y) <= atol + rtol * abs(y)``."""
     return pointwise.is_close(x, y, float(rtol), float(atol), equal_nan=equal_nan)
 
 
 def allclose(
-    x: Any, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
+    x: Any, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: Name = None
 ) -> Any:
     """Say whether all elements are close."""
     return ops.reduce_all(isclose(x, y, rtol, atol, equal_nan))

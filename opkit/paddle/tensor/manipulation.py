@@ -8,6 +8,7 @@ import numpy as np
 
 from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ir import canonical_dtype
+from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import indexing
 from opkit.paddle.tensor.checks import ints, need_value, needed, plain_shape, shape_or_size
@@ -60,7 +61,7 @@ def cast(x: Any, dtype: Any) -> Any:
     return ops.identity(x) if x._data.dtype == kind else ops.cast(x, kind)
 
 
-def reshape(x: Any, shape: Any, name: str | None = None) -> Any:
+def reshape(x: Any, shape: Any, name: Name = None) -> Any:
     """Return x in another shape; one size may be -1, a 0 keeps the size at its place."""
     computed = sizes_of_run(needed(x), shape)
     if computed is not None:
@@ -68,20 +69,20 @@ def reshape(x: Any, shape: Any, name: str | None = None) -> Any:
     return ops.reshape(x, plain_shape("reshape", shape))
 
 
-def transpose(x: Any, perm: Any, name: str | None = None) -> Any:
+def transpose(x: Any, perm: Any, name: Name = None) -> Any:
     """Return x with its axes in another order."""
     needed(x)
     return ops.transpose(x, tuple(ints(perm)))
 
 
-def t(input: Any, name: str | None = None) -> Any:
+def t(input: Any, name: Name = None) -> Any:
     """Return the transpose of a matrix; a vector or scalar as it is."""
     if input.ndim > 2:
         raise UsageError(f"t: takes a tensor of at most 2 axes, got {input.ndim}")
     return ops.transpose(input, (1, 0)) if input.ndim == 2 else ops.identity(input)
 
 
-def moveaxis(x: Any, source: Any, destination: Any, name: str | None = None) -> Any:
+def moveaxis(x: Any, source: Any, destination: Any, name: Name = None) -> Any:
     """Return x with axes moved to other places."""
     count = x.ndim
     source, destination = ([axis % count for axis in ints(item)] for item in (source, destination))
@@ -91,22 +92,22 @@ def moveaxis(x: Any, source: Any, destination: Any, name: str | None = None) -> 
     return ops.transpose(x, tuple(order))
 
 
-def squeeze(x: Any, axis: Any = None, name: str | None = None) -> Any:
+def squeeze(x: Any, axis: Any = None, name: Name = None) -> Any:
     """Return x without axes of size 1; an axis of another size is left alone."""
     return ops.squeeze(needed(x), axis if axis is None else ints(axis))
 
 
-def unsqueeze(x: Any, axis: Any, name: str | None = None) -> Any:
+def unsqueeze(x: Any, axis: Any, name: Name = None) -> Any:
     """Return x with new axes of size 1."""
     return ops.expand_dims(needed(x), ints(axis))
 
 
-def flatten(x: Any, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Any:
+def flatten(x: Any, start_axis: int = 0, stop_axis: int = -1, name: Name = None) -> Any:
     """Return x with a run of axes joined into one."""
     return ops.flatten(needed(x), start_axis, stop_axis)
 
 
-def expand(x: Any, shape: Any, name: str | None = None) -> Any:
+def expand(x: Any, shape: Any, name: Name = None) -> Any:
     """Return x broadcast to a shape; -1 keeps a size, an int is the shape of one axis."""
     computed = sizes_of_run(needed(x), shape, keeps=-1)
     if computed is not None:
@@ -120,17 +121,17 @@ def expand(x: Any, shape: Any, name: str | None = None) -> Any:
 broadcast_to = expand
 
 
-def expand_as(x: Any, y: Any, name: str | None = None) -> Any:
+def expand_as(x: Any, y: Any, name: Name = None) -> Any:
     """Return x broadcast to the shape of y."""
     return ops.broadcast_like(needed(x), y)
 
 
-def tile(x: Any, repeat_times: Any, name: str | None = None) -> Any:
+def tile(x: Any, repeat_times: Any, name: Name = None) -> Any:
     """Return x repeated along its axes."""
     return ops.tile(needed(x), tuple(ints(repeat_times)))
 
 
-def repeat_interleave(x: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
+def repeat_interleave(x: Any, repeats: Any, axis: int | None = None, name: Name = None) -> Any:
     """Return x with each element repeated along an axis."""
     value = ops.reshape(x, [-1]) if axis is None else x
     at = 0 if axis is None else axis
@@ -140,25 +141,25 @@ def repeat_interleave(x: Any, repeats: Any, axis: int | None = None, name: str |
     return ops.gather(value, ops.literal(places), at)
 
 
-def concat(x: Any, axis: Any = 0, name: str | None = None) -> Any:
+def concat(x: Any, axis: Any = 0, name: Name = None) -> Any:
     """Return tensors joined along an axis."""
     if not isinstance(x, (list, tuple)):
         raise UsageError(f"concat: takes a list or tuple of tensors, got {type(x).__name__}")
     return ops.concat([need_value("concat", "x", item) for item in x], ints(axis)[0])
 
 
-def stack(x: Any, axis: int = 0, name: str | None = None) -> Any:
+def stack(x: Any, axis: int = 0, name: Name = None) -> Any:
     """Return tensors of one shape joined along a new axis."""
     return ops.stack([need_value("stack", "x", item) for item in x], axis)
 
 
-def split(x: Any, num_or_sections: Any, axis: Any = 0, name: str | None = None) -> list[Any]:
+def split(x: Any, num_or_sections: Any, axis: Any = 0, name: Name = None) -> list[Any]:
     """Return the pieces of x along an axis: how many, or the size of each."""
     sections = num_or_sections if isinstance(num_or_sections, int) else ints(num_or_sections)
     return ops.split(needed(x), sections, ints(axis)[0])
 
 
-def chunk(x: Any, chunks: int, axis: Any = 0, name: str | None = None) -> list[Any]:
+def chunk(x: Any, chunks: int, axis: Any = 0, name: Name = None) -> list[Any]:
     """Return that many equal pieces of x along an axis."""
     return split(x, chunks, axis)
 
@@ -173,12 +174,12 @@ def unbind(input: Any, axis: int = 0) -> list[Any]:
     return ops.unstack(needed(input), axis)
 
 
-def flip(x: Any, axis: Any, name: str | None = None) -> Any:
+def flip(x: Any, axis: Any, name: Name = None) -> Any:
     """Return x with the order along axes reversed."""
     return ops.flip(needed(x), tuple(ints(axis)))
 
 
-def roll(x: Any, shifts: Any, axis: Any = None, name: str | None = None) -> Any:
+def roll(x: Any, shifts: Any, axis: Any = None, name: Name = None) -> Any:
     """Return x shifted along axes, what leaves at one end coming in at the other."""
     return ops.roll(needed(x), ints(shifts), None if axis is None else ints(axis))
 
@@ -188,7 +189,7 @@ def slice(input: Any, axes: Any, starts: Any, ends: Any) -> Any:
     return strided_slice(input, axes, starts, ends, [1] * len(ints(axes)))
 
 
-def strided_slice(x: Any, axes: Any, starts: Any, ends: Any, strides: Any, name: str | None = None) -> Any:
+def strided_slice(x: Any, axes: Any, starts: Any, ends: Any, strides: Any, name: Name = None) -> Any:
     """Return every stride-th element between starts and ends along axes."""
     index: list[Any] = [np.s_[:]] * x.ndim
     for axis, start, end, step in zip(ints(axes), ints(starts), ints(ends), ints(strides)):
@@ -196,7 +197,7 @@ def strided_slice(x: Any, axes: Any, starts: Any, ends: Any, strides: Any, name:
     return ops.getitem(need_value("slice", "input", x), tuple(index))
 
 
-def gather(x: Any, index: Any, axis: Any = None, name: str | None = None) -> Any:
+def gather(x: Any, index: Any, axis: Any = None, name: Name = None) -> Any:
     """Return the slices of x that an index tensor names along an axis."""
     needed(x)
     at = 0 if axis is None else ints(axis)[0]
@@ -204,12 +205,12 @@ def gather(x: Any, index: Any, axis: Any = None, name: str | None = None) -> Any
     return ops.gather(x, flat, at)
 
 
-def index_select(x: Any, index: Any, axis: int = 0, name: str | None = None) -> Any:
+def index_select(x: Any, index: Any, axis: int = 0, name: Name = None) -> Any:
     """Return the slices of x that an index tensor names along an axis."""
     return ops.gather(needed(x), index, axis)
 
 
-def gather_nd(x: Any, index: Any, name: str | None = None) -> Any:
+def gather_nd(x: Any, index: Any, name: Name = None) -> Any:
     """Return the slices of x at the coordinates in the last axis of the index."""
     return ops.gather_nd(needed(x), index)
 
@@ -265,22 +266,22 @@ def put_along_axis(
     return ops.multiply_along_axis(arr, places, given, axis)
 
 
-def masked_select(x: Any, mask: Any, name: str | None = None) -> Any:
+def masked_select(x: Any, mask: Any, name: Name = None) -> Any:
     """Return the elements where the mask is true, flat."""
     return ops.getitem(needed(x), needed(mask))
 
 
-def scatter(x: Any, index: Any, updates: Any, overwrite: bool = True, name: str | None = None) -> Any:
+def scatter(x: Any, index: Any, updates: Any, overwrite: bool = True, name: Name = None) -> Any:
     """Return x with rows replaced by updates, or with updates added to zeroed rows where not ``overwrite``."""
     return indexing.scatter(needed(x), index, updates, overwrite)
 
 
-def scatter_nd_add(x: Any, index: Any, updates: Any, name: str | None = None) -> Any:
+def scatter_nd_add(x: Any, index: Any, updates: Any, name: Name = None) -> Any:
     """Return x with updates added at the coordinates in the last axis of the index."""
     return ops.scatter_nd_add(needed(x), index, updates)
 
 
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+def where(condition: Any, x: Any = None, y: Any = None, name: Name = None) -> Any:
     """Return x where the condition holds, else y; with neither, the coordinates where it holds."""
     needed(condition)
     if x is None and y is None:

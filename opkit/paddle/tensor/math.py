@@ -10,7 +10,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ir import Variable, canonical_dtype
 from opkit.listed import listed
 from opkit.ops.composed import order, pointwise
-from opkit.ops.core.types import Function
+from opkit.ops.core.types import Function, Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers, spread
 from opkit.paddle.tensor.checks import axis_of, need_value, needed, of_one, titled
@@ -91,7 +91,7 @@ UNARY: dict[str, Function] = {
 
 # ---- functions of two operands ---------------------------------------------------------------------------------------
 def _binary(name: str, build: Callable[[Any, Any], Any]) -> Function:
-    def function(x: Any, y: Any, name: str | None = None) -> Any:
+    def function(x: Any, y: Any, name: Name = None) -> Any:
         if not hasattr(x, "_data"):
             need_value(function.__name__, "x", x)
         if not hasattr(y, "_data"):
@@ -122,7 +122,7 @@ BINARY: dict[str, Function] = {
 }
 
 
-def pow(x: Any, y: Any, name: str | None = None) -> Any:
+def pow(x: Any, y: Any, name: Name = None) -> Any:
     """Return x to the power y, a tensor or a number."""
     return ops.pow(needed(x), y)
 
@@ -133,7 +133,7 @@ def scale(
     bias: float = 0.0,
     bias_after_scale: bool = True,
     act: str | None = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return ``scale * x + bias``, or ``scale * (x + bias)``."""
     if act is not None:
@@ -142,24 +142,24 @@ def scale(
     return ops.add(ops.mul(x, scale), bias) if bias_after_scale else ops.mul(ops.add(x, bias), scale)
 
 
-def clip(x: Any, min: Any = None, max: Any = None, name: str | None = None) -> Any:
+def clip(x: Any, min: Any = None, max: Any = None, name: Name = None) -> Any:
     """Return x cut off below ``min`` and above ``max``."""
     low, high = (bound.item() if hasattr(bound, "item") else bound for bound in (min, max))
     return ops.clip(needed(x), low, high)
 
 
-def lerp(x: Any, y: Any, weight: Any, name: str | None = None) -> Any:
+def lerp(x: Any, y: Any, weight: Any, name: Name = None) -> Any:
     """Return ``x + weight * (y - x)``."""
     return pointwise.lerp(x, y, weight)
 
 
-def add_n(inputs: Any, name: str | None = None) -> Any:
+def add_n(inputs: Any, name: Name = None) -> Any:
     """Return the sum of tensors of one shape."""
     items = listed(inputs)
     return ops.add_n(items) if len(items) > 1 else ops.identity(items[0])
 
 
-def increment(x: Any, value: float = 1.0, name: str | None = None) -> Any:
+def increment(x: Any, value: float = 1.0, name: Name = None) -> Any:
     """Add a number to a tensor of one element, in place; in graphs the Variable means the sum from here on.
 
     Raises:
@@ -173,81 +173,81 @@ def increment(x: Any, value: float = 1.0, name: str | None = None) -> Any:
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------------
-def sum(x: Any, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+def sum(x: Any, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: Name = None) -> Any:
     """Return the sum over axes; int64 for booleans and int32."""
     needed(x)
     return ops.reduce_sum(x, axis_of(axis), keepdim, None if dtype is None else canonical_dtype(dtype))
 
 
-def mean(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+def mean(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
     """Return the mean over axes; of integers it is an integer (Paddle 2.6)."""
     return ops.reduce_mean(needed(x), axis_of(axis), keepdim)
 
 
-def max(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+def max(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
     """Return the largest element over axes."""
     return ops.reduce_max(needed(x), axis_of(axis), keepdim)
 
 
-def min(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+def min(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
     """Return the smallest element over axes."""
     return ops.reduce_min(needed(x), axis_of(axis), keepdim)
 
 
-def amax(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+def amax(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
     """Return the largest element over axes; equal ones share the gradient."""
     return ops.amax(needed(x), axis_of(axis), keepdim)
 
 
-def amin(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+def amin(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
     """Return the smallest element over axes; equal ones share the gradient."""
     return ops.amin(needed(x), axis_of(axis), keepdim)
 
 
-def prod(x: Any, axis: Any = None, keepdim: bool = False, dtype: Any = None, name: str | None = None) -> Any:
+def prod(x: Any, axis: Any = None, keepdim: bool = False, dtype: Any = None, name: Name = None) -> Any:
     """Return the product over axes."""
     kind = None if dtype is None else canonical_dtype(dtype)
     return ops.reduce_prod(needed(x), axis_of(axis), keepdim, kind)
 
 
-def all(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+def all(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
     """Say whether all elements are true."""
     return ops.reduce_all(ops.cast(needed(x), "bool"), axis_of(axis), keepdim)
 
 
-def any(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+def any(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
     """Say whether some element is true."""
     return ops.reduce_any(ops.cast(needed(x), "bool"), axis_of(axis), keepdim)
 
 
-def logsumexp(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+def logsumexp(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
     """Return the logarithm of the sum of exponentials."""
     return ops.logsumexp(needed(x), axis_of(axis), keepdim)
 
 
-def var(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Any:
+def var(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: Name = None) -> Any:
     """Return the variance over axes, divided by n - 1 where ``unbiased``; 0 of one element (Paddle 2.6)."""
     return spread.var(needed(x), axis_of(axis), unbiased, keepdim)
 
 
-def std(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Any:
+def std(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: Name = None) -> Any:
     """Return the standard deviation over axes, of n - 1 where ``unbiased``; 0 of one element (Paddle 2.6)."""
     return spread.std(needed(x), axis_of(axis), unbiased, keepdim)
 
 
-def cumsum(x: Any, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
+def cumsum(x: Any, axis: int | None = None, dtype: Any = None, name: Name = None) -> Any:
     """Return running sums along an axis; of the flattened tensor where the axis is left out."""
     value = needed(x) if dtype is None else ops.cast(x, canonical_dtype(dtype))
     return ops.cumsum(value, axis)
 
 
-def cumprod(x: Any, dim: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
+def cumprod(x: Any, dim: int | None = None, dtype: Any = None, name: Name = None) -> Any:
     """Return running products along an axis; of the flattened tensor where it is left out."""
     value = needed(x) if dtype is None else ops.cast(x, canonical_dtype(dtype))
     return ops.cumprod(ops.reshape(value, [-1]), 0) if dim is None else ops.cumprod(value, dim)
 
 
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: Name = None) -> Any:
     """Return the sums of the diagonals of two axes."""
     if x.ndim != 2 or (axis1, axis2) != (0, 1):
         from opkit.paddle.tensor.layout import diagonal
@@ -256,7 +256,7 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | N
     return ops.reduce_sum(ops.diag(x, offset))
 
 
-def median(x: Any, axis: int | None = None, keepdim: bool = False, name: str | None = None) -> Any:
+def median(x: Any, axis: int | None = None, keepdim: bool = False, name: Name = None) -> Any:
     """Return the median; of an even number of elements, the mean of the middle two; of integers in float32."""
     if needed(x)._data.dtype.kind in "iu":
         x = ops.cast(x, "float32")
@@ -267,7 +267,7 @@ def median(x: Any, axis: int | None = None, keepdim: bool = False, name: str | N
     return ops.reshape(result, [1] * x.ndim) if axis is None else ops.expand_dims(result, at)
 
 
-def numel(x: Any, name: str | None = None) -> Any:
+def numel(x: Any, name: Name = None) -> Any:
     """Return the number of elements, as a tensor."""
     needed(x)
     count = ops.count_of(x)

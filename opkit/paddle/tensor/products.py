@@ -6,13 +6,14 @@ from typing import Any
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed import products
+from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value, needed
 
 __all__ = ["addmm", "cdist", "cross", "einsum", "inner", "kron", "matrix_power", "tensordot"]
 
 
-def addmm(input: Any, x: Any, y: Any, beta: float = 1.0, alpha: float = 1.0, name: str | None = None) -> Any:
+def addmm(input: Any, x: Any, y: Any, beta: float = 1.0, alpha: float = 1.0, name: Name = None) -> Any:
     """Return ``beta * input + alpha * x @ y``; the input broadcasts."""
     for item in (input, x, y):
         if need_value("addmm", "x", item).ndim > 2 or (item is not input and item.ndim != 2):
@@ -20,7 +21,7 @@ def addmm(input: Any, x: Any, y: Any, beta: float = 1.0, alpha: float = 1.0, nam
     return products.add_product(input, x, y, beta, alpha)
 
 
-def inner(x: Any, y: Any, name: str | None = None) -> Any:
+def inner(x: Any, y: Any, name: Name = None) -> Any:
     """Return the sums of products over the last axes; of a scalar, the product."""
     if needed(x).ndim == 0 or needed(y).ndim == 0:
         return ops.mul(x, y)
@@ -29,12 +30,12 @@ def inner(x: Any, y: Any, name: str | None = None) -> Any:
     return ops.tensordot(x, y, [-1], [-1])
 
 
-def kron(x: Any, y: Any, name: str | None = None) -> Any:
+def kron(x: Any, y: Any, name: Name = None) -> Any:
     """Return the Kronecker product: every element of x times the whole of y."""
     return products.kron(needed(x), needed(y))
 
 
-def cross(x: Any, y: Any, axis: int = 9, name: str | None = None) -> Any:
+def cross(x: Any, y: Any, axis: int = 9, name: Name = None) -> Any:
     """Return the vector products along an axis of size 3; left out: the first one of that size."""
     shape = list(needed(x).shape)
     if list(needed(y).shape) != shape:
@@ -54,7 +55,7 @@ def einsum(equation: str, *operands: Any) -> Any:
     return ops.einsum(equation, [need_value("einsum", "operands", item) for item in items])
 
 
-def tensordot(x: Any, y: Any, axes: Any = 2, name: str | None = None) -> Any:
+def tensordot(x: Any, y: Any, axes: Any = 2, name: Name = None) -> Any:
     """Return sums of products over pairs of axes.
 
     Args:
@@ -79,7 +80,7 @@ def tensordot(x: Any, y: Any, axes: Any = 2, name: str | None = None) -> Any:
     return ops.tensordot(x, y, first[:shared], second[:shared])
 
 
-def matrix_power(x: Any, n: int, name: str | None = None) -> Any:
+def matrix_power(x: Any, n: int, name: Name = None) -> Any:
     """Return the n-th power of square matrices; a negative one is that of the inverse."""
     shape = list(needed(x).shape)
     if len(shape) < 2 or shape[-1] != shape[-2]:
@@ -88,7 +89,7 @@ def matrix_power(x: Any, n: int, name: str | None = None) -> Any:
 
 
 def cdist(
-    x: Any, y: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary", name: str | None = None
+    x: Any, y: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary", name: Name = None
 ) -> Any:
     """Return the p-norm of the difference of each row of x and each of y."""
     if needed(x).ndim < 2 or needed(y).ndim < 2:

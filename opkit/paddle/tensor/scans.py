@@ -7,6 +7,7 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.composed import differences
+from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, needed
@@ -14,7 +15,7 @@ from opkit.paddle.tensor.checks import need_value, needed
 __all__ = ["cumulative_trapezoid", "diff", "logcumsumexp", "trapezoid"]
 
 
-def logcumsumexp(x: Any, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
+def logcumsumexp(x: Any, axis: int | None = None, dtype: Any = None, name: Name = None) -> Any:
     """Return the logarithms of the running sums of exponentials; of the flattened tensor where no axis is given."""
     value = needed(x)
     if dtype is not None:
@@ -24,7 +25,7 @@ def logcumsumexp(x: Any, axis: int | None = None, dtype: Any = None, name: str |
     return ops.logcumsumexp(value, axis)
 
 
-def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None, name: str | None = None) -> Any:
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None, name: Name = None) -> Any:
     """Return the n-th differences of neighbours along an axis."""
     if n < 1:
         raise UsageError(f"diff: n must be at least 1, got {n}")
@@ -41,11 +42,11 @@ def _areas(y: Any, x: Any, dx: Any, axis: int) -> Any:
     return differences.areas(y, x, 1.0 if dx is None else dx, at)
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = None, axis: int = -1, name: str | None = None) -> Any:
+def trapezoid(y: Any, x: Any = None, dx: Any = None, axis: int = -1, name: Name = None) -> Any:
     """Return the area under y along an axis by the trapezoidal rule, at the places x or at distances dx (1)."""
     return ops.reduce_sum(_areas(y, x, dx, axis), axis)
 
 
-def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = None, axis: int = -1, name: str | None = None) -> Any:
+def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = None, axis: int = -1, name: Name = None) -> Any:
     """Return the running area under y along an axis by the trapezoidal rule."""
     return ops.cumsum(_areas(y, x, dx, axis), axis)

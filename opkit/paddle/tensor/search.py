@@ -8,6 +8,7 @@ import numpy as np
 
 from opkit.errors import UnsupportedError
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, needed
 from opkit.shim.missing import guard as _guard
@@ -15,37 +16,31 @@ from opkit.shim.missing import guard as _guard
 __all__ = ["argmax", "argmin", "argsort", "nonzero", "sort", "topk", "unique"]
 
 
-def argmax(
-    x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None
-) -> Any:
+def argmax(x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: Name = None) -> Any:
     """Return the position of the largest element along an axis, or in the flattened tensor."""
     return ops.argmax(needed(x), axis, keepdim, dtype)
 
 
-def argmin(
-    x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None
-) -> Any:
+def argmin(x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: Name = None) -> Any:
     """Return the position of the smallest element along an axis, or in the flattened tensor."""
     return ops.argmin(needed(x), axis, keepdim, dtype)
 
 
-def argsort(x: Any, axis: int = -1, descending: bool = False, name: str | None = None) -> Any:
+def argsort(x: Any, axis: int = -1, descending: bool = False, name: Name = None) -> Any:
     """Return the positions that sort x along an axis."""
     if not needed(x).ndim and axis in (0, -1):
         return ops.cast(ops.zeros_like(x), "int64")
     return ops.argsort(x, axis, descending)
 
 
-def sort(x: Any, axis: int = -1, descending: bool = False, name: str | None = None) -> Any:
+def sort(x: Any, axis: int = -1, descending: bool = False, name: Name = None) -> Any:
     """Return x sorted along an axis."""
     if not needed(x).ndim and axis in (0, -1):
         return ops.identity(x)
     return ops.sort(x, axis, descending)
 
 
-def topk(
-    x: Any, k: Any, axis: int | None = None, largest: bool = True, sorted: bool = True, name: str | None = None
-) -> Any:
+def topk(x: Any, k: Any, axis: int | None = None, largest: bool = True, sorted: bool = True, name: Name = None) -> Any:
     """Return the k largest (or smallest) elements along an axis, and their positions."""
     return ops.selected(needed(x), ints(k)[0], -1 if axis is None else axis, largest)
 
@@ -66,7 +61,7 @@ def unique(
     return_counts: bool = False,
     axis: int | None = None,
     dtype: Any = "int64",
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return the distinct elements, sorted; on request also their places, the inverse and the counts."""
     dynamic_only("unique")

@@ -8,6 +8,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed import places
+from opkit.ops.core.types import Name
 from opkit.ops.core.value import known_size
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value, needed, plain_shape, shape_or_size
@@ -29,7 +30,7 @@ __all__ = [
 
 
 # ---- by mask ---------------------------------------------------------------------------------------------------------
-def masked_fill(x: Any, mask: Any, value: Any, name: str | None = None) -> Any:
+def masked_fill(x: Any, mask: Any, value: Any, name: Name = None) -> Any:
     """Return x with a number, or a tensor of one element, where the mask is true."""
     needed(x)
     number = value if not hasattr(value, "_data") else ops.cast(value, x._data.dtype)
@@ -45,7 +46,7 @@ def _vector(function: str, index: Any) -> Any:
     return ops.reshape(index, [-1])
 
 
-def index_add(x: Any, index: Any, axis: int, value: Any, name: str | None = None) -> Any:
+def index_add(x: Any, index: Any, axis: int, value: Any, name: Name = None) -> Any:
     """Return x with the slices of value added where the index names them along an axis."""
     at = axis % needed(x).ndim
     needed(value)
@@ -59,7 +60,7 @@ def index_sample(x: Any, index: Any) -> Any:
     return ops.take_along_axis(x, index, 1)
 
 
-def index_put(x: Any, indices: Any, value: Any, accumulate: bool = False, name: str | None = None) -> Any:
+def index_put(x: Any, indices: Any, value: Any, accumulate: bool = False, name: Name = None) -> Any:
     """Return x with value written to (or added at) the places that a tuple of index tensors names."""
     needed(x)
     if not isinstance(indices, (list, tuple)):
@@ -69,7 +70,7 @@ def index_put(x: Any, indices: Any, value: Any, accumulate: bool = False, name: 
     return places.summed_at(x, tuple(indices), value)
 
 
-def take(x: Any, index: Any, mode: str = "raise", name: str | None = None) -> Any:
+def take(x: Any, index: Any, mode: str = "raise", name: Name = None) -> Any:
     """Return elements of the flattened tensor: beyond its ends an error, the nearest ("clip"), or around ("wrap")."""
     if mode not in ("raise", "wrap", "clip"):
         raise UsageError(f"take: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
@@ -92,7 +93,7 @@ def take(x: Any, index: Any, mode: str = "raise", name: str | None = None) -> An
     return ops.gather(flat, index, 0)
 
 
-def scatter_nd(index: Any, updates: Any, shape: Any, name: str | None = None) -> Any:
+def scatter_nd(index: Any, updates: Any, shape: Any, name: Name = None) -> Any:
     """Return zeros of a shape with updates added at the coordinates in the last axis of the index."""
     kind = needed(updates)._data.dtype
     blank = ops.constant(0, shape_or_size("scatter_nd", shape), kind.name)
@@ -100,7 +101,7 @@ def scatter_nd(index: Any, updates: Any, shape: Any, name: str | None = None) ->
 
 
 # ---- windows ---------------------------------------------------------------------------------------------------------
-def unfold(x: Any, axis: int, size: int, step: int, name: str | None = None) -> Any:
+def unfold(x: Any, axis: int, size: int, step: int, name: Name = None) -> Any:
     """Return the windows of one size along an axis, their elements along a new last axis."""
     at = axis % max(needed(x).ndim, 1)
     if x.ndim:
@@ -110,7 +111,7 @@ def unfold(x: Any, axis: int, size: int, step: int, name: str | None = None) -> 
     return places.windows_along(x, at, size, step)
 
 
-def as_strided(x: Any, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Any:
+def as_strided(x: Any, shape: Any, stride: Any, offset: int = 0, name: Name = None) -> Any:
     """Return a copy of elements at regular distances in memory; x is taken in row order."""
     flat = needed(x)
     return places.strided(flat, plain_shape("as_strided", shape), ints(stride), int(offset))
@@ -120,7 +121,7 @@ def as_strided(x: Any, shape: Any, stride: Any, offset: int = 0, name: str | Non
 _END = 2**63 - 1
 
 
-def crop(x: Any, shape: Any = None, offsets: Any = None, name: str | None = None) -> Any:
+def crop(x: Any, shape: Any = None, offsets: Any = None, name: Name = None) -> Any:
     """Return the part of x of a shape (-1: all the rest) from offsets on."""
     count = needed(x).ndim
     starts = [0] * count if offsets is None else ints(offsets)
@@ -134,7 +135,7 @@ def crop(x: Any, shape: Any = None, offsets: Any = None, name: str | None = None
 
 # ---- sorted edges, sets ----------------------------------------------------------------------------------------------
 def searchsorted(
-    sorted_sequence: Any, values: Any, out_int32: bool = False, right: bool = False, name: str | None = None
+    sorted_sequence: Any, values: Any, out_int32: bool = False, right: bool = False, name: Name = None
 ) -> Any:
     """Return where each value would be inserted into the sorted last axis."""
     edges = needed(sorted_sequence)
@@ -144,9 +145,7 @@ def searchsorted(
     return ops.searchsorted(edges, values, right, "int32" if out_int32 else "int64")
 
 
-def bucketize(
-    x: Any, sorted_sequence: Any, out_int32: bool = False, right: bool = False, name: str | None = None
-) -> Any:
+def bucketize(x: Any, sorted_sequence: Any, out_int32: bool = False, right: bool = False, name: Name = None) -> Any:
     """Return the bucket of each element, the edges being a sorted vector."""
     if needed(sorted_sequence).ndim != 1:
         raise ShapeError(f"bucketize: sorted_sequence is a vector, got shape {list(sorted_sequence.shape)}")
@@ -159,7 +158,7 @@ def unique_consecutive(
     return_counts: bool = False,
     axis: int | None = None,
     dtype: Any = "int64",
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return x without elements (or slices along an axis) that repeat the one before; on request inverse and counts."""
     from opkit.paddle.tensor.search import dynamic_only

@@ -6,6 +6,7 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ops.composed import moments, order
+from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers
 from opkit.paddle.tensor.checks import axis_of, ints, need_value, needed
@@ -22,7 +23,7 @@ __all__ = [
 ]
 
 
-def nanmean(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+def nanmean(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
     """Return the mean of the elements that are not NaN; of integers an integer, cut off towards 0."""
     return integers.whole(needed(x), lambda x: _nanmean(x, axis_of(axis), keepdim))
 
@@ -31,14 +32,14 @@ def _nanmean(x: Any, axis: Any, keepdim: bool) -> Any:
     return moments.mean_of_numbers(x, axis, keepdims=keepdim)
 
 
-def count_nonzero(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+def count_nonzero(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
     """Return how many elements are not 0, as int64."""
     is_counted = ops.not_equal(needed(x), 0)
     return ops.reduce_sum(ops.cast(is_counted, "int64"), axis_of(axis), keepdim)
 
 
 # ---- order -----------------------------------------------------------------------------------------------------------
-def kthvalue(x: Any, k: int, axis: int | None = None, keepdim: bool = False, name: str | None = None) -> Any:
+def kthvalue(x: Any, k: int, axis: int | None = None, keepdim: bool = False, name: Name = None) -> Any:
     """Return the k-th smallest element along an axis, and its position."""
     if needed(x).ndim == 0:
         return ops.identity(x), ops.constant(0, (), "int64")
@@ -48,7 +49,7 @@ def kthvalue(x: Any, k: int, axis: int | None = None, keepdim: bool = False, nam
     return order.kth_smallest(x, k, at, keepdims=keepdim)
 
 
-def mode(x: Any, axis: int = -1, keepdim: bool = False, name: str | None = None) -> Any:
+def mode(x: Any, axis: int = -1, keepdim: bool = False, name: Name = None) -> Any:
     """Return the most frequent element along an axis, and where it stands last."""
     if needed(x).ndim == 0:
         return ops.identity(x), ops.constant(0, (), "int64")
@@ -94,14 +95,14 @@ def quantile(x: Any, q: Any, axis: Any = None, keepdim: bool = False) -> Any:
 
 
 # ---- counts ----------------------------------------------------------------------------------------------------------
-def bincount(x: Any, weights: Any = None, minlength: int = 0, name: str | None = None) -> Any:
+def bincount(x: Any, weights: Any = None, minlength: int = 0, name: Name = None) -> Any:
     """Return how often each integer from 0 up occurs, or the sum of its weights."""
     if needed(x)._data.dtype.kind not in "iu":
         raise TypeError(f"bincount takes integers, got {x._data.dtype}")
     return ops.bincount(x, weights, ints(minlength)[0])
 
 
-def histogram(input: Any, bins: int = 100, min: float = 0, max: float = 0, name: str | None = None) -> Any:
+def histogram(input: Any, bins: int = 100, min: float = 0, max: float = 0, name: Name = None) -> Any:
     """Return how many elements fall into each of equal bins; min and max both 0: between the least and the largest."""
     return ops.histogram(needed(input), bins, min, max)
 

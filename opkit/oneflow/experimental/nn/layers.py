@@ -15,7 +15,7 @@ from opkit.oneflow.experimental.nn.module import Module
 from opkit.oneflow.experimental.nn.parameter import Parameter
 from opkit.oneflow.experimental.tensors import Tensor, lifted
 from opkit.oneflow.semantics import builders as ops
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 
 __all__ = [
     "AvgPool2d",
@@ -182,7 +182,7 @@ class AvgPool2d(_Pool2d):
         ceil_mode: bool = False,
         count_include_pad: bool | None = None,
         divisor_override: int | None = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         if count_include_pad is not None or divisor_override is not None:
             raise UsageError(

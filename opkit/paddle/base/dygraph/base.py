@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from opkit.eager import no_grad
 from opkit.errors import UsageError
+from opkit.ops.core.types import Name
 from opkit.paddle.autograd.backward_mode import grad
 from opkit.paddle.base.framework import in_dygraph_mode as enabled
 from opkit.paddle.tensor.creation import to_tensor
@@ -48,7 +49,7 @@ def guard(place: Any = None) -> Iterator[None]:
             disable_dygraph()
 
 
-def to_variable(value: Any, name: str | None = None, zero_copy: bool | None = None, dtype: Any = None) -> Any:
+def to_variable(value: Any, name: Name = None, zero_copy: bool | None = None, dtype: Any = None) -> Any:
     """Return a Tensor of an array or a list; a Tensor is returned as it is.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opkit.ops.core.types import Name
 from opkit.paddle.incubate.nn.functional import fused_linear
 from opkit.paddle.nn import Layer
 from opkit.shim.missing import guard
@@ -21,7 +22,7 @@ class FusedLinear(Layer):
         weight_attr: Any = None,
         bias_attr: Any = None,
         transpose_weight: bool = False,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__()
         shape = [out_features, in_features] if transpose_weight else [in_features, out_features]

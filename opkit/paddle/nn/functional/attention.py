@@ -6,6 +6,7 @@ from typing import Any
 
 from opkit.errors import ShapeError
 from opkit.ops.composed import attention
+from opkit.ops.core.types import Name
 from opkit.paddle.nn.functional.common import dropout
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import needed
@@ -21,7 +22,7 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     is_causal: bool = False,
     training: bool = True,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return ``softmax(query @ key / sqrt(size) + mask) @ value`` per head (Vaswani et al. 2017).
 

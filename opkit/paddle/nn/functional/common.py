@@ -6,6 +6,7 @@ from typing import Any
 
 from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ops.composed import dropping, pairs
+from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, needed
@@ -28,7 +29,7 @@ __all__ = [
 _PADDED_FORMATS = {3: ("NCL", "NLC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
 
 
-def linear(x: Any, weight: Any, bias: Any = None, name: str | None = None) -> Any:
+def linear(x: Any, weight: Any, bias: Any = None, name: Name = None) -> Any:
     """Return ``x @ weight + bias``; the weight is (inputs, outputs)."""
     result = ops.matmul(needed(x), needed(weight))
     return result if bias is None else ops.add(result, bias)
@@ -40,7 +41,7 @@ def dropout(
     axis: Any = None,
     training: bool = True,
     mode: str = "upscale_in_train",
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return x with elements set to 0 with probability p while training.
 
@@ -70,14 +71,12 @@ def dropout(
     return ops.div(kept, 1.0 - rate) if mode == "upscale_in_train" else kept
 
 
-def dropout2d(x: Any, p: float = 0.5, training: bool = True, data_format: str = "NCHW", name: str | None = None) -> Any:
+def dropout2d(x: Any, p: float = 0.5, training: bool = True, data_format: str = "NCHW", name: Name = None) -> Any:
     """Return x with whole channels set to 0 with probability p while training."""
     return dropout(x, p, [0, 1] if data_format == "NCHW" else [0, 3], training)
 
 
-def embedding(
-    x: Any, weight: Any, padding_idx: int | None = None, sparse: bool = False, name: str | None = None
-) -> Any:
+def embedding(x: Any, weight: Any, padding_idx: int | None = None, sparse: bool = False, name: Name = None) -> Any:
     """Return the rows of the weight that the integers in x name.
 
     Args:
@@ -101,7 +100,7 @@ def embedding(
     return ops.mul(rows, ops.cast_like(counted, rows))
 
 
-def one_hot(x: Any, num_classes: int, name: str | None = None) -> Any:
+def one_hot(x: Any, num_classes: int, name: Name = None) -> Any:
     """Return a new last axis with a 1 at the place that each integer names."""
     if needed(x)._data.dtype.name not in ("int32", "int64"):
         raise DtypeError(f"one_hot: x holds integers (int32 or int64), got {x._data.dtype}")
@@ -114,7 +113,7 @@ def pad(
     mode: str = "constant",
     value: float = 0.0,
     data_format: str = "NCHW",
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return x with elements added at its edges.
 
@@ -143,7 +142,7 @@ def pad(
     return ops.pad(x, before, after, float(value), mode)
 
 
-def normalize(x: Any, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name: str | None = None) -> Any:
+def normalize(x: Any, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name: Name = None) -> Any:
     """Return x divided by its p-norm along an axis."""
     return pairs.normalised(x, ops.norm(needed(x), float(p), axis, True), epsilon)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
+from opkit.ops.core.types import Name
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_axes, titled
@@ -26,7 +27,7 @@ def _convolution(rank: int, sizes: str, layout: str) -> Any:
         dilation: Any = 1,
         groups: int = 1,
         data_format: str = layout,
-        name: str | None = None,
+        name: Name = None,
     ) -> Any:
         order = channel_layout(data_format)
         need_axes(f"conv{rank}d", x, rank + 2)
@@ -103,7 +104,7 @@ def _transposed_convolution(rank: int, sizes: str, layout: str) -> Any:
         dilation: Any = 1,
         output_size: Any = None,
         data_format: str = layout,
-        name: str | None = None,
+        name: Name = None,
     ) -> Any:
         more = (output_padding, dilation, groups, output_size, data_format)
         return conv2d_transpose(x, weight, bias, stride, padding, *more)
@@ -127,7 +128,7 @@ def conv2d_transpose(
     groups: int = 1,
     output_size: Any = None,
     data_format: str = "NCHW",
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return a transposed 2-D convolution; the weight is (channels, filters / groups, height, width).
 

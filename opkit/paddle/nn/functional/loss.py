@@ -7,6 +7,7 @@ from typing import Any
 from opkit.eager import Tensor
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed import losses, pairs
+from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import losses as semantics
 from opkit.paddle.semantics.losses import check_reduction, reduced
@@ -46,7 +47,7 @@ def cross_entropy(
     axis: int = -1,
     use_softmax: bool = True,
     label_smoothing: float = 0.0,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return the cross entropy of logits (or of probabilities, without ``use_softmax``) and labels.
 
@@ -113,7 +114,7 @@ def nll_loss(
     weight: Any = None,
     ignore_index: int = -100,
     reduction: str = "mean",
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return the negative log likelihood of labels, of log probabilities with the classes along axis 1."""
     check_reduction(reduction, "nll_loss")
@@ -121,14 +122,14 @@ def nll_loss(
     return semantics.nll(input, label, weight, ignore_index, reduction)
 
 
-def label_smooth(label: Any, prior_dist: Any = None, epsilon: float = 0.1, name: str | None = None) -> Any:
+def label_smooth(label: Any, prior_dist: Any = None, epsilon: float = 0.1, name: Name = None) -> Any:
     """Return ``(1 - epsilon) * label + epsilon * prior``, the prior being even where it is left out."""
     if not 0 <= epsilon <= 1:
         raise UsageError(f"label_smooth: epsilon must be between 0 and 1, got {epsilon}")
     return losses.softened(needed(label), epsilon, prior_dist)
 
 
-def kl_div(input: Any, label: Any, reduction: str = "mean", name: str | None = None) -> Any:
+def kl_div(input: Any, label: Any, reduction: str = "mean", name: Name = None) -> Any:
     """Return ``label * (log(label) - input)``, input being log probabilities."""
     check_reduction(reduction, "kl_div", "batchmean")
     _pair("kl_div", input, label)
@@ -140,9 +141,7 @@ def kl_div(input: Any, label: Any, reduction: str = "mean", name: str | None = N
 
 
 # ---- binary ----------------------------------------------------------------------------------------------------------
-def binary_cross_entropy(
-    input: Any, label: Any, weight: Any = None, reduction: str = "mean", name: str | None = None
-) -> Any:
+def binary_cross_entropy(input: Any, label: Any, weight: Any = None, reduction: str = "mean", name: Name = None) -> Any:
     """Return the cross entropy of probabilities and labels between 0 and 1; logarithms are of at least -100.
 
     Raises:
@@ -166,7 +165,7 @@ def binary_cross_entropy_with_logits(
     weight: Any = None,
     reduction: str = "mean",
     pos_weight: Any = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return the cross entropy of logits and labels between 0 and 1."""
     check_reduction(reduction, "binary_cross_entropy_with_logits")
@@ -175,7 +174,7 @@ def binary_cross_entropy_with_logits(
     return reduced(loss if weight is None else ops.mul(loss, weight), reduction, "binary_cross_entropy_with_logits")
 
 
-def log_loss(input: Any, label: Any, epsilon: float = 0.0001, name: str | None = None) -> Any:
+def log_loss(input: Any, label: Any, epsilon: float = 0.0001, name: Name = None) -> Any:
     """Return ``-label * log(input + eps) - (1 - label) * log(1 - input + eps)``."""
     _pair("log_loss", input, label)
     return losses.log_loss(input, label, epsilon)
@@ -188,19 +187,19 @@ def square_error_cost(input: Any, label: Any) -> Any:
     return ops.square(ops.sub(input, label))
 
 
-def mse_loss(input: Any, label: Any, reduction: str = "mean", name: str | None = None) -> Any:
+def mse_loss(input: Any, label: Any, reduction: str = "mean", name: Name = None) -> Any:
     """Return the squared difference."""
     return reduced(square_error_cost(input, label), reduction, "mse_loss")
 
 
-def l1_loss(input: Any, label: Any, reduction: str = "mean", name: str | None = None) -> Any:
+def l1_loss(input: Any, label: Any, reduction: str = "mean", name: Name = None) -> Any:
     """Return the absolute difference."""
     check_reduction(reduction, "l1_loss")
     _pair("l1_loss", input, label)
     return reduced(ops.abs(ops.sub(input, label)), reduction, "l1_loss")
 
 
-def smooth_l1_loss(input: Any, label: Any, reduction: str = "mean", delta: float = 1.0, name: str | None = None) -> Any:
+def smooth_l1_loss(input: Any, label: Any, reduction: str = "mean", delta: float = 1.0, name: Name = None) -> Any:
     """Return ``0.5 * d**2`` for differences up to delta, else ``delta * (d - 0.5 * delta)``."""
     check_reduction(reduction, "smooth_l1_loss")
     _pair("smooth_l1_loss", input, label)
@@ -209,7 +208,7 @@ def smooth_l1_loss(input: Any, label: Any, reduction: str = "mean", delta: float
 
 
 def margin_ranking_loss(
-    input: Any, other: Any, label: Any, margin: float = 0.0, reduction: str = "mean", name: str | None = None
+    input: Any, other: Any, label: Any, margin: float = 0.0, reduction: str = "mean", name: Name = None
 ) -> Any:
     """Return ``max(0, -label * (input - other) + margin)``."""
     check_reduction(reduction, "margin_ranking_loss")

@@ -6,6 +6,7 @@ from typing import Any
 
 from opkit.errors import ShapeError
 from opkit.ops.composed import losses
+from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics.losses import check_reduction, reduced
 from opkit.paddle.tensor.checks import need_value
@@ -20,7 +21,7 @@ __all__ = [
 
 
 # ---- margins ---------------------------------------------------------------------------------------------------------
-def soft_margin_loss(input: Any, label: Any, reduction: str = "mean", name: str | None = None) -> Any:
+def soft_margin_loss(input: Any, label: Any, reduction: str = "mean", name: Name = None) -> Any:
     """Return ``log(1 + exp(-label * input))``, labels being 1 or -1."""
     check_reduction(reduction, "soft_margin_loss")
     return reduced(losses.soft_margin(input, label), reduction, "soft_margin_loss")
@@ -37,7 +38,7 @@ def sigmoid_focal_loss(
     alpha: float = 0.25,
     gamma: float = 2.0,
     reduction: str = "sum",
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return cross entropies weighted by ``alpha_t * (1 - p_t) ** gamma`` (Lin et al. 2017)."""
     check_reduction(reduction, "sigmoid_focal_loss")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError
+from opkit.ops.core.types import Name
 from opkit.paddle.nn.functional.axes import channel_layout
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, needed
@@ -23,7 +24,7 @@ def layer_norm(
     weight: Any = None,
     bias: Any = None,
     epsilon: float = 1e-05,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return x normalised over its last axes, scaled and shifted.
 
@@ -57,7 +58,7 @@ def batch_norm(
     epsilon: float = 1e-05,
     data_format: str = "NCHW",
     use_global_stats: bool | None = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return x normalised per channel; while training by the batch's statistics, which update the running ones."""
     needed(x)
@@ -86,7 +87,7 @@ def instance_norm(
     momentum: float = 0.9,
     eps: float = 1e-05,
     data_format: str = "NCHW",
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return x normalised per sample and channel, scaled and shifted per channel; the statistics are always x's own."""
     if needed(x).ndim < 3:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Name
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_axes, needed, titled
@@ -49,7 +50,7 @@ def _max_pool(rank: int, layout: str) -> Any:
         return_mask: bool = False,
         ceil_mode: bool = False,
         data_format: str = layout,
-        name: str | None = None,
+        name: Name = None,
     ) -> Any:
         left, order = _padding(padding, rank, data_format), channel_layout(data_format)
         if return_mask and order != "channels_first":
@@ -74,7 +75,7 @@ def max_pool1d(
     padding: Any = 0,
     return_mask: bool = False,
     ceil_mode: bool = False,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return the largest of each window."""
     return _max_pool1d(x, kernel_size, stride, padding, return_mask, ceil_mode)
@@ -88,7 +89,7 @@ def max_unpool2d(
     padding: Any = 0,
     data_format: str = "NCHW",
     output_size: Any = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return zeros with the elements of x where ``max_pool2d(return_mask=True)`` found them."""
     needed(indices)
@@ -120,7 +121,7 @@ def _avg_pool(rank: int, layout: str) -> Any:
         exclusive: bool = True,
         divisor_override: float | None = None,
         data_format: str = layout,
-        name: str | None = None,
+        name: Name = None,
     ) -> Any:
         need_axes(function, x, rank + 2)
         left, order = _padding(padding, rank, data_format), channel_layout(data_format)
@@ -145,7 +146,7 @@ def avg_pool1d(
     padding: Any = 0,
     exclusive: bool = True,
     ceil_mode: bool = False,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return the mean of each window; ``exclusive``: padding does not count."""
     return _avg_pool1d(x, kernel_size, stride, padding, ceil_mode, exclusive)
@@ -160,7 +161,7 @@ def _adaptive_mean(rank: int, what: str, layout: str) -> Any:
     """Return Paddle's pool of means over windows that divide so many axes."""
     function = f"adaptive_avg_pool{rank}d"
 
-    def pool(x: Any, output_size: Any, data_format: str = layout, name: str | None = None) -> Any:
+    def pool(x: Any, output_size: Any, data_format: str = layout, name: Name = None) -> Any:
         first = 2 if channel_layout(data_format) == "channels_first" else 1
         axes = list(range(first, first + rank))
         return ops.adaptive_pool(need_axes(function, x, rank + 2), _parts(output_size, rank), axes, ops.reduce_mean)
@@ -173,7 +174,7 @@ adaptive_avg_pool3d = _adaptive_mean(3, "volume", "NCDHW")
 _adaptive_avg_pool1d = _adaptive_mean(1, "length", "NCL")
 
 
-def adaptive_avg_pool1d(x: Any, output_size: Any, name: str | None = None) -> Any:
+def adaptive_avg_pool1d(x: Any, output_size: Any, name: Name = None) -> Any:
     """Return means over windows that divide the length into ``output_size`` parts."""
     return _adaptive_avg_pool1d(x, output_size)
 
@@ -182,7 +183,7 @@ def _adaptive_max(rank: int, what: str) -> Any:
     """Return Paddle's pool of the largest elements over windows that divide so many axes."""
     function = f"adaptive_max_pool{rank}d"
 
-    def pool(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
+    def pool(x: Any, output_size: Any, return_mask: bool = False, name: Name = None) -> Any:
         wanted = _parts(output_size, rank)
         if return_mask:
             return ops.adaptive_max_pool(need_axes(function, x, rank + 2), wanted)

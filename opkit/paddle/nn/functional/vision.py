@@ -6,6 +6,7 @@ from typing import Any
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed import images, sampling
+from opkit.ops.core.types import Name
 from opkit.ops.core.value import known_size
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics.resampling import resampling_matrix
@@ -37,7 +38,7 @@ def _given(x: Any, data_format: str) -> Any:
 
 
 # ---- rearranging -----------------------------------------------------------------------------------------------------
-def pixel_shuffle(x: Any, upscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> Any:
+def pixel_shuffle(x: Any, upscale_factor: int, data_format: str = "NCHW", name: Name = None) -> Any:
     """Return images r times as high and wide, whose r * r pixels come from as many channels."""
     if not isinstance(upscale_factor, int):
         raise TypeError(f"pixel_shuffle: upscale_factor is an int, got {type(upscale_factor).__name__}")
@@ -48,7 +49,7 @@ def pixel_shuffle(x: Any, upscale_factor: int, data_format: str = "NCHW", name: 
     return _given(images.pixel_shuffle(value, r), data_format)
 
 
-def pixel_unshuffle(x: Any, downscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> Any:
+def pixel_unshuffle(x: Any, downscale_factor: int, data_format: str = "NCHW", name: Name = None) -> Any:
     """Return images whose height and width are divided by r, their r * r pixels in as many channels."""
     if not isinstance(downscale_factor, int):
         raise TypeError(f"pixel_unshuffle: downscale_factor is an int, got {type(downscale_factor).__name__}")
@@ -59,7 +60,7 @@ def pixel_unshuffle(x: Any, downscale_factor: int, data_format: str = "NCHW", na
 
 
 def temporal_shift(
-    x: Any, seg_num: int, shift_ratio: float = 0.25, name: str | None = None, data_format: str = "NCHW"
+    x: Any, seg_num: int, shift_ratio: float = 0.25, name: Name = None, data_format: str = "NCHW"
 ) -> Any:
     """Return frames of which one share of the channels comes from the frame before, another from the one after."""
     value = _first(needed(x), data_format)
@@ -78,7 +79,7 @@ def interpolate(
     align_corners: bool = False,
     align_mode: int = 0,
     data_format: str = "NCHW",
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return images resized along their spatial axes.
 
@@ -138,7 +139,7 @@ upsample = interpolate
 
 
 # ---- sampling on a grid ----------------------------------------------------------------------------------------------
-def affine_grid(theta: Any, out_shape: Any, align_corners: bool = True, name: str | None = None) -> Any:
+def affine_grid(theta: Any, out_shape: Any, align_corners: bool = True, name: Name = None) -> Any:
     """Return the places that affine maps (N, 2, 3) send a regular grid to: (N, H, W, 2), both axes from -1 to 1."""
     needed(theta)
     sizes = ints(out_shape.tolist() if hasattr(out_shape, "tolist") else out_shape)
@@ -153,7 +154,7 @@ def grid_sample(
     mode: str = "bilinear",
     padding_mode: str = "zeros",
     align_corners: bool = True,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return images read at the places of a grid.
 

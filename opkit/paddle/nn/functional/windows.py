@@ -10,6 +10,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.composed import dropping, pairs, windows
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Name
 from opkit.paddle.nn.functional.common import dropout
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, needed
@@ -43,7 +44,7 @@ def _four(item: Any) -> list[int]:
 
 
 def unfold(
-    x: Any, kernel_sizes: Any, strides: Any = 1, paddings: Any = 0, dilations: Any = 1, name: str | None = None
+    x: Any, kernel_sizes: Any, strides: Any = 1, paddings: Any = 0, dilations: Any = 1, name: Name = None
 ) -> Any:
     """Return the windows of images as columns.
 
@@ -71,7 +72,7 @@ def fold(
     strides: Any = 1,
     paddings: Any = 0,
     dilations: Any = 1,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Return images from their windows: the adjoint of ``unfold``, windows that overlap are added.
 
@@ -91,7 +92,7 @@ def fold(
     return windows.image_of(x, size, kernel, steps, _four(paddings), spaces)
 
 
-def sequence_mask(x: Any, maxlen: Any = None, dtype: Any = "int64", name: str | None = None) -> Any:
+def sequence_mask(x: Any, maxlen: Any = None, dtype: Any = "int64", name: Name = None) -> Any:
     """Return rows that are 1 up to each length and 0 behind; maxlen left out: the largest length."""
     needed(x)
     if maxlen is None:
@@ -104,30 +105,28 @@ def sequence_mask(x: Any, maxlen: Any = None, dtype: Any = "int64", name: str | 
 
 # ---- pairs -----------------------------------------------------------------------------------------------------------
 def pairwise_distance(
-    x: Any, y: Any, p: float = 2.0, epsilon: float = 1e-06, keepdim: bool = False, name: str | None = None
+    x: Any, y: Any, p: float = 2.0, epsilon: float = 1e-06, keepdim: bool = False, name: Name = None
 ) -> Any:
     """Return the p-norm of ``x - y + epsilon`` along the last axis."""
     x, y = needed(x), needed(y)
     return pairs.pair_distance(x, y, p, epsilon, keepdims=keepdim)
 
 
-def bilinear(x1: Any, x2: Any, weight: Any, bias: Any = None, name: str | None = None) -> Any:
+def bilinear(x1: Any, x2: Any, weight: Any, bias: Any = None, name: Name = None) -> Any:
     """Return ``x1 @ weight[k] @ x2`` for each k, plus a bias; the weight is (outputs, size of x1, size of x2)."""
     found = ops.einsum("bi,oij,bj->bo", [x1, weight, x2])
     return found if bias is None else ops.add(found, bias)
 
 
 # ---- dropout ---------------------------------------------------------------------------------------------------------
-def dropout3d(
-    x: Any, p: float = 0.5, training: bool = True, data_format: str = "NCDHW", name: str | None = None
-) -> Any:
+def dropout3d(x: Any, p: float = 0.5, training: bool = True, data_format: str = "NCDHW", name: Name = None) -> Any:
     """Return x with whole channels set to 0 with probability p while training."""
     if data_format not in ("NCDHW", "NDHWC"):
         raise UsageError(f"dropout3d: data_format is 'NCDHW' or 'NDHWC', got {data_format!r}")
     return dropout(x, p, [0, 1] if data_format == "NCDHW" else [0, 4], training)
 
 
-def alpha_dropout(x: Any, p: float = 0.5, training: bool = True, name: str | None = None) -> Any:
+def alpha_dropout(x: Any, p: float = 0.5, training: bool = True, name: Name = None) -> Any:
     """Return x with elements set to SELU's lower limit, shifted and scaled so that mean and variance stay.
 
     Source: Klambauer et al. 2017, "Self-normalizing neural networks".

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opkit.ops.core.types import Name
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant
 from opkit.paddle.nn.layer.declared import FunctionLayer, MapLayer, declared
@@ -40,7 +41,7 @@ __all__ = [
 class _PlainActivation(FunctionLayer):
     """An activation without arguments."""
 
-    name: str | None = None
+    name: Name = None
 
     def forward(self, x: Any) -> Any:
         """Apply the function."""
@@ -100,7 +101,7 @@ class ELU(MapLayer, function=functional.elu):
     """``nn.functional.elu`` as a layer."""
 
     alpha: float = 1.0
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -108,7 +109,7 @@ class GLU(MapLayer, function=functional.glu):
     """``nn.functional.glu`` as a layer."""
 
     axis: int = -1
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -116,7 +117,7 @@ class GELU(MapLayer, function=functional.gelu):
     """``nn.functional.gelu`` as a layer."""
 
     approximate: bool = False
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -124,7 +125,7 @@ class Hardshrink(MapLayer, function=functional.hardshrink):
     """``nn.functional.hardshrink`` as a layer."""
 
     threshold: float = 0.5
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -133,7 +134,7 @@ class Hardtanh(MapLayer, function=functional.hardtanh):
 
     min: float = -1.0
     max: float = 1.0
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -141,7 +142,7 @@ class LeakyReLU(MapLayer, function=functional.leaky_relu):
     """``nn.functional.leaky_relu`` as a layer."""
 
     negative_slope: float = 0.01
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -149,7 +150,7 @@ class LogSoftmax(MapLayer, function=functional.log_softmax):
     """``nn.functional.log_softmax`` as a layer."""
 
     axis: int = -1
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -158,7 +159,7 @@ class SELU(MapLayer, function=functional.selu):
 
     scale: float = 1.0507009873554804934193349852946
     alpha: float = 1.6732632423543772848170429916717
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -166,7 +167,7 @@ class Softmax(MapLayer, function=functional.softmax):
     """``nn.functional.softmax`` as a layer."""
 
     axis: int = -1
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -175,7 +176,7 @@ class Softplus(MapLayer, function=functional.softplus):
 
     beta: float = 1
     threshold: float = 20
-    name: str | None = None
+    name: Name = None
 
 
 # ---- with a weight, a random slope, or over channels -----------------------------------------------------------------
@@ -196,7 +197,7 @@ class PReLU(Layer):
         init: float = 0.25,
         weight_attr: Any = None,
         data_format: str = "NCHW",
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__()
         self._count, self._init, self._format = num_parameters, init, data_format

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opkit.ops.core.types import Name
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant
@@ -48,7 +49,7 @@ class _RunningNorm(RankedLayer):
 @declared
 class _BatchNorm(_RunningNorm):
     use_global_stats: bool | None = None
-    name: str | None = None
+    name: Name = None
 
     def forward(self, input: Any) -> Any:
         """Normalise; while training, update the running statistics."""
@@ -129,7 +130,7 @@ class BatchNorm(_RunningNorm):
 class SyncBatchNorm(_RunningNorm):
     """Normalises per channel; on one machine, what BatchNorm does."""
 
-    name: str | None = None
+    name: Name = None
 
     def forward(self, x: Any) -> Any:
         """Normalise; while training, update the running statistics."""

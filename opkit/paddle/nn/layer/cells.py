@@ -8,6 +8,7 @@ import numpy as np
 
 from opkit.errors import UsageError
 from opkit.ops.composed import recurrence
+from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn.initializer import Constant, Uniform
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
@@ -93,7 +94,7 @@ class _GatedCell(_Cell):
     weight_hh_attr: Any = None
     bias_ih_attr: Any = None
     bias_hh_attr: Any = None
-    name: str | None = None
+    name: Name = None
 
 
 class LSTMCell(_GatedCell):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import XavierUniform
@@ -24,7 +25,7 @@ class Linear(Layer):
         out_features: int,
         weight_attr: Any = None,
         bias_attr: Any = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(dtype=default_dtype())
         self.weight = self.create_parameter([in_features, out_features], weight_attr)
@@ -52,7 +53,7 @@ class Embedding(Layer):
         padding_idx: int | None = None,
         sparse: bool = False,
         weight_attr: Any = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(dtype=default_dtype())
         if num_embeddings <= 0 or embedding_dim <= 0:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Uniform
@@ -26,7 +27,7 @@ class Bilinear(Layer):
         out_features: int,
         weight_attr: Any = None,
         bias_attr: Any = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(dtype=default_dtype())
         self._sizes = in1_features, in2_features, out_features
@@ -66,7 +67,7 @@ class PairwiseDistance(DeclaredLayer):
     p: float = 2.0
     epsilon: float = 1e-6
     keepdim: bool = False
-    name: str | None = None
+    name: Name = None
 
     def forward(self, x: Any, y: Any) -> Any:
         """Return the distances."""

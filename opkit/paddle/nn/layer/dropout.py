@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opkit.ops.core.types import Name
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 
@@ -17,7 +18,7 @@ class Dropout(DeclaredLayer):
     p: Any = 0.5
     axis: Any = None
     mode: str = "upscale_in_train"
-    name: str | None = None
+    name: Name = None
 
     def forward(self, input: Any) -> Any:
         """Drop elements while training."""
@@ -28,7 +29,7 @@ class Dropout(DeclaredLayer):
 class _ChannelDropout(DeclaredLayer):
     p: float = 0.5
     data_format: str = "NCHW"
-    name: str | None = None
+    name: Name = None
 
 
 @declared

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opkit.ops.core.types import Name
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.declared import InputLayer, MapLayer, declared
 from opkit.paddle.tensor.checks import ints
@@ -34,7 +35,7 @@ class PixelShuffle(_Rearranged, function=functional.pixel_shuffle):
 
     upscale_factor: int
     data_format: str = "NCHW"
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -43,7 +44,7 @@ class PixelUnshuffle(_Rearranged, function=functional.pixel_unshuffle):
 
     downscale_factor: int
     data_format: str = "NCHW"
-    name: str | None = None
+    name: Name = None
 
 
 # ---- resizing --------------------------------------------------------------------------------------------------------
@@ -66,7 +67,7 @@ class Upsample(_Resized, function=functional.interpolate):
     align_corners: bool = False
     align_mode: int = 0
     data_format: str = "NCHW"
-    name: str | None = None
+    name: Name = None
 
     def __post_init__(self) -> None:
         self.mode = self.mode.lower()
@@ -77,7 +78,7 @@ class UpsamplingNearest2D(_Resized):
     """Resizes images, each pixel taking the nearest one's value."""
 
     data_format: str = "NCHW"
-    name: str | None = None
+    name: Name = None
 
     def forward(self, x: Any) -> Any:
         """Resize."""
@@ -89,7 +90,7 @@ class UpsamplingBilinear2D(_Resized):
     """Resizes images by bilinear interpolation, the corners staying where they are."""
 
     data_format: str = "NCHW"
-    name: str | None = None
+    name: Name = None
 
     def forward(self, x: Any) -> Any:
         """Resize."""
@@ -105,7 +106,7 @@ class _Pad(MapLayer, function=functional.pad):
     mode: str = "constant"
     value: float = 0.0
     data_format: str = "NCHW"
-    name: str | None = None
+    name: Name = None
 
     def __post_init__(self) -> None:
         counts = ints(self.padding)
@@ -143,7 +144,7 @@ class Unfold(InputLayer):
     dilations: Any = 1
     paddings: Any = 0
     strides: Any = 1
-    name: str | None = None
+    name: Name = None
 
     def forward(self, input: Any) -> Any:
         """Unfold."""

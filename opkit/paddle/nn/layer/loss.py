@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from opkit.ops.core.types import Name
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.declared import FunctionLayer, declared
 from opkit.shim.missing import guard as _guard
@@ -57,7 +58,7 @@ class CrossEntropyLoss(_PairLoss, function=functional.cross_entropy):
     axis: int = -1
     use_softmax: bool = True
     label_smoothing: float = 0.0
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -72,7 +73,7 @@ class L1Loss(_PairLoss, function=functional.l1_loss):
     """``nn.functional.l1_loss`` as a layer."""
 
     reduction: str = "mean"
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -81,7 +82,7 @@ class SmoothL1Loss(_PairLoss, function=functional.smooth_l1_loss):
 
     reduction: str = "mean"
     delta: float = 1.0
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -90,7 +91,7 @@ class BCELoss(_PairLoss, function=functional.binary_cross_entropy):
 
     weight: Any = None
     reduction: str = "mean"
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -100,7 +101,7 @@ class BCEWithLogitsLoss(_Loss, function=functional.binary_cross_entropy_with_log
     weight: Any = None
     reduction: str = "mean"
     pos_weight: Any = None
-    name: str | None = None
+    name: Name = None
 
     def forward(self, logit: Any, label: Any) -> Any:
         """Return the loss."""
@@ -114,7 +115,7 @@ class NLLLoss(_PairLoss, function=functional.nll_loss):
     weight: Any = None
     ignore_index: int = -100
     reduction: str = "mean"
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -132,7 +133,7 @@ class MarginRankingLoss(_Loss, function=functional.margin_ranking_loss):
 
     margin: float = 0.0
     reduction: str = "mean"
-    name: str | None = None
+    name: Name = None
 
     def forward(self, input: Any, other: Any, label: Any) -> Any:
         """Return the loss."""

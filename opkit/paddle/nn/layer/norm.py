@@ -8,6 +8,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant, Normal
@@ -40,7 +41,7 @@ class LayerNorm(Layer):
         epsilon: float = 1e-05,
         weight_attr: Any = None,
         bias_attr: Any = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(dtype=default_dtype())
         self._shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
@@ -69,7 +70,7 @@ class GroupNorm(Layer):
         weight_attr: Any = None,
         bias_attr: Any = None,
         data_format: str = "NCHW",
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(dtype=default_dtype())
         if num_channels % num_groups:
@@ -105,7 +106,7 @@ class _InstanceNorm(RankedLayer):
     weight_attr: Any = None
     bias_attr: Any = None
     data_format: str = "NCHW"
-    name: str | None = None
+    name: Name = None
 
     def __post_init__(self) -> None:
         if (self.weight_attr is False) != (self.bias_attr is False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from opkit.ops.core.types import Name
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.declared import InputLayer, MapLayer, declared
 from opkit.shim.missing import guard as _guard
@@ -46,7 +47,7 @@ class MaxPool1D(InputLayer, _Pool, function=functional.max_pool1d):
 
     return_mask: bool = False
     ceil_mode: bool = False
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -54,7 +55,7 @@ class _MaxPool(_Pool):
     return_mask: bool = False
     ceil_mode: bool = False
     data_format: str = "NCHW"
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -77,7 +78,7 @@ class MaxUnPool2D(_Pool, function=functional.max_unpool2d):
 
     data_format: str = "NCHW"
     output_size: Any = None
-    name: str | None = None
+    name: Name = None
 
     def forward(self, x: Any, indices: Any) -> Any:  # type: ignore[override]  # two tensors
         """Put them back."""
@@ -87,7 +88,7 @@ class MaxUnPool2D(_Pool, function=functional.max_unpool2d):
 @declared
 class _AdaptiveMaxPool(_Adaptive):
     return_mask: bool = False
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -112,7 +113,7 @@ class AvgPool1D(_Pool, function=functional.avg_pool1d):
 
     exclusive: bool = True
     ceil_mode: bool = False
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -121,7 +122,7 @@ class _AvgPool(_Pool):
     exclusive: bool = True
     divisor_override: float | None = None
     data_format: str = "NCHW"
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -140,7 +141,7 @@ class AvgPool3D(_AvgPool, function=functional.avg_pool3d):
 class AdaptiveAvgPool1D(InputLayer, _Adaptive, function=functional.adaptive_avg_pool1d):
     """Means over windows that divide the length into ``output_size`` parts."""
 
-    name: str | None = None
+    name: Name = None
 
 
 @declared
@@ -148,7 +149,7 @@ class _AdaptiveAvgPool(_Adaptive):
     _shown = ("output_size",)
 
     data_format: str = "NCHW"
-    name: str | None = None
+    name: Name = None
 
 
 @declared

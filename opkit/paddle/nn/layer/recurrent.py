@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any, ClassVar
 
 from opkit.errors import UsageError
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 from opkit.ops.core.value import known_size
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.cells import GRUCell, LSTMCell
@@ -177,7 +177,7 @@ class _GatedNetwork(_Network):
     weight_hh_attr: Any = None
     bias_ih_attr: Any = None
     bias_hh_attr: Any = None
-    name: str | None = None
+    name: Name = None
 
 
 class LSTM(_GatedNetwork):

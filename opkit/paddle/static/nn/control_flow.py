@@ -13,7 +13,7 @@ import numpy as np
 from opkit.errors import UsageError
 from opkit.listed import listed
 from opkit.ops.core.mode import local
-from opkit.ops.core.types import Function
+from opkit.ops.core.types import Function, Name
 from opkit.shim.missing import guard as _guard
 from opkit.static.branches import branch, leaves, loop, refilled
 
@@ -26,7 +26,7 @@ def cond(
     pred: Any,
     true_fn: Branch | None = None,
     false_fn: Branch | None = None,
-    name: str | None = None,
+    name: Name = None,
     return_names: Any = None,
 ) -> Any:
     """Call one of two functions and return its result.
@@ -65,7 +65,7 @@ def _check_bool(function: str, what: str, value: Any) -> None:
         raise TypeError(f"{function}: {what} is a bool of one element, got {value.desc}")
 
 
-def case(pred_fn_pairs: Sequence[tuple[Any, Branch]], default: Branch | None = None, name: str | None = None) -> Any:
+def case(pred_fn_pairs: Sequence[tuple[Any, Branch]], default: Branch | None = None, name: Name = None) -> Any:
     """Call the function of the first condition that is true, else the default, else the last function.
 
     Raises:
@@ -87,7 +87,7 @@ def while_loop(
     body: Function,
     loop_vars: Any,
     is_test: bool = False,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Call ``body`` with the loop's Tensors, and again with what it returns, while ``cond`` of them is true.
 

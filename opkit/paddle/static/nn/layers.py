@@ -10,7 +10,7 @@ from opkit import static
 from opkit.errors import UsageError
 from opkit.ir import Variable, canonical_dtype
 from opkit.listed import listed
-from opkit.ops.core.types import Ints
+from opkit.ops.core.types import Ints, Name
 from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.paddle.framework.initializer import XavierUniform, global_or, recipe_of
 from opkit.paddle.framework.parameter import ParamAttr
@@ -72,7 +72,7 @@ def fc(
     weight_attr: Any = None,
     bias_attr: Any = None,
     activation: str | None = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Variable:
     """Return ``activation(x @ w + b)``.
 
@@ -143,7 +143,7 @@ def conv2d(
     bias_attr: Any = None,
     use_cudnn: bool = True,
     act: str | None = None,
-    name: str | None = None,
+    name: Name = None,
     data_format: str = "NCHW",
 ) -> Variable:
     """Return a convolution of images with ``num_filters`` filters; filters start as Kaiming's normal distribution."""
@@ -172,7 +172,7 @@ def conv2d_transpose(
     bias_attr: Any = None,
     use_cudnn: bool = True,
     act: str | None = None,
-    name: str | None = None,
+    name: Name = None,
     data_format: str = "NCHW",
 ) -> Variable:
     """Return a transposed convolution of images with ``num_filters`` filters.
@@ -249,7 +249,7 @@ def batch_norm(
     bias_attr: Any = None,
     data_layout: str = "NCHW",
     in_place: bool = False,
-    name: str | None = None,
+    name: Name = None,
     moving_mean_name: str | None = None,
     moving_variance_name: str | None = None,
     do_model_average_for_mean_and_var: bool = True,
@@ -279,7 +279,7 @@ def layer_norm(
     param_attr: Any = None,
     bias_attr: Any = None,
     act: str | None = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Variable:
     """Return the input normalised over the axes from ``begin_norm_axis`` on."""
     made = layers.layer_norm(
@@ -293,7 +293,7 @@ def layer_norm(
     return _activated(made, act)
 
 
-def prelu(x: Any, mode: str, param_attr: Any = None, data_format: str = "NCHW", name: str | None = None) -> Variable:
+def prelu(x: Any, mode: str, param_attr: Any = None, data_format: str = "NCHW", name: Name = None) -> Variable:
     """Return x where it is positive, else x times a slope: one ("all"), or one per channel ("channel")."""
     if mode not in ("all", "channel"):
         raise UsageError(f"prelu: mode is 'all' or 'channel', got {mode!r}")

@@ -9,7 +9,7 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.ir import Variable
 from opkit.ops.core.mode import local
-from opkit.ops.core.types import Function
+from opkit.ops.core.types import Function, Name
 from opkit.shim.missing import guard as _guard
 from opkit.static.own_gradient import OwnGradientError, with_own_gradient
 from opkit.static.py_func import StaticModeError
@@ -21,7 +21,7 @@ def static_pylayer(
     forward_fn: Function,
     inputs: Sequence[Any],
     backward_fn: Function | None = None,
-    name: str | None = None,
+    name: Name = None,
 ) -> Any:
     """Append what ``forward_fn`` builds, with the gradient that ``backward_fn`` builds.
 

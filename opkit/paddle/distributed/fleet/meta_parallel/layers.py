@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opkit.ops.core.types import Name
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.common import Embedding, Linear
 from opkit.paddle.nn.layer.layers import Layer
@@ -34,7 +35,7 @@ class ColumnParallelLinear(Linear):
         gather_output: bool = True,
         fuse_matmul_bias: bool = False,
         mp_group: Any = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(in_features, out_features, weight_attr, False if has_bias is False else None, name)
         self.gather_output = gather_output
@@ -64,7 +65,7 @@ class RowParallelLinear(Linear):
         input_is_parallel: bool = False,
         fuse_matmul_bias: bool = False,
         mp_group: Any = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(in_features, out_features, weight_attr, None if has_bias else False, name)
         self.input_is_parallel = input_is_parallel
@@ -88,7 +89,7 @@ class VocabParallelEmbedding(Embedding):
         embedding_dim: int,
         weight_attr: Any = None,
         mp_group: Any = None,
-        name: str | None = None,
+        name: Name = None,
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, weight_attr=weight_attr, name=name)
         self.is_mp = False
@@ -103,7 +104,7 @@ class ParallelCrossEntropy(Layer):
         ignore_index: the label whose samples give zero.
     """
 
-    def __init__(self, mp_group: Any = None, name: str | None = None, ignore_index: int = -100) -> None:
+    def __init__(self, mp_group: Any = None, name: Name = None, ignore_index: int = -100) -> None:
         super().__init__()
         self.ignore_index = ignore_index
 
