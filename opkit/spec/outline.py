@@ -12,6 +12,7 @@ from opkit.spec.findings import Findings
 from opkit.spec.library.registration_names import GRAD_MACROS, OP_MACROS
 from opkit.spec.parse import syntax
 from opkit.spec.parse.parser import parse
+from opkit.spec.parse.syntax import Call, Member, Name
 from opkit.spec.text.preprocessor import preprocess
 
 
@@ -77,10 +78,10 @@ def _registration(tree: syntax.Tree, source: SourceText, item: syntax.ExprStatem
     if span.source is not source or tree.expansion(current) is not None:
         return None
     end = span.end
-    while isinstance(current, syntax.Call) and isinstance(current.function, syntax.Member):
+    while isinstance(current, Call) and isinstance(current.function, Member):
         setters.insert(0, Setter(current.function.name.text, _text(current), tree.span(current).end))
         current = current.function.object
-    if not (isinstance(current, syntax.Call) and isinstance(current.function, syntax.Name) and _text(current)):
+    if not (isinstance(current, Call) and isinstance(current.function, Name) and _text(current)):
         return None
     macro = current.function.parts[-1].text
     if macro not in OP_MACROS and macro not in GRAD_MACROS:
@@ -88,6 +89,6 @@ def _registration(tree: syntax.Tree, source: SourceText, item: syntax.ExprStatem
     return Registration(_text(current), macro in GRAD_MACROS, span.start, tree.span(current).end, end, tuple(setters))
 
 
-def _text(call: syntax.Call) -> str:
+def _text(call: Call) -> str:
     first = call.args[0] if call.args else None
     return first.value if isinstance(first, syntax.Literal) and isinstance(first.value, str) else ""

@@ -10,6 +10,7 @@ from opkit.spec.lower.conversions import convert, convert_number, copied, number
 from opkit.spec.lower.expressions import ExpressionLowering
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Expr, Name, Node
 
 
 class AssignmentLowering(ExpressionLowering):
@@ -37,9 +38,9 @@ class AssignmentLowering(ExpressionLowering):
         self.store_check(left, node.left)
         self.emit(f"{left.target} = {copied(right)}", node)
 
-    def lower_target(self, node: syntax.Expr) -> Lowered:
+    def lower_target(self, node: Expr) -> Lowered:
         """Lower the left side of an assignment; it is written, not read."""
-        if isinstance(node, syntax.Name) and len(node.parts) == 1:
+        if isinstance(node, Name) and len(node.parts) == 1:
             variable = self.lookup(node.parts[0].text)
             if variable is not None:
                 seen = variable.first_read
@@ -48,7 +49,7 @@ class AssignmentLowering(ExpressionLowering):
                 return value
         return self.lower(node)
 
-    def replace(self, left: Lowered, right: Lowered, node: syntax.Node) -> None:
+    def replace(self, left: Lowered, right: Lowered, node: Node) -> None:
         """Write the assignment of one object to another: the object stays, its contents change."""
         name, code = left.type.name, left.at(ATOM)
         if left.is_read_only or code.endswith(".dims"):
@@ -77,21 +78,21 @@ class AssignmentLowering(ExpressionLowering):
         self.note_assignment(node.left)
         self.emit(f"{left.target} = {made.code}", node)
 
-    def store_check(self, value: Lowered, node: syntax.Node) -> None:
+    def store_check(self, value: Lowered, node: Node) -> None:
         """Refuse to store into what cannot be stored into."""
         if value.is_read_only:
             raise LowerError("SPEC027", "this is const and cannot be changed", node)
         if not value.target:
             raise LowerError("SPEC023", "this cannot be assigned to", node)
 
-    def note_assignment(self, node: syntax.Expr) -> None:
+    def note_assignment(self, node: Expr) -> None:
         """Note that the variable of a name is assigned to."""
-        if isinstance(node, syntax.Name) and len(node.parts) == 1:
+        if isinstance(node, Name) and len(node.parts) == 1:
             variable = self.lookup(node.parts[0].text)
             if variable is not None:
                 self.assigned(variable)
 
-    def step(self, operand: syntax.Expr, op: str, node: syntax.Node, is_prefix: bool) -> Lowered:
+    def step(self, operand: Expr, op: str, node: Node, is_prefix: bool) -> Lowered:
         """Lower ``++x`` and similar operators where their value is used."""
         value = self.lower(operand)
         if value.is_unknown:
@@ -115,7 +116,7 @@ class AssignmentLowering(ExpressionLowering):
         self.emit(f"{value.target} = {self.stepped(value, sign, node)}", node)
         return value if is_prefix else Lowered(old, value.type)
 
-    def stepped(self, value: Lowered, sign: str, node: syntax.Node) -> str:
+    def stepped(self, value: Lowered, sign: str, node: Node) -> str:
         """Return the code of the next value."""
         if not value.type.is_number:
             return f"{value.code} {sign} 1"

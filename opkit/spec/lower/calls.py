@@ -32,7 +32,7 @@ from opkit.spec.lower.expressions import any_unknown, unknown_value
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.lower.members import ATTR_OWNERS, MemberLowering
 from opkit.spec.lower.structs import constructed, field_types, field_value, missing_field, struct_of
-from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Call, Member, Name, Node, TypeName
 
 #: Parameters of containers' functions that stand for elements.
 _ELEMENTS = frozenset({"T", "K", "V"})
@@ -45,7 +45,7 @@ _STRING_CHANGES = frozenset({"push_back", "append", "pop_back", "clear"})
 class CallLowering(MemberLowering):
     """Lower calls."""
 
-    def special_call(self, text: str, node: syntax.Call, name: syntax.Name) -> Lowered | None:
+    def special_call(self, text: str, node: Call, name: Name) -> Lowered | None:
         """Lower a call of std or of a macro; the standard lowering provides it."""
         raise NotImplementedError
 
@@ -55,17 +55,17 @@ class CallLowering(MemberLowering):
 
     # -- calls --------------------------------------------------------------------------------
 
-    def call(self, node: syntax.Call) -> Lowered:
+    def call(self, node: Call) -> Lowered:
         """Lower a call: of a member, of a name, or of a value."""
         function = node.function
-        if isinstance(function, syntax.Member):
+        if isinstance(function, Member):
             return self.method_call(node, function)
-        if isinstance(function, syntax.Name):
+        if isinstance(function, Name):
             return self.name_call(node, function)
         value = self.lower(function)
         return self.value_call(value, node)
 
-    def method_call(self, node: syntax.Call, member: syntax.Member) -> Lowered:
+    def method_call(self, node: Call, member: Member) -> Lowered:
         """Lower a call of a member function."""
         name = member.name.text
         owner = self.owner_of(member)
@@ -101,7 +101,7 @@ class CallLowering(MemberLowering):
             raise self.missing_member(name, kind, member.name)
         return self.library_call(name, overloads, owner, args, node)
 
-    def struct_call(self, owner: Lowered, name: str, args: list[Lowered], node: syntax.Call) -> Lowered:
+    def struct_call(self, owner: Lowered, name: str, args: list[Lowered], node: Call) -> Lowered:
         """Lower a call of a function of a struct's object."""
         struct = struct_of(self.program, owner.type)
         functions = [item for item in struct.functions if item.name.text == name and item.body is not None]
@@ -115,7 +115,7 @@ class CallLowering(MemberLowering):
         return self.program.call_functions(self, tuple(functions), args, node, bindings, receiver)
 
     def library_call(
-        self, name: str, overloads: list[LibraryFunction], owner: Lowered | None, args: list[Lowered], node: syntax.Call
+        self, name: str, overloads: list[LibraryFunction], owner: Lowered | None, args: list[Lowered], node: Call
     ) -> Lowered:
         """Lower a call of the library: choose the overload, convert the arguments, fill in the code."""
         kind = owner.type if owner is not None else VOID
@@ -131,7 +131,7 @@ class CallLowering(MemberLowering):
             self.unit.note_use(chosen.flags, name, kind, args, node)
         code = _fill(chosen.code, ready)
         if "{at}" in chosen.code:  # the call's own place, for what is made there
-            place = node.function.name if isinstance(node.function, syntax.Member) else node
+            place = node.function.name if isinstance(node.function, Member) else node
             code = code.replace(_AT, str(self.program.site(place)))
         result = substitute(chosen.result, kind)
         made = Lowered(code, result, _prec(code), chosen.is_ref, is_small="small" in chosen.flags)
@@ -155,7 +155,7 @@ class CallLowering(MemberLowering):
         made.place = ("item", obj, index if name != "back" else f"len({obj}) - 1")
 
     def choose(
-        self, name: str, overloads: Sequence[LibraryFunction], kind: Type, args: list[Lowered], node: syntax.Call
+        self, name: str, overloads: Sequence[LibraryFunction], kind: Type, args: list[Lowered], node: Call
     ) -> LibraryFunction:
         """Choose an overload by how well its parameters fit, or raise the error that C++ would report."""
         best: LibraryFunction | None = None
@@ -190,19 +190,19 @@ class CallLowering(MemberLowering):
                 )
         raise LowerError("SPEC022", f"no {name!r} takes these arguments", node)
 
-    def argument(self, value: Lowered, wanted: Type, node: syntax.Node) -> str:
+    def argument(self, value: Lowered, wanted: Type, node: Node) -> str:
         """Return the code that passes an argument: by reference, or as a value of its own."""
         if wanted.name == "ref":
             return self.address(value, node).code
         made = convert(value, wanted, node)
         return made.code if made.prec > 2 or made.prec == ATOM else f"({made.code})"
 
-    def kept(self, value: Lowered, wanted: Type, node: syntax.Node) -> str:
+    def kept(self, value: Lowered, wanted: Type, node: Node) -> str:
         """Return the code of an argument that a container keeps: a value of its own."""
         made = convert(value, wanted, node)
         return copied(made) if made.type.is_object else self.argument(value, wanted, node)
 
-    def append(self, owner: Lowered, args: list[Lowered], node: syntax.Call) -> Lowered:
+    def append(self, owner: Lowered, args: list[Lowered], node: Call) -> Lowered:
         """Lower push_back and emplace_back, whose arguments construct the element."""
         element = owner.type.element
         if len(args) == 1 and fit(args[0], element, node) is not None:
@@ -214,11 +214,11 @@ class CallLowering(MemberLowering):
             raise LowerError("SPEC027", "this vector is const and cannot be changed", node)
         return Lowered(f"{name}({owner.code}, {copied(item)})", VOID)
 
-    def change_string(self, name: str, owner: Lowered, args: list[Lowered], node: syntax.Call) -> Lowered:
+    def change_string(self, name: str, owner: Lowered, args: list[Lowered], node: Call) -> Lowered:
         """Lower what changes a string: a new one is assigned, as Python's do not change."""
         self.store_check(owner, node)
         function = node.function
-        if isinstance(function, syntax.Member):
+        if isinstance(function, Member):
             self.note_assignment(function.object)
         wanted = 1 if name in ("push_back", "append") else 0
         if len(args) != wanted:
@@ -231,7 +231,7 @@ class CallLowering(MemberLowering):
         self.emit(f"{owner.target} = {code}", node)
         return Lowered("None", VOID)
 
-    def resized(self, owner: Lowered, args: list[Lowered], node: syntax.Call) -> Lowered:
+    def resized(self, owner: Lowered, args: list[Lowered], node: Call) -> Lowered:
         """Lower resize of a vector."""
         element = owner.type.element
         count = convert(args[0], INT64, node).code
@@ -244,7 +244,7 @@ class CallLowering(MemberLowering):
 
     # -- names that are called ----------------------------------------------------------------
 
-    def name_call(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def name_call(self, node: Call, name: Name) -> Lowered:
         """Lower a call of a name: a variable, a macro, a function of the file or of the library, or a type."""
         text = self.program.plain_name(name)
         first = name.parts[0].text
@@ -279,7 +279,7 @@ class CallLowering(MemberLowering):
             return self.construct(kind, self.arguments(node), node, False)
         return self.missing_function(text, name)
 
-    def free_call(self, name: str, overloads: list[LibraryFunction], args: list[Lowered], node: syntax.Call) -> Lowered:
+    def free_call(self, name: str, overloads: list[LibraryFunction], args: list[Lowered], node: Call) -> Lowered:
         """Lower a call of a library function that belongs to no object."""
         chosen = self.choose(name, overloads, VOID, args, node)
         ready = [
@@ -289,7 +289,7 @@ class CallLowering(MemberLowering):
         code = _fill(chosen.code.replace("{all}", ", ".join(ready)), ready)
         return Lowered(code, chosen.result, _prec(code), is_small="small" in chosen.flags)
 
-    def missing_function(self, text: str, name: syntax.Name) -> Lowered:
+    def missing_function(self, text: str, name: Name) -> Lowered:
         """Report a function that does not exist."""
         known = self.program.known_functions() | set(FREE_FUNCTIONS) | set(STATIC_FUNCTIONS) | self.special_names()
         otherwise = "define it in this file, or include the header that does"
@@ -298,7 +298,7 @@ class CallLowering(MemberLowering):
             said = Unknown(said.message, "of OneFlow's globals only Global<Maybe<bool>, MultiClient> is supported")
         raise LowerError("SPEC020", said.message, name, said.help)
 
-    def value_call(self, value: Lowered, node: syntax.Call) -> Lowered:
+    def value_call(self, value: Lowered, node: Call) -> Lowered:
         """Lower a call of a function value: a lambda, a parameter, a std::function."""
         args = self.arguments(node)
         if value.is_unknown or any_unknown(args):
@@ -322,7 +322,7 @@ class CallLowering(MemberLowering):
         ]
         return Lowered(f"{value.at(ATOM)}({', '.join(ready)})", kind.args[0])
 
-    def passed(self, value: Lowered, wanted: Type, node: syntax.Node, is_copy: bool = False) -> str:
+    def passed(self, value: Lowered, wanted: Type, node: Node, is_copy: bool = False) -> str:
         """Return the code of an argument; by value it is copied."""
         made = convert(value, wanted, node)
         code = copied(made) if is_copy else made.code
@@ -330,7 +330,7 @@ class CallLowering(MemberLowering):
 
     # -- constructions ------------------------------------------------------------------------
 
-    def construct(self, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered:
+    def construct(self, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered:
         """Lower ``T(args)`` and ``T{args}``."""
         if any_unknown(args) or kind is UNKNOWN:
             return Lowered("None", kind)
@@ -357,7 +357,7 @@ class CallLowering(MemberLowering):
             return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
         raise LowerError("SPEC022", f"a {spelled(kind)} cannot be constructed from {len(args)} arguments", node)
 
-    def fresh_value(self, kind: Type, node: syntax.Node) -> str:
+    def fresh_value(self, kind: Type, node: Node) -> str:
         """Return code for a new element of a container."""
         return self.construct(kind, [], node, False).code
 
@@ -377,7 +377,7 @@ def _prec(code: str) -> int:
 _ZERO = {"0": 0, "0.0": 0.0, "False": False}
 
 
-def _asks_for_clients(name: syntax.Name) -> bool:
+def _asks_for_clients(name: Name) -> bool:
     """Whether a name is ``Global<Maybe<bool>, MultiClient>::Get``, the one OneFlow global that definitions can read."""
     args = (name.parts[-2].args if len(name.parts) > 1 else None) or ()
-    return any(isinstance(arg, syntax.TypeName) and arg.name.text == "MultiClient" for arg in args)
+    return any(isinstance(arg, TypeName) and arg.name.text == "MultiClient" for arg in args)

@@ -27,7 +27,7 @@ from opkit.spec.lower.conversions import (
     made_of_nothing,
 )
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
-from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Node
 
 
 class Constructing(Protocol):
@@ -43,9 +43,7 @@ class Constructing(Protocol):
 _Maker = Callable[[Constructing, Type, list[Lowered], Any, bool], "Lowered | None"]
 
 
-def _make_vector(
-    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
-) -> Lowered | None:
+def _make_vector(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
     check = "axes(" if kind.name == "fixed_vector" else "("
     if braced and args and not (len(args) == 1 and args[0].type == kind):
         return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
@@ -76,7 +74,7 @@ def _make_vector(
     return None
 
 
-def _make_shape(self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered | None:
+def _make_shape(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
     if len(args) == 1:
         value = args[0]
         if value.items is not None:
@@ -96,9 +94,7 @@ def _make_shape(self: Constructing, kind: Type, args: list[Lowered], node: synta
     return None
 
 
-def _make_op_arg(
-    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
-) -> Lowered | None:
+def _make_op_arg(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
     if len(args) == 1 and args[0].items is not None:
         return construct_list(args[0], OP_ARG, node)
     if len(args) == 1 and args[0].type == kind:
@@ -110,11 +106,11 @@ def _make_op_arg(
     return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
 
 
-def _make_pair(self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered | None:
+def _make_pair(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
     return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node) if len(args) == 2 else None
 
 
-def _make_set(self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered | None:
+def _make_set(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
     if len(args) == 2 and all(arg.type.name in ("iter", "mapiter") for arg in args):
         return Lowered(f'make_map("{kind.name}", between({args[0].code}, {args[1].code}))', kind)
     if args and (braced or args[0].items is not None):
@@ -123,16 +119,14 @@ def _make_set(self: Constructing, kind: Type, args: list[Lowered], node: syntax.
     return None
 
 
-def _make_string(
-    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
-) -> Lowered | None:
+def _make_string(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
     if len(args) == 2 and args[0].type.is_integer and args[1].type.is_integer:
         return Lowered(f"chr({args[1].code}) * len(filled({args[0].code}, 0))", STRING, 13)
     return None
 
 
 def _make_called(name: str, params: tuple[Type, ...]) -> _Maker:
-    def make(self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered | None:
+    def make(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
         if len(args) == 1 and args[0].type == kind:
             return args[0]
         if len(args) != len(params):
@@ -145,27 +139,21 @@ def _make_called(name: str, params: tuple[Type, ...]) -> _Maker:
     return make
 
 
-def _make_builder(
-    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
-) -> Lowered | None:
+def _make_builder(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
     if len(args) != 1:
         raise LowerError("SPEC022", "a UserOpConfWrapperBuilder is constructed from the op's name", node)
     return Lowered(f"OpBuilder({convert(args[0], STRING, node).code})", kind)
 
 
-def _make_desc(self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered | None:
+def _make_desc(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
     return self.owned(args[0]) if len(args) == 1 and args[0].type == kind else None
 
 
-def _make_stream(
-    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
-) -> Lowered | None:
+def _make_stream(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
     return Lowered(f"Stream({convert(args[0], STRING, node).code})", kind) if len(args) == 1 else None
 
 
-def _make_sbp_builder(
-    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
-) -> Lowered | None:
+def _make_sbp_builder(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
     if len(args) == 1 and args[0].type == pointer(Type("SbpSignatureList")):
         return Lowered(f"SbpBuilder({args[0].code})", kind)
     return args[0] if len(args) == 1 and args[0].type == kind else None

@@ -11,9 +11,10 @@ from opkit.spec.lower.lowered import Lowered
 from opkit.spec.lower.statements import StatementLowering
 from opkit.spec.lower.structs import field_types, field_value, missing_field
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Declarator, Expr, Node, Struct
 
 
-def bind_fields(lowering: StatementLowering, struct: syntax.Struct, node: syntax.Node) -> None:
+def bind_fields(lowering: StatementLowering, struct: Struct, node: Node) -> None:
     """Let the fields of ``self`` be named alone, and ``this`` name it."""
     owner = Lowered("self", Type("struct", (Type(struct.name),)))
     for name, (kind, _) in field_types(lowering.program, struct).items():
@@ -23,10 +24,10 @@ def bind_fields(lowering: StatementLowering, struct: syntax.Struct, node: syntax
 
 
 def lower_constructor(
-    lowering: StatementLowering, struct: syntax.Struct, constructor: syntax.Constructor | None
+    lowering: StatementLowering, struct: Struct, constructor: syntax.Constructor | None
 ) -> tuple[str, list[Type]]:
     """Write the body of a unit that makes an object; return its parameters and their types."""
-    node: syntax.Node = constructor or struct
+    node: Node = constructor or struct
     params, kinds = lowering.parameters(constructor.params) if constructor is not None else ("", [])
     inits = dict(constructor.inits) if constructor is not None else {}
     lowering.emit("METER.enter(8)", node)
@@ -47,9 +48,7 @@ def lower_constructor(
     return params, kinds
 
 
-def _initial(
-    lowering: StatementLowering, kind: Type, item: syntax.Declarator, args: tuple[syntax.Expr, ...] | None
-) -> str:
+def _initial(lowering: StatementLowering, kind: Type, item: Declarator, args: tuple[Expr, ...] | None) -> str:
     """Return the code of a field's first value."""
     if args is not None:
         return copied(lowering.construct(kind, [lowering.lower(arg) for arg in args], item, False))

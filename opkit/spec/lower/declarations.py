@@ -13,6 +13,7 @@ from opkit.spec.lower.expressions import any_unknown, unknown_value
 from opkit.spec.lower.lowered import ATOM, Frame, Lowered, LowerError, Variable
 from opkit.spec.lower.standard import StandardLowering
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Declaration, Declarator, Node
 
 AUTO = Type("auto")
 
@@ -24,7 +25,7 @@ class DeclarationLowering(StandardLowering):
         """Lower the body of a function; the statement lowering provides it."""
         raise NotImplementedError
 
-    def declaration(self, node: syntax.Declaration) -> None:
+    def declaration(self, node: Declaration) -> None:
         """Lower a declaration; each of its names on its own."""
         for item in node.names:
             try:
@@ -33,7 +34,7 @@ class DeclarationLowering(StandardLowering):
                 self.unit.report(error)
                 self.declare(item.name, UNKNOWN, "plain", item)
 
-    def declare_one(self, node: syntax.Declaration, item: syntax.Declarator) -> None:
+    def declare_one(self, node: Declaration, item: Declarator) -> None:
         """Declare one name with its initial value."""
         base = self.program.type_of(node.type, self.bindings, stars=item.stars)
         if item.size is not None:
@@ -64,7 +65,7 @@ class DeclarationLowering(StandardLowering):
         variable.is_read_only = node.type.is_const and not item.stars and not kind.is_object
         self.remember_constant(variable, value)
 
-    def without_value(self, node: syntax.Declaration, item: syntax.Declarator, kind: Type) -> Lowered | None:
+    def without_value(self, node: Declaration, item: Declarator, kind: Type) -> Lowered | None:
         """Return the value of a variable that is declared without one, where its type alone does not determine it."""
         part = node.type.name.parts[-1]
         if kind.name == "ptr" and part.text in ("shared_ptr", "unique_ptr"):
@@ -80,7 +81,7 @@ class DeclarationLowering(StandardLowering):
             return None
         return Lowered(f"filled({convert(self.lower(size), INT64, size).code}, {zero_code(kind.element)})", kind)
 
-    def declare_function(self, kind: Type, item: syntax.Declarator) -> None:
+    def declare_function(self, kind: Type, item: Declarator) -> None:
         """Declare a std::function of a lambda; the lambda may use its name."""
         variable = self.declare(item.name, kind, "plain", item)
         value = convert(self.lower(item.args[0]), kind, item)
@@ -97,7 +98,7 @@ class DeclarationLowering(StandardLowering):
         ):
             variable.value = replace(value, is_read_only=True, target="")
 
-    def set_initial(self, variable: Variable, kind: Type, value: Lowered | None, item: syntax.Declarator) -> None:
+    def set_initial(self, variable: Variable, kind: Type, value: Lowered | None, item: Declarator) -> None:
         """Write the initial value of a variable."""
         python = variable.python
         if value is None:
@@ -112,7 +113,7 @@ class DeclarationLowering(StandardLowering):
         code = "None" if value.is_unknown else copied(value)
         self.emit(f"{python} = Cell({code})" if variable.kind == "cell" else f"{python} = {code}", item)
 
-    def deduced(self, value: Lowered, item: syntax.Node) -> Type:
+    def deduced(self, value: Lowered, item: Node) -> Type:
         """Return the type that ``auto`` stands for."""
         if value.items is not None:
             raise LowerError("SPEC023", "'auto' cannot be a braced list", item, "write the type")
@@ -120,7 +121,7 @@ class DeclarationLowering(StandardLowering):
             return self.program.function_value(value.functions[0], {}, item).type
         return value.type
 
-    def initial(self, kind: Type, item: syntax.Declarator) -> Lowered | None:
+    def initial(self, kind: Type, item: Declarator) -> Lowered | None:
         """Lower the initial value of a declarator; None where it has none."""
         if not item.style:
             return None
@@ -142,9 +143,7 @@ class DeclarationLowering(StandardLowering):
             return args[0]
         return self.construct(kind, args, item, item.style == "{")
 
-    def declare_reference(
-        self, node: syntax.Declaration, item: syntax.Declarator, base: Type, value: Lowered | None
-    ) -> None:
+    def declare_reference(self, node: Declaration, item: Declarator, base: Type, value: Lowered | None) -> None:
         """Declare a reference: another name for what is stored, or a variable for what is not."""
         if value is None:
             raise LowerError("SPEC023", f"the reference {item.name!r} needs an initial value", item)
@@ -164,7 +163,7 @@ class DeclarationLowering(StandardLowering):
             return
         self.declare(item.name, kind, "alias", item, self.alias_of(value, item))
 
-    def alias_of(self, value: Lowered, node: syntax.Node) -> Lowered:
+    def alias_of(self, value: Lowered, node: Node) -> Lowered:
         """Return a value that refers to the same place, its parts evaluated now."""
         place = value.place
         if place and place[0] == "item":
@@ -244,7 +243,7 @@ class DeclarationLowering(StandardLowering):
         self.lines[header] = ("    " * self.indent + f"def {name}({shown}):", node.first)
         return Lowered(name, Type("function", (result, *kinds)))
 
-    def read(self, variable: Variable, node: syntax.Node) -> Lowered:
+    def read(self, variable: Variable, node: Node) -> Lowered:
         """Return a variable's value; constants and small counters keep what is known of them."""
         if variable.value is not None and variable.kind == "plain" and variable.value.is_const:
             variable.is_used = True

@@ -29,6 +29,7 @@ from opkit.spec.lower.conversions import condition, convert, convert_number, num
 from opkit.spec.lower.lowered import ADD, ANY, ATOM, CMP, TERNARY, UNARY, Lowered, LowerError
 from opkit.spec.lower.operators import OperatorLowering, offset
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Call, Expr, Member, Name, Node
 
 __all__ = ["ExpressionLowering", "unknown_value"]
 
@@ -55,24 +56,24 @@ def any_unknown(values: Iterable[Lowered]) -> bool:
 class ExpressionLowering(OperatorLowering):
     """Lower expressions of one unit."""
 
-    def lower(self, node: syntax.Expr) -> Lowered:
+    def lower(self, node: Expr) -> Lowered:
         """Lower one expression."""
         self.program.spend(node)
         return _HANDLERS[type(node)](self, node)
 
-    def arguments(self, node: syntax.Call | syntax.Construct) -> list[Lowered]:
+    def arguments(self, node: Call | syntax.Construct) -> list[Lowered]:
         """Lower the arguments of a call."""
         return [self.lower(arg) for arg in node.args]
 
-    def member(self, node: syntax.Member) -> Lowered:
+    def member(self, node: Member) -> Lowered:
         """Lower a member; the call lowering provides it."""
         raise NotImplementedError
 
-    def call(self, node: syntax.Call) -> Lowered:
+    def call(self, node: Call) -> Lowered:
         """Lower a call; the call lowering provides it."""
         raise NotImplementedError
 
-    def construct(self, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered:
+    def construct(self, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered:
         """Lower a construction; the call lowering provides it."""
         raise NotImplementedError
 
@@ -84,7 +85,7 @@ class ExpressionLowering(OperatorLowering):
         """Lower an assignment; the assignment lowering provides it."""
         raise NotImplementedError
 
-    def step(self, operand: syntax.Expr, op: str, node: syntax.Node, is_prefix: bool) -> Lowered:
+    def step(self, operand: Expr, op: str, node: Node, is_prefix: bool) -> Lowered:
         """Lower ``++`` and ``--``; the assignment lowering provides it."""
         raise NotImplementedError
 
@@ -103,7 +104,7 @@ class ExpressionLowering(OperatorLowering):
             return number_literal(node.value, Type("char"))
         return number_literal(node.value, _LITERALS[kind])
 
-    def name(self, node: syntax.Name) -> Lowered:
+    def name(self, node: Name) -> Lowered:
         """Lower a name: a variable, a template parameter, or what the file or the framework calls so."""
         first = node.parts[0]
         if len(node.parts) == 1 and first.args is None:
@@ -119,7 +120,7 @@ class ExpressionLowering(OperatorLowering):
             return found
         return self.missing_name(text, node)
 
-    def missing_name(self, text: str, node: syntax.Node) -> Lowered:
+    def missing_name(self, text: str, node: Node) -> Lowered:
         """Report a name that stands for nothing."""
         if text.startswith("DataType::"):
             known = {f"DataType::{name}" for name in nearest(text.removeprefix("DataType::"), DATA_TYPES, limit=1)}
@@ -177,7 +178,7 @@ class ExpressionLowering(OperatorLowering):
         if op in ("&&", "||"):
             return self.logical(node)
         chain: list[syntax.Binary] = []
-        current: syntax.Expr = node
+        current: Expr = node
         while isinstance(current, syntax.Binary) and current.op not in ("<<", "&&", "||"):
             chain.append(current)
             current = current.left
@@ -190,8 +191,8 @@ class ExpressionLowering(OperatorLowering):
     def logical(self, node: syntax.Binary) -> Lowered:
         """Lower a chain of one of && and ||."""
         op = node.op
-        operands: list[syntax.Expr] = []
-        current: syntax.Expr = node
+        operands: list[Expr] = []
+        current: Expr = node
         while isinstance(current, syntax.Binary) and current.op == op:
             operands.append(current.right)
             current = current.left
@@ -202,8 +203,8 @@ class ExpressionLowering(OperatorLowering):
 
     def shift_left(self, node: syntax.Binary) -> Lowered:
         """Lower a chain of <<: numbers shift, streams and errors take what follows."""
-        operands: list[syntax.Expr] = []
-        current: syntax.Expr = node
+        operands: list[Expr] = []
+        current: Expr = node
         while isinstance(current, syntax.Binary) and current.op == "<<":
             operands.append(current.right)
             current = current.left
@@ -223,9 +224,9 @@ class ExpressionLowering(OperatorLowering):
             return base
         raise LowerError("SPEC023", f"'<<' does not apply to a {spelled(base.type)}", node)
 
-    def streamed(self, node: syntax.Expr) -> Lowered:
+    def streamed(self, node: Expr) -> Lowered:
         """Lower what is written to a stream; ``std::endl`` is a line end."""
-        if isinstance(node, syntax.Name) and node.parts[-1].text == "endl":
+        if isinstance(node, Name) and node.parts[-1].text == "endl":
             return Lowered(repr("\n"), STRING)
         value = self.lower(node)
         if value.type == Type("char"):
@@ -256,7 +257,7 @@ class ExpressionLowering(OperatorLowering):
         key = self.lower(node.index)
         return self.element(owner, key, node)
 
-    def element(self, owner: Lowered, key: Lowered, node: syntax.Node) -> Lowered:
+    def element(self, owner: Lowered, key: Lowered, node: Node) -> Lowered:
         """Lower ``container[key]``."""
         kind = owner.type
         if owner.is_unknown or key.is_unknown:
@@ -308,7 +309,7 @@ class ExpressionLowering(OperatorLowering):
 
 _HANDLERS: dict[type, Callable[[ExpressionLowering, Any], Lowered]] = {
     syntax.Literal: ExpressionLowering.literal,
-    syntax.Name: ExpressionLowering.name,
+    Name: ExpressionLowering.name,
     syntax.InitList: ExpressionLowering.init_list,
     syntax.Unary: ExpressionLowering.unary,
     syntax.Postfix: ExpressionLowering.postfix,
@@ -318,8 +319,8 @@ _HANDLERS: dict[type, Callable[[ExpressionLowering, Any], Lowered]] = {
     syntax.Index: ExpressionLowering.index,
     syntax.Cast: ExpressionLowering.cast,
     syntax.Construct: ExpressionLowering.construction,
-    syntax.Call: lambda self, node: self.call(node),
-    syntax.Member: lambda self, node: self.member(node),
+    Call: lambda self, node: self.call(node),
+    Member: lambda self, node: self.member(node),
     syntax.Lambda: lambda self, node: self.lambda_value(node),
 }
 __all__ += ["ANY"]

@@ -17,7 +17,7 @@ from opkit.spec.lower.conversions import convert, fit
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.lower.names import Names
 from opkit.spec.lower.units import Unit, UnitLowering
-from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Call, Expr, Function, Name, Node, Struct, TypeName
 
 _DEEPEST_INSTANCES = 2_000
 
@@ -25,11 +25,11 @@ _DEEPEST_INSTANCES = 2_000
 class Instances(Names):
     """Choose among overloads and templates as C++ does."""
 
-    def lower_function(self, unit: Unit, function: syntax.Function, bindings: Bindings) -> None:
+    def lower_function(self, unit: Unit, function: Function, bindings: Bindings) -> None:
         """Write the unit of a function; the program provides it."""
         raise NotImplementedError
 
-    def function_name(self, overloads: list[syntax.Function], node: syntax.Name, bindings: Bindings) -> Lowered:
+    def function_name(self, overloads: list[Function], node: Name, bindings: Bindings) -> Lowered:
         """Return the value of a function's name, with its template arguments where it has some."""
         args = node.parts[-1].args
         outer = self.struct_bindings(node, overloads[0], bindings)
@@ -44,15 +44,15 @@ class Instances(Names):
             return self.function_value(chosen, {}, node)
         return Lowered(overloads[0].name.text, Type("function"), functions=tuple(overloads))
 
-    def is_method(self, function: syntax.Function) -> bool:
+    def is_method(self, function: Function) -> bool:
         """Return whether a function is called on an object."""
         return id(function) in self.owners and not function.is_static
 
-    def constructor_unit(self, struct: syntax.Struct, number: int) -> Unit:
+    def constructor_unit(self, struct: Struct, number: int) -> Unit:
         """Return the unit that makes an object with one of a struct's constructors; the program provides it."""
         raise NotImplementedError
 
-    def struct_bindings(self, node: syntax.Name, function: syntax.Function, bindings: Bindings) -> dict[str, Binding]:
+    def struct_bindings(self, node: Name, function: Function, bindings: Bindings) -> dict[str, Binding]:
         """Return what the template parameters of a function's struct stand for, and the struct itself."""
         struct = self.owners.get(id(function))
         if struct is None:
@@ -66,7 +66,7 @@ class Instances(Names):
                 bound[param.name] = self.template_binding(arg, bindings)
         return bound
 
-    def fitting(self, functions: tuple[syntax.Function, ...], wanted: Type) -> syntax.Function:
+    def fitting(self, functions: tuple[Function, ...], wanted: Type) -> Function:
         """Return the overload whose parameters a function type asks for."""
         count = len(wanted.args) - 1 if wanted.name == "function" and wanted.args else -1
         for item in functions:
@@ -74,13 +74,13 @@ class Instances(Names):
                 return item
         return functions[0]
 
-    def function_value(self, function: syntax.Function, bindings: Bindings, node: syntax.Node) -> Lowered:
+    def function_value(self, function: Function, bindings: Bindings, node: Node) -> Lowered:
         """Return a function of the file as a value, and have its unit made."""
         unit = self.unit_of(function, bindings, node)
         unit.is_value = True
         return Lowered(unit.name, unit.type)
 
-    def unit_of(self, function: syntax.Function, bindings: Bindings, node: syntax.Node) -> Unit:
+    def unit_of(self, function: Function, bindings: Bindings, node: Node) -> Unit:
         """Return the unit of a function with its template arguments."""
         key = (id(function), binding_key(bindings))
         unit = self.instances.get(key)
@@ -109,7 +109,7 @@ class Instances(Names):
             self.current.calls.add(unit.name)
         return unit
 
-    def unit_name(self, function: syntax.Function, bindings: Bindings) -> str:
+    def unit_name(self, function: Function, bindings: Bindings) -> str:
         """Return a Python name for a unit: the function's, with its template arguments."""
         base = "_".join(part.text for part in function.name.parts)
         for binding in bindings.values():
@@ -123,11 +123,11 @@ class Instances(Names):
 
     def instance(
         self,
-        overloads: list[syntax.Function],
-        node: syntax.Node,
-        given: tuple[syntax.TypeName | syntax.Expr, ...],
+        overloads: list[Function],
+        node: Node,
+        given: tuple[TypeName | Expr, ...],
         bindings: Bindings,
-    ) -> tuple[syntax.Function, dict[str, Binding]]:
+    ) -> tuple[Function, dict[str, Binding]]:
         """Return the template, or its specialisation, that template arguments choose."""
         ready = [self.template_binding(arg, bindings) for arg in given]
         texts = [binding_text(item) for item in ready]
@@ -147,7 +147,7 @@ class Instances(Names):
                     return item, self.checked(item, bound)
         raise LowerError("SPEC022", "no template takes these template arguments", node)
 
-    def checked(self, function: syntax.Function, bound: dict[str, Binding]) -> dict[str, Binding]:
+    def checked(self, function: Function, bound: dict[str, Binding]) -> dict[str, Binding]:
         """Convert constants to the types of their template parameters."""
         for param in function.template or ():
             value = bound.get(param.name)
@@ -156,9 +156,9 @@ class Instances(Names):
                 bound[param.name] = convert(value, kind, param)
         return bound
 
-    def template_binding(self, arg: syntax.TypeName | syntax.Expr, bindings: Bindings) -> Binding:
+    def template_binding(self, arg: TypeName | Expr, bindings: Bindings) -> Binding:
         """Return what a template argument stands for: a type, a constant, a function or a template's name."""
-        if isinstance(arg, syntax.TypeName):
+        if isinstance(arg, TypeName):
             text = arg.name.text
             bound = bindings.get(text) if not arg.stars else None
             if bound is not None:
@@ -172,9 +172,7 @@ class Instances(Names):
             return value if value is not None else arg.name.parts[-1].text
         return self.lowering(self.scratch(arg), bindings).lower(arg)
 
-    def call_local(
-        self, lowering: UnitLowering, text: str, name: syntax.Name, args: list[Lowered], node: syntax.Call
-    ) -> Lowered:
+    def call_local(self, lowering: UnitLowering, text: str, name: Name, args: list[Lowered], node: Call) -> Lowered:
         """Lower a call of a function of the file."""
         overloads = self.functions_named(text, lowering.bindings)
         outer = self.struct_bindings(name, overloads[0], lowering.bindings)
@@ -186,12 +184,12 @@ class Instances(Names):
 
     def partial_instance(
         self,
-        overloads: list[syntax.Function],
-        name: syntax.Name,
-        given: tuple[syntax.TypeName | syntax.Expr, ...],
+        overloads: list[Function],
+        name: Name,
+        given: tuple[TypeName | Expr, ...],
         args: list[Lowered],
         bindings: Bindings,
-    ) -> tuple[syntax.Function, Bindings]:
+    ) -> tuple[Function, Bindings]:
         """Return a template whose arguments are given in part and deduced for the rest."""
         try:
             return self.instance(overloads, name, given, bindings)
@@ -208,14 +206,14 @@ class Instances(Names):
     def call_functions(
         self,
         lowering: UnitLowering,
-        overloads: tuple[syntax.Function, ...],
+        overloads: tuple[Function, ...],
         args: list[Lowered],
-        node: syntax.Call,
+        node: Call,
         outer: Bindings = MappingProxyType({}),
         receiver: str = "",
     ) -> Lowered:
         """Choose among overloads by the arguments and lower the call."""
-        best: tuple[int, syntax.Function, Bindings] | None = None
+        best: tuple[int, Function, Bindings] | None = None
         for item in overloads:
             needed = sum(1 for param in item.params if param.default is None)
             if not needed <= len(args) <= len(item.params) or (item.specialised is not None):
@@ -238,8 +236,8 @@ class Instances(Names):
         return self.finish_call(lowering, function, bindings, args, node, receiver)
 
     def specialised(
-        self, overloads: tuple[syntax.Function, ...], function: syntax.Function, bindings: Bindings
-    ) -> tuple[syntax.Function, Bindings]:
+        self, overloads: tuple[Function, ...], function: Function, bindings: Bindings
+    ) -> tuple[Function, Bindings]:
         """Return the specialisation that deduced template arguments choose, or the template itself."""
         texts = [binding_text(bindings[param.name]) for param in function.template or () if param.name in bindings]
         for item in overloads:
@@ -249,9 +247,7 @@ class Instances(Names):
                 return item, {}
         return function, bindings
 
-    def score(
-        self, function: syntax.Function, bindings: Bindings, args: list[Lowered], node: syntax.Call
-    ) -> int | None:
+    def score(self, function: Function, bindings: Bindings, args: list[Lowered], node: Call) -> int | None:
         """Return how well arguments fit a function's parameters, smaller is better; None where they do not."""
         total = 0
         for value, param in zip(args, function.params, strict=False):
@@ -261,7 +257,7 @@ class Instances(Names):
             total += found
         return total
 
-    def no_overload(self, overloads: tuple[syntax.Function, ...], args: list[Lowered], node: syntax.Call) -> LowerError:
+    def no_overload(self, overloads: tuple[Function, ...], args: list[Lowered], node: Call) -> LowerError:
         """Return the error for a call that no overload fits."""
         name = overloads[0].name.text
         counts = sorted({len(item.params) for item in overloads})
@@ -273,7 +269,7 @@ class Instances(Names):
         given = ", ".join(spelled(arg.type) for arg in args)
         return LowerError("SPEC022", f"no {name!r} takes ({given})", node)
 
-    def deduce(self, function: syntax.Function, args: list[Lowered], start: dict[str, Binding]) -> Bindings | None:
+    def deduce(self, function: Function, args: list[Lowered], start: dict[str, Binding]) -> Bindings | None:
         """Deduce template arguments from call arguments; None where that fails."""
         bound = dict(start)
         names = {param.name for param in function.template or ()}
@@ -286,7 +282,7 @@ class Instances(Names):
                 bound[item.name] = self.template_binding(item.default, bound)
         return self.checked(function, bound)
 
-    def match(self, pattern: syntax.TypeName, kind: Type, names: set[str], bound: dict[str, Binding]) -> None:
+    def match(self, pattern: TypeName, kind: Type, names: set[str], bound: dict[str, Binding]) -> None:
         """Bind the template parameters that a parameter's type names to the parts of an argument's type."""
         if pattern.stars:
             if kind.name != "ptr":
@@ -297,16 +293,16 @@ class Instances(Names):
             bound.setdefault(part.text, kind)
         elif part.args:
             for arg, inner in zip(part.args, kind.args, strict=False):
-                if isinstance(arg, syntax.TypeName):
+                if isinstance(arg, TypeName):
                     self.match(arg, inner, names, bound)
 
     def finish_call(
         self,
         lowering: UnitLowering,
-        function: syntax.Function,
+        function: Function,
         bindings: Bindings,
         args: list[Lowered],
-        node: syntax.Call,
+        node: Call,
         receiver: str = "",
     ) -> Lowered:
         """Write a call: references as pointers, values as copies, defaults filled in."""

@@ -10,17 +10,18 @@ from opkit.spec.lower.conversions import condition, convert, copied
 from opkit.spec.lower.declarations import DeclarationLowering
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Declaration, Expr, Name, Node, Statement
 from opkit.spec.parse.walk import changes, comma_parts, is_fixed, walk
 
 
 class LoopLowering(DeclarationLowering):
     """Lower loops and switches."""
 
-    def statement(self, node: syntax.Statement) -> None:
+    def statement(self, node: Statement) -> None:
         """Lower one statement; the statement lowering provides it."""
         raise NotImplementedError
 
-    def statements(self, items: tuple[syntax.Statement, ...]) -> None:
+    def statements(self, items: tuple[Statement, ...]) -> None:
         """Lower statements; the statement lowering provides it."""
         raise NotImplementedError
 
@@ -28,7 +29,7 @@ class LoopLowering(DeclarationLowering):
         """Lower an expression statement; the statement lowering provides it."""
         raise NotImplementedError
 
-    def test(self, node: syntax.Expr) -> Lowered:
+    def test(self, node: Expr) -> Lowered:
         """Lower a condition; one that is not understood counts as false."""
         value = self.lower(node)
         return Lowered("False", VOID) if value.is_unknown else condition(value, node)
@@ -127,16 +128,16 @@ class LoopLowering(DeclarationLowering):
         """Lower ``for (T i = a; i < b; ++i)`` to a range where neither i nor b changes inside."""
         init, held, step = node.init, node.condition, node.step
         if not (
-            isinstance(init, syntax.Declaration)
+            isinstance(init, Declaration)
             and len(init.names) == 1
             and init.names[0].style
             and isinstance(held, syntax.Binary)
             and held.op in ("<", "<=")
-            and isinstance(held.left, syntax.Name)
+            and isinstance(held.left, Name)
             and held.left.text == init.names[0].name
             and isinstance(step, (syntax.Unary, syntax.Postfix))
             and step.op == "++"
-            and isinstance(step.operand, syntax.Name)
+            and isinstance(step.operand, Name)
             and step.operand.text == init.names[0].name
         ):
             return False
@@ -198,8 +199,8 @@ class LoopLowering(DeclarationLowering):
         begin: Lowered,
         end: Lowered,
         is_closed: bool,
-        body: syntax.Statement,
-        node: syntax.Node,
+        body: Statement,
+        node: Node,
     ) -> None:
         """Write a loop over a range of integers."""
         stop = f"{end.at(13)} + 1" if is_closed else end.code

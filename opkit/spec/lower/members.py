@@ -12,7 +12,7 @@ from opkit.spec.lower.assignments import AssignmentLowering
 from opkit.spec.lower.conversions import convert, copied
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.lower.structs import field_types, field_value, missing_field, struct_of
-from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Call, Member, Node
 
 #: C++ type to attribute type.
 ATTR_KINDS: dict[Type, str] = {kind: name for name, kind in ATTR_TYPES.items()}
@@ -23,7 +23,7 @@ ATTR_OWNERS = frozenset({"InferContext", "SbpContext", "OpConf", "FwOp"})
 class MemberLowering(AssignmentLowering):
     """Lower members that are not called, and attributes."""
 
-    def owner_of(self, node: syntax.Member) -> Lowered:
+    def owner_of(self, node: Member) -> Lowered:
         """Lower the object of a member, through the pointer where there is one."""
         owner = self.lower(node.object)
         if owner.is_unknown:
@@ -48,7 +48,7 @@ class MemberLowering(AssignmentLowering):
             )
         return owner
 
-    def member(self, node: syntax.Member) -> Lowered:
+    def member(self, node: Member) -> Lowered:
         """Lower a member that is not called: the parts of a pair."""
         owner = self.owner_of(node)
         if owner.is_unknown:
@@ -73,7 +73,7 @@ class MemberLowering(AssignmentLowering):
             raise LowerError("SPEC021", f"{name!r} is a function of {spelled(kind)}", node, f"call it: {name}()")
         raise self.missing_member(name, kind, node)
 
-    def missing_member(self, name: str, kind: Type, node: syntax.Node) -> LowerError:
+    def missing_member(self, name: str, kind: Type, node: Node) -> LowerError:
         """Return the error for a member that a type does not have."""
         known = set(METHODS[kind.name])
         if kind.name in ATTR_OWNERS:
@@ -85,7 +85,7 @@ class MemberLowering(AssignmentLowering):
     # -- attributes ---------------------------------------------------------------------------
 
     def attr_call(
-        self, owner: Lowered, wanted: Type | None, args: list[Lowered], node: syntax.Call, member: syntax.Member
+        self, owner: Lowered, wanted: Type | None, args: list[Lowered], node: Call, member: Member
     ) -> Lowered:
         """Lower ``Attr<T>("name")`` of a context."""
         kind = owner.type
@@ -110,7 +110,7 @@ class MemberLowering(AssignmentLowering):
         code = f"{owner.at(ATOM)}.attrs[{key}]"
         return Lowered(code, wanted, ATOM, True, is_read_only=True)
 
-    def builder_attr(self, owner: Lowered, wanted: Type | None, args: list[Lowered], node: syntax.Call) -> Lowered:
+    def builder_attr(self, owner: Lowered, wanted: Type | None, args: list[Lowered], node: Call) -> Lowered:
         """Lower ``Attr("name", value)`` of a builder; the value's type is the attribute's."""
         if len(args) != 2:
             raise LowerError("SPEC022", "'Attr' of a builder takes a name and a value", node)

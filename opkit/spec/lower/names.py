@@ -25,6 +25,7 @@ from opkit.spec.lower.conversions import convert, is_cell_parameter, number_lite
 from opkit.spec.lower.lowered import Lowered, LowerError, SpentError
 from opkit.spec.lower.units import ConstantLowering, Site, Unit
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Declaration, Declarator, Expr, Function, Name, Node, Struct, TypeName
 
 #: Expressions and type names that are lowered for one file; OneFlow's largest spec has some 20,000.
 MOST_LOWERED = 500_000
@@ -49,7 +50,7 @@ FUNCTION_TYPES: dict[str, Type] = {
 class Names:
     """The names of one file."""
 
-    def function_name(self, overloads: list[syntax.Function], node: syntax.Name, bindings: Bindings) -> Lowered:
+    def function_name(self, overloads: list[Function], node: Name, bindings: Bindings) -> Lowered:
         """Return the value of a function's name; the instances provide it."""
         raise NotImplementedError
 
@@ -60,32 +61,32 @@ class Names:
     def __init__(self, tree: syntax.Tree, findings: Findings) -> None:
         self.tree = tree
         self.findings = findings
-        self.functions: dict[str, list[syntax.Function]] = {}
-        self.aliases: dict[str, syntax.TypeName] = {}
-        self.structs: dict[str, syntax.Struct] = {}
-        self.globals: dict[str, tuple[syntax.Declaration, syntax.Declarator]] = {}
+        self.functions: dict[str, list[Function]] = {}
+        self.aliases: dict[str, TypeName] = {}
+        self.structs: dict[str, Struct] = {}
+        self.globals: dict[str, tuple[Declaration, Declarator]] = {}
         self.units: dict[str, Unit] = {}
         self.instances: dict[tuple[int, tuple[tuple[str, str], ...]], Unit] = {}
-        self.pending: list[tuple[Unit, syntax.Function, Bindings]] = []
+        self.pending: list[tuple[Unit, Function, Bindings]] = []
         self.sites: list[Site] = []
         self.addressed = tree.addressed
         #: enumerators by name, with the value or the expression of it and the number counted on from that
-        self.enums: dict[str, tuple[syntax.Expr | None, int]] = {}
+        self.enums: dict[str, tuple[Expr | None, int]] = {}
         self.enum_types: set[str] = set()
         #: the struct that a function is defined in, by the function's identity
-        self.owners: dict[int, syntax.Struct] = {}
+        self.owners: dict[int, Struct] = {}
         self.resolving: set[str] = set()
         self.current: Unit | None = None
         self.spent = 0
         self.is_spent = False
 
-    def collect(self, items: list[syntax.Node]) -> list[syntax.ExprStatement]:
+    def collect(self, items: list[Node]) -> list[syntax.ExprStatement]:
         """Collect what a file defines; return the expressions at file scope."""
         expressions: list[syntax.ExprStatement] = []
         for item in items:
-            if isinstance(item, syntax.Function):
+            if isinstance(item, Function):
                 self.functions.setdefault(self.plain_name(item.name), []).append(item)
-            elif isinstance(item, syntax.Struct):
+            elif isinstance(item, Struct):
                 self.structs[item.name] = item
                 for function in item.functions:
                     self.functions.setdefault(f"{item.name}::{function.name.text}", []).append(function)
@@ -94,7 +95,7 @@ class Names:
                 self.collect_enum(item)
             elif isinstance(item, syntax.Alias):
                 self.aliases[item.name] = item.type
-            elif isinstance(item, syntax.Declaration):
+            elif isinstance(item, Declaration):
                 for declarator in item.names:
                     self.globals[declarator.name] = (item, declarator)
             elif isinstance(item, syntax.ExprStatement):
@@ -104,7 +105,7 @@ class Names:
     def collect_enum(self, item: syntax.Enum) -> None:
         """Collect enumerators, plain and qualified."""
         self.enum_types.add(item.name)
-        base: syntax.Expr | None = None
+        base: Expr | None = None
         offset = 0
         for name, value in item.items:
             if value is not None:
@@ -113,7 +114,7 @@ class Names:
                 self.enums[text] = (base, offset)
             offset += 1
 
-    def plain_name(self, name: syntax.Name) -> str:
+    def plain_name(self, name: Name) -> str:
         """Return a name without the namespaces of OneFlow."""
         parts = [part.text for part in name.parts]
         while len(parts) > 1 and parts[0] in _NAMESPACES:
@@ -132,7 +133,7 @@ class Names:
         """Return the names of functions, for suggestions."""
         return set(self.functions)
 
-    def functions_named(self, text: str, bindings: Bindings) -> list[syntax.Function]:
+    def functions_named(self, text: str, bindings: Bindings) -> list[Function]:
         """Return the functions of the file with a name."""
         owner = bindings.get("<struct>")
         found = self.functions.get(f"{owner}::{text}") if isinstance(owner, str) else None
@@ -159,14 +160,14 @@ class Names:
             error.code, error.message, self.tree.span(node), self.tree.expansion(node), help=error.help, subject=subject
         )
 
-    def site(self, node: syntax.Node, text: str = "") -> int:
+    def site(self, node: Node, text: str = "") -> int:
         """Return the number of a place that can stop a function."""
         span = self.tree.span(node)
         shown = text or " ".join(span.text.split())
         self.sites.append(Site(span, shown if len(shown) <= 200 else shown[:197] + "..."))
         return len(self.sites) - 1
 
-    def type_of(self, name: syntax.TypeName, bindings: Bindings, stars: int | None = None) -> Type:
+    def type_of(self, name: TypeName, bindings: Bindings, stars: int | None = None) -> Type:
         """Return the type that a type name stands for, or raise a LowerError."""
         try:
             kind = self.find_type(name.name, bindings)
@@ -187,12 +188,12 @@ class Names:
             kind = pointer(kind)
         return kind
 
-    def parameter_type(self, name: syntax.TypeName, bindings: Bindings) -> Type:
+    def parameter_type(self, name: TypeName, bindings: Bindings) -> Type:
         """Return the type of a parameter, with ``ref`` where a scalar is assigned through it."""
         kind = self.type_of(name, bindings)
         return Type("ref", (kind,)) if is_cell_parameter(name, kind) else kind
 
-    def spend(self, node: syntax.Node) -> None:
+    def spend(self, node: Node) -> None:
         """Count an expression or a type name that is lowered; constants and templates lower theirs at each use."""
         self.spent += 1
         if self.spent > MOST_LOWERED:
@@ -204,7 +205,7 @@ class Names:
                 "a constant, type or template here multiplies itself; write it out or make it smaller",
             )
 
-    def find_type(self, name: syntax.Name, bindings: Bindings) -> Type | None:
+    def find_type(self, name: Name, bindings: Bindings) -> Type | None:
         """Return the type that a name stands for, None where it does not name one."""
         self.spend(name)
         part = name.parts[-1]
@@ -235,19 +236,17 @@ class Names:
             return Type("int32_t")
         return plain_type(text)
 
-    def argument_type(self, arg: syntax.TypeName | syntax.Expr, bindings: Bindings) -> Type:
+    def argument_type(self, arg: TypeName | Expr, bindings: Bindings) -> Type:
         """Return the type that a template argument names; a constant counts as unknown."""
-        return self.type_of(arg, bindings) if isinstance(arg, syntax.TypeName) else UNKNOWN
+        return self.type_of(arg, bindings) if isinstance(arg, TypeName) else UNKNOWN
 
-    def template_type_argument(
-        self, args: tuple[syntax.TypeName | syntax.Expr, ...] | None, bindings: Bindings
-    ) -> Type:
+    def template_type_argument(self, args: tuple[TypeName | Expr, ...] | None, bindings: Bindings) -> Type:
         """Return the first template argument, which has to be a type."""
-        if not args or not isinstance(args[0], syntax.TypeName):
+        if not args or not isinstance(args[0], TypeName):
             return UNKNOWN
         return self.type_of(args[0], bindings)
 
-    def named_value(self, text: str, node: syntax.Name, bindings: Bindings) -> Lowered | None:
+    def named_value(self, text: str, node: Name, bindings: Bindings) -> Lowered | None:
         """Return the value of a name at file scope or in the framework, None where there is none."""
         last = node.parts[-1].text
         if text.startswith("DataType::") or (text == last and last in DATA_TYPES):
@@ -278,7 +277,7 @@ class Names:
             return Lowered(item.code.split("(", 1)[0], Type("function", (item.result, *item.params)))
         return None
 
-    def global_value(self, name: str, node: syntax.Node) -> Lowered:
+    def global_value(self, name: str, node: Node) -> Lowered:
         """Lower a constant of the file where it is used."""
         if name in self.resolving:
             raise LowerError("SPEC020", f"{name!r} is defined by itself", node)
@@ -301,7 +300,7 @@ class Names:
         value.is_read_only, value.target = True, ""
         return value
 
-    def enumerator(self, name: str, node: syntax.Node) -> Lowered:
+    def enumerator(self, name: str, node: Node) -> Lowered:
         """Return the value of an enumerator."""
         base, offset = self.enums[name]
         if name in self.resolving:
@@ -317,6 +316,6 @@ class Names:
             raise LowerError("SPEC036", "an enumerator needs a constant integer", base)
         return number_literal(int(value.const) + offset, Type("int32_t"))
 
-    def scratch(self, node: syntax.Node) -> Unit:
+    def scratch(self, node: Node) -> Unit:
         """Return a unit that nothing runs, for expressions outside functions."""
         return Unit("_", self, node)

@@ -32,6 +32,7 @@ from opkit.spec.lower.lowered import ADD, ATOM, CMP, MUL, Lowered, LowerError
 from opkit.spec.lower.units import Unit
 from opkit.spec.lower.writer import Writer
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Node
 from opkit.spec.runtime.arithmetic import idiv, irem
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -70,7 +71,7 @@ class OperatorLowering(Writer):
             return Lowered(f"to_i{bits}({value.code})", value.type)
         return Lowered(f"{value.at(11)} & {(1 << bits) - 1:#x}", value.type, 10)
 
-    def dereference(self, value: Lowered, node: syntax.Node) -> Lowered:
+    def dereference(self, value: Lowered, node: Node) -> Lowered:
         """Lower ``*pointer`` and ``*iterator``."""
         kind = value.type
         if value.is_unknown:
@@ -94,7 +95,7 @@ class OperatorLowering(Writer):
         """Return whether pointers to a type point at a cell instead of being the object itself."""
         return kind.is_number or kind.name in ("string", "DataType", "pair", "OpArg", "ptr", "function")
 
-    def address(self, value: Lowered, node: syntax.Node) -> Lowered:
+    def address(self, value: Lowered, node: Node) -> Lowered:
         """Lower ``&value``."""
         if value.is_unknown or value.functions or value.type.name == "function":
             return value
@@ -109,7 +110,7 @@ class OperatorLowering(Writer):
             return Lowered(f"field_pointer({place[1]}, {place[2]!r})", pointer(value.type), deref=value.code)
         raise LowerError("SPEC023", "'&' needs a variable or an element", node)
 
-    def operate(self, op: str, left: Lowered, right: Lowered, node: syntax.Node) -> Lowered:
+    def operate(self, op: str, left: Lowered, right: Lowered, node: Node) -> Lowered:
         """Lower one binary operator other than <<, && and ||."""
         if left.is_unknown or right.is_unknown:
             return Lowered("None", BOOL if op in _COMPARE else UNKNOWN)
@@ -132,7 +133,7 @@ class OperatorLowering(Writer):
             "SPEC023", f"'{op}' does not apply to a {spelled(left.type)} and a {spelled(right.type)}", node
         )
 
-    def join_strings(self, left: Lowered, right: Lowered, node: syntax.Node) -> Lowered:
+    def join_strings(self, left: Lowered, right: Lowered, node: Node) -> Lowered:
         """Lower ``+`` of strings and characters."""
         for side in (left, right):
             if side.type == Type("char"):
@@ -146,7 +147,7 @@ class OperatorLowering(Writer):
             return Lowered(repr(text), STRING, const=text, is_const=True)
         return Lowered(f"cat({left.code}, {right.code})", STRING)
 
-    def arithmetic(self, op: str, left: Lowered, right: Lowered, node: syntax.Node) -> Lowered:
+    def arithmetic(self, op: str, left: Lowered, right: Lowered, node: Node) -> Lowered:
         """Lower arithmetic on two numbers, with C++'s conversions."""
         if left.type.is_real or right.type.is_real:
             return self.real_arithmetic(op, left, right, node)
@@ -176,7 +177,7 @@ class OperatorLowering(Writer):
             made = Lowered(f"{name}({left.code}, {right.code}, {bits})", left.type)
         return self.wrapped(made) if op == "<<" else made
 
-    def division(self, op: str, left: Lowered, right: Lowered, kind: Type, node: syntax.Node) -> Lowered:
+    def division(self, op: str, left: Lowered, right: Lowered, kind: Type, node: Node) -> Lowered:
         """Lower / and %, which truncate towards zero."""
         if right.is_const and right.const == 0:
             self.unit.warn("SPEC047", "this divides by zero", node)
@@ -201,7 +202,7 @@ class OperatorLowering(Writer):
         }
         return convert_number(number_literal(operations[op](a, b), Type("int64_t")), kind)
 
-    def real_arithmetic(self, op: str, left: Lowered, right: Lowered, node: syntax.Node) -> Lowered:
+    def real_arithmetic(self, op: str, left: Lowered, right: Lowered, node: Node) -> Lowered:
         """Lower arithmetic in which a float or double takes part."""
         if op not in ("+", "-", "*", "/"):
             raise LowerError("SPEC023", f"'{op}' does not apply to floating-point numbers", node)
@@ -231,7 +232,7 @@ class OperatorLowering(Writer):
             made.is_const, made.const = True, False
         return made
 
-    def compare_objects(self, op: str, left: Lowered, right: Lowered, node: syntax.Node) -> Lowered:
+    def compare_objects(self, op: str, left: Lowered, right: Lowered, node: Node) -> Lowered:
         """Lower a comparison of strings, shapes, dtypes, pointers and containers."""
         if "null" in (left.type.name, right.type.name):
             value = right if left.type == NULL else left
@@ -261,7 +262,7 @@ class OperatorLowering(Writer):
             made.is_const, made.const = True, (left.const == right.const) == (op == "==")
         return made
 
-    def common_type(self, a: Lowered, b: Lowered, node: syntax.Node) -> Type:
+    def common_type(self, a: Lowered, b: Lowered, node: Node) -> Type:
         """Return the type of ``? :``."""
         if a.type == b.type or b.is_unknown:
             return a.type

@@ -21,6 +21,7 @@ from opkit.spec.lower.lowered import Lowered, LowerError
 from opkit.spec.lower.statements import StatementLowering
 from opkit.spec.lower.units import Unit
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Expr, Function, Node, Struct
 
 #: The line with which a function of the definition file counts that it is called.
 ENTER = "    METER.enter()"
@@ -70,7 +71,7 @@ class SpecProgram(Instances):
                 kept = [line for line in unit.lines if line[0] != ENTER]
                 unit.lines = kept if len(kept) > 1 else [*kept, ("    pass", kept[0][1])]
 
-    def lower_function(self, unit: Unit, function: syntax.Function, bindings: Bindings) -> None:
+    def lower_function(self, unit: Unit, function: Function, bindings: Bindings) -> None:
         """Write the unit of a function."""
         body = function.body
         assert body is not None
@@ -90,7 +91,7 @@ class SpecProgram(Instances):
 
         self.lower_unit(unit, bindings, write)
 
-    def constructor_unit(self, struct: syntax.Struct, number: int) -> Unit:
+    def constructor_unit(self, struct: Struct, number: int) -> Unit:
         """Return the unit that makes an object with one of a struct's constructors; -1 stands for none."""
         key = (id(struct), (("constructor", str(number)),))
         unit = self.instances.get(key)
@@ -111,7 +112,7 @@ class SpecProgram(Instances):
             self.current.calls.add(unit.name)
         return unit
 
-    def close(self, unit: Unit, lowering: StatementLowering, header: str, node: syntax.Node) -> None:
+    def close(self, unit: Unit, lowering: StatementLowering, header: str, node: Node) -> None:
         """Complete a unit: its header, its lints about variables."""
         body = lowering.lines or [("    pass", node.first)]
         unit.lines = [(header, node.first), *body]
@@ -125,7 +126,7 @@ class SpecProgram(Instances):
                     help=f"initialise {name} where it is declared",
                 )
 
-    def slot_unit(self, name: str, expression: syntax.Expr, wanted: Type, subject: str) -> Unit | None:
+    def slot_unit(self, name: str, expression: Expr, wanted: Type, subject: str) -> Unit | None:
         """Return the unit of a function given to a setter: a lambda, a name, or an expression that makes one.
 
         Args:
@@ -178,7 +179,7 @@ class SpecProgram(Instances):
         self.close(unit, lowering, f"def {unit.name}({params}):", node)
         return unit
 
-    def check_signature(self, given: Type, wanted: Type, node: syntax.Node) -> None:
+    def check_signature(self, given: Type, wanted: Type, node: Node) -> None:
         """Refuse a function that its setter cannot call."""
         if given is UNKNOWN or given.name != "function" or not given.args:
             if given is not UNKNOWN and given.name != "null":
@@ -212,6 +213,6 @@ class SpecProgram(Instances):
                 stack += [self.units[name] for name in sorted(item.calls) if name in self.units]
         return list(found.values())
 
-    def note(self, message: str, node: syntax.Node) -> Note:
+    def note(self, message: str, node: Node) -> Note:
         """Return a note about a piece of syntax."""
         return Note(message, self.tree.span(node))

@@ -31,7 +31,7 @@ from opkit.spec.lower.conversions import (
 )
 from opkit.spec.lower.expressions import any_unknown, unknown_value
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
-from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Call, Name
 
 #: name: (result, fewest and most arguments, code)
 _ALGORITHMS: dict[str, tuple[str, int, int, str]] = {
@@ -62,7 +62,7 @@ _ALGORITHMS["sort"] = ("void", 2, 3, "sort({0}, {1}, {more})")
 class StandardLowering(CallLowering):
     """Lower calls that the library's table cannot describe."""
 
-    def special_call(self, text: str, node: syntax.Call, name: syntax.Name) -> Lowered | None:
+    def special_call(self, text: str, node: Call, name: Name) -> Lowered | None:
         """Lower a call of std or of a macro; None where it is neither."""
         handler = _SPECIAL.get(text)
         if handler is not None:
@@ -73,7 +73,7 @@ class StandardLowering(CallLowering):
         """Return the names that ``special_call`` knows, for suggestions."""
         return set(_SPECIAL)
 
-    def swapped(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def swapped(self, node: Call, name: Name) -> Lowered:
         """Lower std::swap."""
         if len(node.args) != 2:
             raise LowerError("SPEC022", f"std::swap takes 2 arguments, {len(node.args)} given", node)
@@ -94,14 +94,14 @@ class StandardLowering(CallLowering):
         self.emit(f"{left.target}, {right.target} = {right.code}, {left.code}", node)
         return Lowered("None", VOID)
 
-    def inserter(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def inserter(self, node: Call, name: Name) -> Lowered:
         """Lower std::back_inserter."""
         owner = self.lower(node.args[0]) if len(node.args) == 1 else unknown_value()
         if owner.is_unknown or not owner.type.is_vector:
             raise LowerError("SPEC022", "std::back_inserter takes a vector", node)
         return Lowered(owner.code, Type("inserter", owner.type.args))
 
-    def size_of(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def size_of(self, node: Call, name: Name) -> Lowered:
         """Lower sizeof of an arithmetic type."""
         kind = self.program.template_type_argument(name.parts[-1].args, self.bindings)
         if kind.is_integer:
@@ -110,7 +110,7 @@ class StandardLowering(CallLowering):
             return number_literal(4 if kind.name == "float" else 8, SIZE)
         raise LowerError("SPEC012", f"sizeof({spelled(kind)}) is not supported in definitions", node)
 
-    def check_value(self, node: syntax.Call, text: str) -> Lowered:
+    def check_value(self, node: Call, text: str) -> Lowered:
         """Lower a CHECK macro that stands inside an expression."""
         if text in ("CHECK_NOTNULL", "CHECK_NOTNULL_OR_RETURN"):
             value = self.lower(node.args[0]) if node.args else unknown_value()
@@ -123,7 +123,7 @@ class StandardLowering(CallLowering):
             return self.just(node, None)
         raise LowerError("SPEC012", f"{text} has to be a statement of its own", node)
 
-    def just(self, node: syntax.Call, _name: syntax.Name | None) -> Lowered:
+    def just(self, node: Call, _name: Name | None) -> Lowered:
         """Lower JUST(maybe): the error leaves the function, the value stays."""
         if len(node.args) != 1:
             raise LowerError("SPEC022", "JUST takes one value", node)
@@ -142,23 +142,23 @@ class StandardLowering(CallLowering):
             return Lowered(code, held, prec)
         return Lowered(code, pointer(held), prec, deref=code if self.is_celled(held) else "")
 
-    def unimplemented(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def unimplemented(self, node: Call, name: Name) -> Lowered:
         """Lower UNIMPLEMENTED() and similar macros where a value is expected."""
         return Lowered(f"fail({self.program.site(node)}, [], 'not implemented')", VOID, error_parts=())
 
-    def error_value(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def error_value(self, node: Call, name: Name) -> Lowered:
         """Lower ``Error::CheckFailedError()``: a value that a return turns into a refusal."""
         args = self.arguments(node)
         parts = tuple(arg.code for arg in args)
         return Lowered(f"Stream({', '.join(f'show({part})' for part in parts[:1])})", ERROR, error_parts=parts)
 
-    def log_value(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def log_value(self, node: Call, name: Name) -> Lowered:
         """Lower ``LOG(level)``, which takes what is written to it and drops it."""
         level = node.args[0] if node.args else None
-        text = level.parts[-1].text if isinstance(level, syntax.Name) else ""
+        text = level.parts[-1].text if isinstance(level, Name) else ""
         return Lowered("Stream()", Type("log_" + text), error_parts=())
 
-    def min_max(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def min_max(self, node: Call, name: Name) -> Lowered:
         """Lower std::min and std::max."""
         word = name.parts[-1].text
         args = self.arguments(node)
@@ -182,14 +182,14 @@ class StandardLowering(CallLowering):
         small = all(arg.is_small for arg in ready)
         return Lowered(f"{word}({', '.join(arg.code for arg in ready)})", kind, is_small=small)
 
-    def moved(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def moved(self, node: Call, name: Name) -> Lowered:
         """Lower std::move: the value itself."""
         if len(node.args) != 1:
             raise LowerError("SPEC022", "std::move takes one value", node)
         value = self.lower(node.args[0])
         return Lowered(value.code, value.type, value.prec, value.is_stored, is_small=value.is_small, items=value.items)
 
-    def to_string(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def to_string(self, node: Call, name: Name) -> Lowered:
         """Lower std::to_string."""
         args = self.arguments(node)
         if len(args) != 1 or args[0].is_unknown:
@@ -203,14 +203,14 @@ class StandardLowering(CallLowering):
             return Lowered(repr(str(int(value.const))), STRING, const=str(int(value.const)), is_const=True)
         return Lowered(f"str({convert(value, INT64, node).code})", STRING)
 
-    def absolute(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def absolute(self, node: Call, name: Name) -> Lowered:
         """Lower std::abs."""
         value = self.promoted(self.lower(node.args[0])) if len(node.args) == 1 else unknown_value()
         if value.is_unknown:
             return value
         return Lowered(f"abs({value.code})", value.type)
 
-    def limit(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def limit(self, node: Call, name: Name) -> Lowered:
         """Lower ``std::numeric_limits<T>::max()``."""
         part, word = name.parts[-2], name.parts[-1].text
         kind = self.program.template_type_argument(part.args, self.bindings) if part.args else UNKNOWN
@@ -228,14 +228,14 @@ class StandardLowering(CallLowering):
             raise LowerError("SPEC022", f"std::numeric_limits of {spelled(kind)}", name)
         return number_literal(-limits["max"] if word == "lowest" else limits[word], kind)
 
-    def make_pair(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def make_pair(self, node: Call, name: Name) -> Lowered:
         """Lower std::make_pair."""
         args = self.arguments(node)
         if len(args) != 2:
             raise LowerError("SPEC022", "std::make_pair takes two values", node)
         return Lowered(f"({copied(args[0])}, {copied(args[1])})", Type("pair", (args[0].type, args[1].type)))
 
-    def make_shared(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def make_shared(self, node: Call, name: Name) -> Lowered:
         """Lower std::make_shared: a pointer to a new object."""
         given = name.parts[-1].args
         kind = self.program.template_type_argument(given, self.bindings) if given else UNKNOWN
@@ -244,7 +244,7 @@ class StandardLowering(CallLowering):
             return Lowered(f"Cell({made.code})", pointer(kind))
         return Lowered(copied(made), pointer(kind))
 
-    def algorithm(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def algorithm(self, node: Call, name: Name) -> Lowered:
         """Lower the std algorithms over iterators."""
         word = name.parts[-1].text
         args = self.arguments(node)
@@ -273,7 +273,7 @@ class StandardLowering(CallLowering):
                 )
         return Lowered(code.format(*codes, more=", ".join(codes[2:])), kind)
 
-    def multiplies(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def multiplies(self, node: Call, name: Name) -> Lowered:
         """Lower std::multiplies and std::plus, as functions for std::accumulate."""
         given = name.parts[-1].args
         kind = self.program.template_type_argument(given, self.bindings) if given else INT64
@@ -283,13 +283,13 @@ class StandardLowering(CallLowering):
             body = f"to_i64({body})"
         return Lowered(f"(lambda _a, _b: {body})", Type("function", (kind, kind, kind)))
 
-    def modifier_like(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def modifier_like(self, node: Call, name: Name) -> Lowered:
         """Lower GetOneVal<T>() and GetZeroVal<T>()."""
         given = name.parts[-1].args
         kind = self.program.template_type_argument(given, self.bindings) if given else INT32
         return number_literal(1 if "One" in name.parts[-1].text else 0, kind)
 
-    def maths(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def maths(self, node: Call, name: Name) -> Lowered:
         """Lower the functions of <cmath>."""
         args = self.arguments(node)
         if len(args) < 1 or any_unknown(args):
@@ -301,12 +301,12 @@ class StandardLowering(CallLowering):
         code = f"math_{word}({codes})"
         return Lowered(f"f32({code})" if is_float else code, kind)
 
-    def ok(self, node: syntax.Call, name: syntax.Name) -> Lowered:
+    def ok(self, node: Call, name: Name) -> Lowered:
         """Lower ``Maybe<void>::Ok()``."""
         return Lowered("None", Type("maybe", (VOID,)), const="ok")
 
 
-_Special = Callable[[StandardLowering, syntax.Call, syntax.Name], Lowered]
+_Special = Callable[[StandardLowering, Call, Name], Lowered]
 
 _SPECIAL: dict[str, _Special] = {
     "JUST": StandardLowering.just,

@@ -15,6 +15,7 @@ from opkit.spec.lower.expressions import any_unknown
 from opkit.spec.lower.loops import LoopLowering
 from opkit.spec.lower.lowered import ATOM, CMP, Lowered, LowerError
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Call, Declaration, Expr, Member, Name, Node, Statement
 from opkit.spec.parse.walk import streamed_head, walk
 
 _COMPARISONS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "STREQ": "==", "STRNE": "!="}
@@ -24,12 +25,12 @@ _ALWAYS_FAIL = frozenset({"UNIMPLEMENTED", "UNIMPLEMENTED_THEN_RETURN", "OF_UNIM
 class StatementLowering(LoopLowering):
     """Lower the body of a function or lambda."""
 
-    def statements(self, items: tuple[syntax.Statement, ...]) -> None:
+    def statements(self, items: tuple[Statement, ...]) -> None:
         """Lower statements one after the other."""
         for item in items:
             self.statement(item)
 
-    def statement(self, node: syntax.Statement) -> None:
+    def statement(self, node: Statement) -> None:
         """Lower one statement; its mistakes are reported here."""
         start = len(self.lines)
         try:
@@ -55,7 +56,7 @@ class StatementLowering(LoopLowering):
             self.step_statement(value)
             return
         head, operands = streamed_head(value)
-        if isinstance(head, syntax.Call) and isinstance(head.function, syntax.Name):
+        if isinstance(head, Call) and isinstance(head.function, Name):
             text = self.program.plain_name(head.function)
             if self.macro_statement(text, head, operands, node):
                 return
@@ -82,16 +83,16 @@ class StatementLowering(LoopLowering):
     def note_chain(self, node: syntax.ExprStatement) -> None:
         """Note a statement that calls a builder; a builder without a name can never be built later."""
         root = node.value
-        while isinstance(root, syntax.Call) and isinstance(root.function, syntax.Member):
+        while isinstance(root, Call) and isinstance(root.function, Member):
             root = root.function.object
-        if not isinstance(root, syntax.Name):
+        if not isinstance(root, Name):
             raise unbuilt(node.value)
         self.chains.setdefault(root.text, []).append(node)
 
     def check_chains(self, body: syntax.Compound) -> None:
         """Report builders that a function fills in without ever calling Build()."""
         for name, chains in self.chains.items():
-            mentions = sum(1 for item in walk(body) if isinstance(item, syntax.Name) and item.text == name)
+            mentions = sum(1 for item in walk(body) if isinstance(item, Name) and item.text == name)
             if mentions <= len(chains):
                 self.unit.report(unbuilt(chains[-1].value))
 
@@ -107,9 +108,7 @@ class StatementLowering(LoopLowering):
         new = self.stepped(value, node.op[0], node)
         self.emit(f"{value.target} = {new}", node)
 
-    def macro_statement(
-        self, text: str, head: syntax.Call, operands: list[syntax.Expr], node: syntax.Statement
-    ) -> bool:
+    def macro_statement(self, text: str, head: Call, operands: list[Expr], node: Statement) -> bool:
         """Lower a CHECK, LOG or UNIMPLEMENTED statement; say whether it was one."""
         if text in _ALWAYS_FAIL:
             how = "failed" if text == "UNIMPLEMENTED" else "refused"
@@ -117,7 +116,7 @@ class StatementLowering(LoopLowering):
             return True
         if text in ("LOG", "VLOG", "PLOG"):
             level = head.args[0] if head.args else None
-            if isinstance(level, syntax.Name) and level.parts[-1].text == "FATAL":
+            if isinstance(level, Name) and level.parts[-1].text == "FATAL":
                 self.emit(f"raise failed({self.program.site(head)}, []{self.message(operands)})", node)
             return True
         if not text.startswith(("CHECK", "DCHECK")) or text in ("CHECK_JUST",):
@@ -127,12 +126,12 @@ class StatementLowering(LoopLowering):
         self.check(text.removeprefix("D"), head, operands, node)
         return True
 
-    def message(self, operands: list[syntax.Expr]) -> str:
+    def message(self, operands: list[Expr]) -> str:
         """Return the code of what is written after a check."""
         parts = [self.streamed(item).code for item in operands]
         return "".join(f", {part}" for part in parts)
 
-    def check(self, text: str, head: syntax.Call, operands: list[syntax.Expr], node: syntax.Statement) -> None:
+    def check(self, text: str, head: Call, operands: list[Expr], node: Statement) -> None:
         """Lower a CHECK statement to an ``if`` that raises."""
         how, name = "failed", text
         for suffix in ("_OR_RETURN", "_OR_THROW"):
@@ -160,7 +159,7 @@ class StatementLowering(LoopLowering):
         self.emit(f"if {held.negation}:", node)
         self.emit(f"    raise {how}({self.program.site(head)}, [{values}]{self.message(operands)})", node)
 
-    def held(self, word: str, value: Lowered, head: syntax.Call) -> Lowered:
+    def held(self, word: str, value: Lowered, head: Call) -> Lowered:
         """Return the condition of a CHECK with one argument."""
         if word in ("NOTNULL", "ISNULL"):
             if value.type.name not in ("ptr", "function", "null"):
@@ -177,9 +176,9 @@ class StatementLowering(LoopLowering):
         if node.value is None:
             self.emit("return None", node)
             return
-        if isinstance(node.value, (syntax.Binary, syntax.Call)):
+        if isinstance(node.value, (syntax.Binary, Call)):
             head, operands = streamed_head(node.value)
-            if isinstance(head, syntax.Call) and isinstance(head.function, syntax.Name):
+            if isinstance(head, Call) and isinstance(head.function, Name):
                 text = self.program.plain_name(head.function)
                 if text in _ALWAYS_FAIL:
                     self.emit(f"raise refused({self.program.site(head)}, []{self.message(operands)})", node)
@@ -221,7 +220,7 @@ class StatementLowering(LoopLowering):
             value = convert(value, wanted, node)
         self.emit(f"return {copied(value)}", node)
 
-    def maybe(self, value: Lowered, held: Type, node: syntax.Node) -> Lowered:
+    def maybe(self, value: Lowered, held: Type, node: Node) -> Lowered:
         """Convert what a function of type ``Maybe<held>`` returns."""
         if value.type.name == "maybe":
             if held != VOID and value.type.element == VOID and value.const == "ok":
@@ -265,7 +264,7 @@ class StatementLowering(LoopLowering):
         """Let a name stand for a type."""
         self.bindings = {**self.bindings, node.name: self.program.type_of(node.type, self.bindings)}
 
-    def nothing(self, node: syntax.Statement) -> None:
+    def nothing(self, node: Statement) -> None:
         """Lower a statement that does nothing."""
 
     def function_body(self, body: syntax.Compound, result: Type) -> None:
@@ -286,7 +285,7 @@ def _has_effect(code: str) -> bool:
     return "(" in code or ":=" in code
 
 
-def _ends(node: syntax.Statement, program: Any) -> bool:
+def _ends(node: Statement, program: Any) -> bool:
     """Return whether control never leaves a statement at its end."""
     if isinstance(node, syntax.Return):
         return True
@@ -298,19 +297,19 @@ def _ends(node: syntax.Statement, program: Any) -> bool:
         return isinstance(node.condition, syntax.Literal) and node.condition.text == "true"
     if isinstance(node, syntax.ExprStatement):
         head, _ = streamed_head(node.value)
-        if isinstance(head, syntax.Call) and isinstance(head.function, syntax.Name):
+        if isinstance(head, Call) and isinstance(head.function, Name):
             text = head.function.parts[-1].text
             if text in _ALWAYS_FAIL:
                 return True
             first = head.args[0] if head.args else None
             if text in ("CHECK", "CHECK_OR_RETURN", "CHECK_OR_THROW"):
                 return isinstance(first, syntax.Literal) and first.text == "false"
-            return text == "LOG" and isinstance(first, syntax.Name) and first.text == "FATAL"
+            return text == "LOG" and isinstance(first, Name) and first.text == "FATAL"
     return False
 
 
 _STATEMENTS: dict[type, Callable[[StatementLowering, Any], None]] = {
-    syntax.Declaration: StatementLowering.declaration,
+    Declaration: StatementLowering.declaration,
     syntax.ExprStatement: StatementLowering.expression_statement,
     syntax.Return: StatementLowering.return_statement,
     syntax.Jump: StatementLowering.jump,

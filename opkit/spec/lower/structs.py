@@ -11,17 +11,17 @@ from opkit.spec.lower.conversions import convert, copied
 from opkit.spec.lower.instances import Instances
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.lower.units import UnitLowering
-from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Declarator, Node, Struct
 
 
-def struct_of(program: Instances, kind: Type) -> syntax.Struct:
+def struct_of(program: Instances, kind: Type) -> Struct:
     """Return the struct that a type names."""
     return program.structs[kind.element.name]
 
 
-def field_types(program: Instances, struct: syntax.Struct) -> dict[str, tuple[Type, syntax.Declarator]]:
+def field_types(program: Instances, struct: Struct) -> dict[str, tuple[Type, Declarator]]:
     """Return the fields of a struct in order, with their types."""
-    fields: dict[str, tuple[Type, syntax.Declarator]] = {}
+    fields: dict[str, tuple[Type, Declarator]] = {}
     for declaration in struct.fields:
         for item in declaration.names:
             kind = program.type_of(declaration.type, {}, stars=item.stars)
@@ -35,7 +35,7 @@ def field_value(owner: Lowered, name: str, kind: Type) -> Lowered:
     return Lowered(code, kind, ATOM, True, "" if owner.is_read_only else code, ("field", owner.at(ATOM), name))
 
 
-def missing_field(program: Instances, name: str, struct: syntax.Struct, node: syntax.Node) -> LowerError:
+def missing_field(program: Instances, name: str, struct: Struct, node: Node) -> LowerError:
     """Return the error for a member that a struct does not have."""
     known = [*field_types(program, struct), *(item.name.text for item in struct.functions)]
     said = unknown(f"{struct.name} has no member", name, known, otherwise=f"it has {', '.join(known) or 'none'}")
@@ -43,7 +43,7 @@ def missing_field(program: Instances, name: str, struct: syntax.Struct, node: sy
 
 
 def constructed(
-    program: Instances, lowering: UnitLowering, kind: Type, args: list[Lowered], node: syntax.Node, is_braced: bool
+    program: Instances, lowering: UnitLowering, kind: Type, args: list[Lowered], node: Node, is_braced: bool
 ) -> Lowered:
     """Lower the construction of an object: a copy, a constructor, or the fields in order."""
     struct = struct_of(program, kind)

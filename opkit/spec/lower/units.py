@@ -21,6 +21,7 @@ from opkit.spec.lower.bindings import Bindings
 from opkit.spec.lower.lowered import Lowered, LowerError, Variable
 from opkit.spec.lower.uses import Use, attr_use, computed_type, use_of
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Call, Declarator, Expr, Node
 
 #: Flags of library functions whose first argument names an argument of the op.
 _NAMING = frozenset({"@any", "@out", "@grad", "@bind", "@bindarg", "@in"})
@@ -50,26 +51,26 @@ class UnitLowering(Protocol):
     bindings: Bindings
     lines: list[tuple[str, int]]
 
-    def lower(self, node: syntax.Expr) -> Lowered:
+    def lower(self, node: Expr) -> Lowered:
         """Lower one expression."""
 
     def lookup(self, name: str) -> Variable | None:
         """Return the variable of a name."""
 
-    def address(self, value: Lowered, node: syntax.Node) -> Lowered:
+    def address(self, value: Lowered, node: Node) -> Lowered:
         """Lower ``&value``."""
 
-    def passed(self, value: Lowered, wanted: Type, node: syntax.Node, is_copy: bool = False) -> str:
+    def passed(self, value: Lowered, wanted: Type, node: Node, is_copy: bool = False) -> str:
         """Return the code of an argument."""
 
-    def argument(self, value: Lowered, wanted: Type, node: syntax.Node) -> str:
+    def argument(self, value: Lowered, wanted: Type, node: Node) -> str:
         """Return the code that passes an argument: by reference, or as a value of its own."""
 
 
 class ConstantLowering(UnitLowering, Protocol):
     """What names ask of the lowering of a constant."""
 
-    def initial(self, kind: Type, item: syntax.Declarator) -> Lowered | None:
+    def initial(self, kind: Type, item: Declarator) -> Lowered | None:
         """Lower the initial value of a declarator."""
 
 
@@ -90,7 +91,7 @@ class Unit:
 
     name: str
     program: Reporter
-    node: syntax.Node
+    node: Node
     lines: list[tuple[str, int]] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     calls: set[str] = field(default_factory=set)
@@ -121,13 +122,13 @@ class Unit:
         self.has_errors = True
         self.program.report(error, self.subject)
 
-    def warn(self, code: str, message: str, node: syntax.Node, at_end: bool = False, help: str = "") -> None:
+    def warn(self, code: str, message: str, node: Node, at_end: bool = False, help: str = "") -> None:
         """Report a mistake in what compiles."""
         program = self.program
         span = program.tree.between(node.last, node.last) if at_end else program.tree.span(node)
         program.findings.add(code, message, span, program.tree.expansion(node), help=help, subject=self.subject)
 
-    def note_use(self, flags: frozenset[str], method: str, owner: Type, args: list[Lowered], node: syntax.Call) -> None:
+    def note_use(self, flags: frozenset[str], method: str, owner: Type, args: list[Lowered], node: Call) -> None:
         """Note the name of an argument that a call uses."""
         made = use_of(flags, method, owner, args, node)
         if made is not None:
@@ -137,12 +138,12 @@ class Unit:
         elif any(flag in _NAMING for flag in flags) and args and not args[0].is_const:
             self.uses.append(Use("dynamic", "", owner.name, node, ()))
 
-    def note_attr(self, name: Lowered, kind: str, owner: Type, node: syntax.Call) -> None:
+    def note_attr(self, name: Lowered, kind: str, owner: Type, node: Call) -> None:
         """Note an attribute that a call reads."""
         if name.is_const:
             self.uses.append(attr_use(name.const, kind, owner, node))
 
-    def note_builder_attr(self, name: Lowered, node: syntax.Call) -> None:
+    def note_builder_attr(self, name: Lowered, node: Call) -> None:
         """Note an attribute that a backward op gets."""
         if name.is_const:
             self.uses.append(Use("bwattr", name.const, "", node.args[0], ()))

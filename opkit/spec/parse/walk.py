@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Call, Expr, Member, Name, Node
 
 
-def streamed_head(node: syntax.Expr) -> tuple[syntax.Expr, list[syntax.Expr]]:
+def streamed_head(node: Expr) -> tuple[Expr, list[Expr]]:
     """Split ``head << a << b`` into the head and its operands."""
-    operands: list[syntax.Expr] = []
+    operands: list[Expr] = []
     while isinstance(node, syntax.Binary) and node.op == "<<":
         operands.append(node.right)
         node = node.left
@@ -20,9 +21,9 @@ def streamed_head(node: syntax.Expr) -> tuple[syntax.Expr, list[syntax.Expr]]:
     return node, operands
 
 
-def comma_parts(node: syntax.Expr) -> list[syntax.Expr]:
+def comma_parts(node: Expr) -> list[Expr]:
     """Return the parts of ``a, b, c``."""
-    parts: list[syntax.Expr] = []
+    parts: list[Expr] = []
     while isinstance(node, syntax.Binary) and node.op == ",":
         parts.append(node.right)
         node = node.left
@@ -34,7 +35,7 @@ def _children(node: Any) -> list[Any]:
     found: list[Any] = []
     for name in type(node).__dataclass_fields__:
         item = getattr(node, name)
-        if isinstance(item, syntax.Node):
+        if isinstance(item, Node):
             found.append(item)
         elif isinstance(item, tuple):
             found += _nested(item)
@@ -44,14 +45,14 @@ def _children(node: Any) -> list[Any]:
 def _nested(items: tuple[Any, ...]) -> list[Any]:
     found: list[Any] = []
     for item in items:
-        if isinstance(item, syntax.Node):
+        if isinstance(item, Node):
             found.append(item)
         elif isinstance(item, tuple):
             found += _nested(item)
     return found
 
 
-def walk(node: syntax.Node) -> list[syntax.Node]:
+def walk(node: Node) -> list[Node]:
     """Return a piece of syntax and everything in it."""
     found, stack = [], [node]
     while stack:
@@ -61,11 +62,11 @@ def walk(node: syntax.Node) -> list[syntax.Node]:
     return found
 
 
-def _is_named(node: syntax.Expr, name: str) -> bool:
-    return isinstance(node, syntax.Name) and len(node.parts) == 1 and node.parts[0].text == name
+def _is_named(node: Expr, name: str) -> bool:
+    return isinstance(node, Name) and len(node.parts) == 1 and node.parts[0].text == name
 
 
-def changes(body: syntax.Node, name: str) -> bool:
+def changes(body: Node, name: str) -> bool:
     """Return whether a piece of syntax may change a variable."""
     for node in walk(body):
         if isinstance(node, syntax.Assign) and _is_named(node.left, name):
@@ -79,19 +80,19 @@ def changes(body: syntax.Node, name: str) -> bool:
     return False
 
 
-def is_fixed(bound: syntax.Expr, body: syntax.Node, counter: str) -> bool:
+def is_fixed(bound: Expr, body: Node, counter: str) -> bool:
     """Return whether a loop's bound cannot change while the loop runs."""
     if changes(body, counter):
         return False
-    names = {node.parts[0].text for node in walk(bound) if isinstance(node, syntax.Name)}
+    names = {node.parts[0].text for node in walk(bound) if isinstance(node, Name)}
     if counter in names:
         return False
     if any(changes(body, name) for name in names):
         return False
-    if any(isinstance(node, syntax.Call) for node in walk(bound)):
+    if any(isinstance(node, Call) for node in walk(bound)):
         # a size may change through calls on the same object
         for node in walk(body):
-            if isinstance(node, syntax.Member) and node.name.text in _GROWING:
+            if isinstance(node, Member) and node.name.text in _GROWING:
                 return False
             if isinstance(node, syntax.Assign):
                 return False

@@ -15,7 +15,7 @@ from opkit.spec.lower.link import Linker
 from opkit.spec.lower.lowered import Lowered, LowerError
 from opkit.spec.lower.program import SpecProgram
 from opkit.spec.lower.statements import StatementLowering
-from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Call, Expr, Member, Node
 from opkit.spec.registry.entries import GradEntry, OpEntry
 
 Entry = TypeVar("Entry", OpEntry, GradEntry)
@@ -26,8 +26,8 @@ class Link:
     """One ``.Setter(args)`` of a chain."""
 
     name: str
-    node: syntax.Call
-    member: syntax.Member
+    node: Call
+    member: Member
 
 
 class ChainReader:
@@ -40,12 +40,12 @@ class ChainReader:
         self.ops: list[OpEntry] = []
         self.grads: list[GradEntry] = []
 
-    def add(self, code: str, message: str, node: syntax.Node, *notes: Any, help: str = "", subject: str = "") -> None:
+    def add(self, code: str, message: str, node: Node, *notes: Any, help: str = "", subject: str = "") -> None:
         """Report a finding."""
         tree = self.program.tree
         self.findings.add(code, message, tree.span(node), tree.expansion(node), *notes, help=help, subject=subject)
 
-    def constant_name(self, call: syntax.Call, what: str) -> tuple[str, syntax.Node] | None:
+    def constant_name(self, call: Call, what: str) -> tuple[str, Node] | None:
         """Return the constant name of an op type that a macro is given, and its place; None where it has a mistake."""
         if len(call.args) != 1:
             self.add("SPEC036", f"{what} takes the name of an op type", call)
@@ -63,7 +63,7 @@ class ChainReader:
             return None
         return str(value.const), call.args[0]
 
-    def lower(self, node: syntax.Expr, wanted: Type, subject: str = "") -> Lowered | None:
+    def lower(self, node: Expr, wanted: Type, subject: str = "") -> Lowered | None:
         """Lower an expression at file scope; None where it has a mistake."""
         unit = self.program.scratch(node)
         unit.subject = subject

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from opkit.spec.lower.units import Unit
-from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Node
 from opkit.spec.registry.schema import ArgSpec, AttrSpec
 
 
@@ -17,15 +17,15 @@ class OpEntry:
     """An op registration as read: specs, slots with their units, and the syntax behind them."""
 
     name: str
-    node: syntax.Node
-    name_node: syntax.Node
+    node: Node
+    name_node: Node
     is_cpu_only: bool = False
     has_no_grad: bool = False
     inputs: list[ArgSpec] = field(default_factory=list)
     outputs: list[ArgSpec] = field(default_factory=list)
     attrs: dict[str, AttrSpec] = field(default_factory=dict)
     units: dict[str, Unit] = field(default_factory=dict)
-    setters: dict[str, syntax.Node] = field(default_factory=dict)
+    setters: dict[str, Node] = field(default_factory=dict)
     has_errors: bool = False
 
 
@@ -34,8 +34,8 @@ class GradEntry:
     """A gradient registration as read."""
 
     name: str
-    node: syntax.Node
-    name_node: syntax.Node
+    node: Node
+    name_node: Node
     unit: Unit | None = None
     is_new_style: bool = False
     has_errors: bool = False

@@ -24,7 +24,7 @@ from opkit.spec.library.types import ATTR_TYPES, INT32, STRING, UNKNOWN, spelled
 from opkit.spec.lower.lowered import Lowered, LowerError
 from opkit.spec.lower.members import ATTR_KINDS
 from opkit.spec.lower.names import FUNCTION_TYPES
-from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Call, Expr, Name, Node, TypeName
 from opkit.spec.registry.chains import ChainReader, Link, python_name
 from opkit.spec.registry.entries import OpEntry
 from opkit.spec.registry.schema import ArgSpec, AttrSpec, plain_value
@@ -34,7 +34,7 @@ from opkit.spec.runtime.gradient_contexts import MOST_BLOBS
 class OpReader(ChainReader):
     """Read registrations of ops."""
 
-    def op(self, macro: str, call: syntax.Call, links: list[Link], item: syntax.Node) -> None:
+    def op(self, macro: str, call: Call, links: list[Link], item: Node) -> None:
         """Read the registration of an op."""
         found = self.constant_name(call, macro)
         if found is None:
@@ -111,7 +111,7 @@ class OpReader(ChainReader):
         spec = ArgSpec(name, optional, int(count.const), variadic, self.program.tree.span(args[0]))
         (entry.inputs if side == "in" else entry.outputs).append(spec)
 
-    def is_taken(self, entry: OpEntry, name: str, node: syntax.Node) -> bool:
+    def is_taken(self, entry: OpEntry, name: str, node: Node) -> bool:
         """Report a name that the op has already."""
         specs: list[ArgSpec | AttrSpec] = [*entry.inputs, *entry.outputs, *entry.attrs.values()]
         for spec in specs:
@@ -155,12 +155,12 @@ class OpReader(ChainReader):
         self,
         entry: OpEntry,
         link: Link,
-        given: tuple[syntax.TypeName | syntax.Expr, ...] | None,
-        rest: list[syntax.Expr],
+        given: tuple[TypeName | Expr, ...] | None,
+        rest: list[Expr],
     ) -> str | None:
         """Return the attribute type that ``Attr<T>``, an AttrType or the default gives."""
         enumerated = rest[0] if rest else None
-        if isinstance(enumerated, syntax.Name) and enumerated.parts[-1].text.startswith("kAt"):
+        if isinstance(enumerated, Name) and enumerated.parts[-1].text.startswith("kAt"):
             del rest[0]
             kind = ATTR_ENUM.get(enumerated.parts[-1].text)
             if kind is None:
@@ -190,7 +190,7 @@ class OpReader(ChainReader):
             )
         return kind
 
-    def attr_default(self, entry: OpEntry, kind: str, rest: list[syntax.Expr], link: Link) -> tuple[Any] | None:
+    def attr_default(self, entry: OpEntry, kind: str, rest: list[Expr], link: Link) -> tuple[Any] | None:
         """Return the default as a plain value, in a tuple; None where it has a mistake."""
         wanted = ATTR_TYPES[kind]
         if not rest:

@@ -18,6 +18,7 @@ from opkit.spec.lower.link import Linker
 from opkit.spec.lower.names import FUNCTION_TYPES
 from opkit.spec.lower.program import SpecProgram
 from opkit.spec.parse import syntax
+from opkit.spec.parse.syntax import Call, Member, Name, Node
 from opkit.spec.registry.chains import Link, python_name
 from opkit.spec.registry.entries import GradEntry, OpEntry
 from opkit.spec.registry.op_registrations import OpReader
@@ -27,11 +28,11 @@ class _Reader(OpReader):
     def read(self, item: syntax.ExprStatement) -> None:
         links: list[Link] = []
         current = item.value
-        while isinstance(current, syntax.Call) and isinstance(current.function, syntax.Member):
+        while isinstance(current, Call) and isinstance(current.function, Member):
             links.append(Link(current.function.name.text, current, current.function))
             current = current.function.object
         links.reverse()
-        if not (isinstance(current, syntax.Call) and isinstance(current.function, syntax.Name)):
+        if not (isinstance(current, Call) and isinstance(current.function, Name)):
             self.add(
                 "SPEC010", "this does nothing at file scope", item, help="registrations start with REGISTER_USER_OP"
             )
@@ -53,7 +54,7 @@ class _Reader(OpReader):
             said = unknown("no macro is named", macro, known, otherwise="define it, or include the header that does")
             self.add("SPEC020", said.message, current.function, help=said.help)
 
-    def grad(self, call: syntax.Call, links: list[Link], item: syntax.Node) -> None:
+    def grad(self, call: Call, links: list[Link], item: Node) -> None:
         found = self.constant_name(call, "REGISTER_USER_OP_GRAD")
         if found is None:
             return
