@@ -15,6 +15,7 @@ import mpmath
 import sympy
 
 from opkit.record import record
+from opkit.tables import pairs, words
 
 #: A sympy expression; sympy has no types of its own.
 Expr = Any
@@ -341,17 +342,13 @@ def _at_0(value: float, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 _P = Pointwise
 #: name in a formula -> the function; what starts with an underscore comes from patterns only
 FUNCTIONS: dict[str, Pointwise] = {
-    "exp": _P(sympy.exp, 1, "np.exp", "math.exp", mpmath.exp),
+    **{
+        name: _P(getattr(sympy, name), 1, f"np.{name}", f"math.{name}", getattr(mpmath, name))
+        for name in words("exp log sqrt sin cos tan sinh cosh")
+    },
     "expm1": _P(expm1, 1, "np.expm1", "math.expm1", mpmath.expm1),
-    "log": _P(sympy.log, 1, "np.log", "math.log", mpmath.log),
     "log1p": _P(log1p, 1, "np.log1p", "math.log1p", mpmath.log1p),
-    "sqrt": _P(sympy.sqrt, 1, "np.sqrt", "math.sqrt", mpmath.sqrt),
     "cbrt": _P(cbrt, 1, "np.cbrt", "", lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x))),
-    "sin": _P(sympy.sin, 1, "np.sin", "math.sin", mpmath.sin),
-    "cos": _P(sympy.cos, 1, "np.cos", "math.cos", mpmath.cos),
-    "tan": _P(sympy.tan, 1, "np.tan", "math.tan", mpmath.tan),
-    "sinh": _P(sympy.sinh, 1, "np.sinh", "math.sinh", mpmath.sinh),
-    "cosh": _P(sympy.cosh, 1, "np.cosh", "math.cosh", mpmath.cosh),
     "tanh": _P(tanh, 1, "np.tanh", "math.tanh", mpmath.tanh),
     "arcsin": _P(arcsin, 1, "np.arcsin", "math.asin", mpmath.asin),
     "arccos": _P(arccos, 1, "np.arccos", "math.acos", mpmath.acos),
@@ -391,11 +388,27 @@ FUNCTIONS: dict[str, Pointwise] = {
     "_dlog1prel": _P(dlog1prel, 1, "log1prel_slope", "", _at_0(-0.5, lambda x: (x / (1 + x) - mpmath.log1p(x)) / x**2)),
 }
 #: other names of the same functions
-_ALIASES = {
-    "absolute": "abs", "fabs": "abs", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
-    "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "gammaln": "lgamma", "loggamma": "lgamma",
-    "expit": "sigmoid", "psi": "digamma", "fmax": "maximum", "fmin": "minimum", "rint": "round", "ln": "log",
-}  # fmt: skip
+_ALIASES = pairs(
+    """
+    absolute abs
+    fabs abs
+    asin arcsin
+    acos arccos
+    atan arctan
+    atan2 arctan2
+    asinh arcsinh
+    acosh arccosh
+    atanh arctanh
+    gammaln lgamma
+    loggamma lgamma
+    expit sigmoid
+    psi digamma
+    fmax maximum
+    fmin minimum
+    rint round
+    ln log
+    """
+)
 FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in _ALIASES.items()})
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from opkit.distribute.way import Facts, Way
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
+from opkit.tables import by_name
 
 
 def _linear(facts: Facts) -> Way:
@@ -92,14 +93,15 @@ def _broadcast_like(facts: Facts) -> Iterator[Way]:
 
 RULES = {
     "reshape": _reshape,
-    "reshape_like": _reshaped,
-    "flatten": _reshaped,
-    "squeeze": _reshaped,
-    "expand_dims": _reshaped,
     "transpose": _transpose,
     "concat": _concat,
     "gather": _gather,
     "unsorted_segment_sum_like": _segment_sum_like,
     "one_hot": _one_hot,
     "broadcast_like": _broadcast_like,
+    **by_name(
+        {
+            _reshaped: "reshape_like flatten squeeze expand_dims",
+        }
+    ),
 }

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from opkit.distribute.way import Facts, Way
 from opkit.ir import Shape
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
+from opkit.tables import by_name
 
 
 def _first(facts: Facts, *whole: int) -> Way:
@@ -103,22 +104,22 @@ def _scaled(shape: Shape, facts: Facts, axis: int) -> Sbp:
 
 RULES = {
     **{f"conv{axes}d": _conv for axes in (1, 2, 3)},
+    **{f"{kind}_pool_{axes}d": _images for kind in ("max", "avg") for axes in (1, 2, 3)},
+    **{f"{kind}_pool_{axes}d_grad": _images for kind in ("max", "avg") for axes in (1, 2, 3)},
     "conv_data_grad": _conv_data_grad,
     "conv_filter_grad": _conv_filter_grad,
     "conv_bias_grad": _conv_bias_grad,
-    **{f"{kind}_pool_{axes}d": _images for kind in ("max", "avg") for axes in (1, 2, 3)},
-    **{f"{kind}_pool_{axes}d_grad": _images for kind in ("max", "avg") for axes in (1, 2, 3)},
-    "bias_add": _bias_add,
-    "fused_bias_add_gelu": _bias_add,
-    "upsample": _images,
-    "upsample_grad": _images,
-    "softmax_cross_entropy": _cross_entropy,
-    "softmax_cross_entropy_grad": _cross_entropy_grad,
-    "sparse_softmax_cross_entropy": _cross_entropy,
-    "sparse_softmax_cross_entropy_grad": _cross_entropy_grad,
-    "sparse_cross_entropy": _cross_entropy,
-    "sparse_cross_entropy_grad": _cross_entropy_grad,
     "layer_norm": _layer_norm,
     "layer_norm_grad": _layer_norm_grad,
     "layer_norm_param_grad": _layer_norm_param_grad,
+    **by_name(
+        {
+            _bias_add: "bias_add fused_bias_add_gelu",
+            _images: "upsample upsample_grad",
+            _cross_entropy: "softmax_cross_entropy sparse_softmax_cross_entropy sparse_cross_entropy",
+            _cross_entropy_grad: (
+                "softmax_cross_entropy_grad sparse_softmax_cross_entropy_grad sparse_cross_entropy_grad"
+            ),
+        }
+    ),
 }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from opkit.distribute.way import Facts, Shape, Way
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
+from opkit.tables import by_name
 
 
 def elementwise(facts: Facts) -> Iterator[Way]:
@@ -69,26 +70,16 @@ def _filled(facts: Facts) -> Iterator[Way]:
 
 
 RULES = {
-    "identity": _linear,
-    "negative": _linear,
-    "add_n": _linear,
-    "broadcast_add": _linear,
-    "broadcast_sub": _linear,
-    "scalar_mul": _scaling(0),
-    "scalar_div": _scaling(0),
-    "multiply": _scaling(0, 1),
-    "broadcast_mul": _scaling(0, 1),
-    "broadcast_div": _scaling(0),
-    "scalar_mul_by_tensor": _scaling(0),
-    "amp_white_identity": _keep,
-    "copy": _keep,
-    "identity_buffer": _keep,
-    "cast_to_static_shape": _keep,
     "cast_like": elementwise,
-    "ones_like": _made_like,
-    "zero_like": _made_like,
-    "full_like": _made_like,
     "constant": _filled,
-    "elementwise_maximum_backward": _same,
-    "elementwise_minimum_backward": _same,
+    **by_name(
+        {
+            _linear: "identity negative add_n broadcast_add broadcast_sub",
+            _scaling(0): "scalar_mul scalar_div broadcast_div scalar_mul_by_tensor",
+            _scaling(0, 1): "multiply broadcast_mul",
+            _keep: "amp_white_identity copy identity_buffer cast_to_static_shape",
+            _made_like: "ones_like zero_like full_like",
+            _same: "elementwise_maximum_backward elementwise_minimum_backward",
+        }
+    ),
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from opkit.distribute.way import Facts, Way
 from opkit.sharding import BROADCAST, PARTIAL, split
+from opkit.tables import by_name
 
 
 def _reduced(facts: Facts) -> set[int]:
@@ -93,23 +94,13 @@ RULES = {
     "reduce_sum": _sum,
     "reduce_mean": _mean,
     "reduce_mean_grad": _mean_grad,
-    "reduce_max": _kept,
-    "reduce_min": _kept,
-    "reduce_max_each": _kept,
-    "reduce_min_each": _kept,
-    "reduce_prod": _kept,
-    "reduce_any": _kept,
-    "reduce_all": _kept,
-    "logsumexp": _kept,
     "reduce_sum_like": _sum_like,
-    "softmax": _rows,
-    "softmax_grad": _rows,
-    "log_softmax": _rows,
-    "log_softmax_grad": _rows,
-    "sort": _rows,
-    "arg_sort": _rows,
-    "top_k": _rows,
-    "cumsum": _along,
-    "cumprod": _along,
     "square_sum": _square_sum,
+    **by_name(
+        {
+            _kept: "reduce_max reduce_min reduce_max_each reduce_min_each reduce_prod reduce_any reduce_all logsumexp",
+            _rows: "softmax softmax_grad log_softmax log_softmax_grad sort arg_sort top_k",
+            _along: "cumsum cumprod",
+        }
+    ),
 }

@@ -36,6 +36,7 @@ from opkit.paddle.tensor.search import *  # noqa: F403
 from opkit.paddle.tensor.selection import *  # noqa: F403
 from opkit.paddle.tensor.stat import *  # noqa: F403
 from opkit.shim.missing import guard
+from opkit.tables import words
 
 methods.install_tensor()
 
@@ -45,12 +46,14 @@ globals().update(logic.COMPARISONS)
 globals().update({name: function for name, function in INPLACE.items() if name != "scatter_"})
 
 #: Functions that Paddle 2.6 has in ``paddle.linalg`` or as methods, and not as ``paddle.NAME``.
-_NOT_AT_THE_TOP = {
-    "cond", "det", "eig", "eigh", "eigvals", "eigvalsh",
-    "fill_constant", "inv",
-    "matrix_power", "pinv", "qr", "slogdet", "solve", "svd",
-    "triangular_solve", "uniform_",
-}  # fmt: skip
+_NOT_AT_THE_TOP = frozenset(
+    words(
+        """
+        cond det eig eigh eigvals eigvalsh fill_constant inv matrix_power pinv qr slogdet solve svd triangular_solve
+        uniform_
+        """
+    )
+)
 
 #: Everything that is also ``paddle.NAME``.
 NAMES = tuple(

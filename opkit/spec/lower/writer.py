@@ -16,6 +16,7 @@ from opkit.spec.lower.lowered import ATOM, Frame, Lowered, LowerError, Variable
 from opkit.spec.parse.syntax import Node
 from opkit.spec.runtime import arithmetic, containers, framework
 from opkit.spec.runtime import objects as values
+from opkit.tables import words
 
 __all__ = ["RESERVED", "Writer"]
 
@@ -26,26 +27,11 @@ RESERVED = (
     | frozenset((*arithmetic.__all__, *containers.__all__, *values.__all__))
     | frozenset(framework.FUNCTIONS)
     | frozenset(
-        (
-            "failed",
-            "refused",
-            "fail",
-            "not_null",
-            "make_map",
-            "Sbp",
-            "Distribution",
-            "SbpBuilder",
-            "OpBuilder",
-            "RefusalError",
-            "FatalError",
-            "dtype_of",
-            "dtype_number",
-            "accumulate",
-            "find_if",
-            "equal",
-            "max_element",
-            "min_element",
-            "unique",
+        words(
+            """
+            failed refused fail not_null make_map Sbp Distribution SbpBuilder OpBuilder RefusalError FatalError
+            dtype_of dtype_number accumulate find_if equal max_element min_element unique
+            """
         )
     )
 )
