@@ -95,7 +95,7 @@ def copied(where: str, words: Iterable[str] = ()) -> Copy | subprocess.Popen[byt
     """Return a copy that runs the zygote; a fresh interpreter where what is set is read when one starts."""
     if any(name.startswith("PYTHON") for name in os.environ.keys() - _PLAIN):
         return _started(words)
-    (*_, given) = interpreter.command(start.ZYGOTE, start._facades(words))
+    (*_, given) = interpreter.command(start.ZYGOTE, start._needed(words))
     request = {**json.loads(given), "folder": os.getcwd(), "environment": pinned(os.environ)}
     theirs_in, stdin = os.pipe()
     stdout, theirs_out = os.pipe()

@@ -16,8 +16,6 @@ from opkit.blind.call import Form, Kind, Leaf, Origin, Taken, filled
 from opkit.blind.pallas import is_interpreted
 from opkit.eager import Tensor, wrap
 from opkit.ops.core.types import Arrays, Function
-from opkit.project.directory import op_directory_of
-from opkit.project.loading import assemble
 from opkit.project.module import load_module
 from opkit.settings import settings
 from opkit.shim import frameworks, install_frameworks
@@ -50,6 +48,9 @@ def player_of(origin: Origin) -> Player:
         BaseException: what its file raises.
     """
     if origin.kind is Kind.OP:
+        from opkit.project.directory import op_directory_of
+        from opkit.project.loading import assemble  # the compiler of definitions, which nothing else needs
+
         with frameworks(), settings(kernel=origin.kernel):
             return _OpPlayer(assemble(op_directory_of(origin.path)).ops[origin.name])
     install_frameworks()

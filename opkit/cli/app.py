@@ -15,8 +15,9 @@ from typing import Annotated
 import typer
 
 from opkit import __version__
-from opkit.cli.arguments import COLOURS, one_of
-from opkit.cli.edge import Edge, choice
+from opkit.cli.arguments import COLOURS, choice
+from opkit.cli.edge import Edge
+from opkit.cli.flags import one_of
 from opkit.cli.help import Command
 from opkit.streams import escape_unprintable, fill_closed
 

@@ -1,14 +1,14 @@
-"""Parsing option values that several commands accept: shapes of inputs, reports and their files."""
+"""Parsing option values that several commands accept: choices, shapes of inputs, reports and their files.
+
+typer is not imported here: a plain command line is run without it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
 
-import typer
-
-from opkit.errors import UsageError
+from opkit.errors import UsageError, unknown
 
 _LONGEST_SHOWN = 60
 COLOURS = ("auto", "always", "never")
@@ -17,34 +17,6 @@ FORMS = ("text", "json", "github", "sarif")
 
 #: Which kernels of an op directory run.
 KERNELS = ("python", "cpp", "auto")
-
-
-def one_of(names: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return what a shell asks for the values of an option: those that begin with what is typed."""
-
-    def begun(incomplete: str) -> list[str]:
-        return [name for name in names if name.startswith(incomplete)]
-
-    return begun
-
-
-PrintedForm: TypeAlias = Annotated[
-    str,
-    typer.Option("--format", metavar="|".join(FORMS), help="What is printed.", autocompletion=one_of(FORMS)),
-]
-Kernel: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--kernel",
-        metavar="|".join(KERNELS),
-        help="Which kernels of op directories run; auto: C++ where it is asked for and there is a compiler.",
-        autocompletion=one_of(KERNELS),
-    ),
-]
-ReportFiles: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),
-]
 
 
 def shape_of(text: str) -> tuple[str, tuple[int, ...]]:
@@ -72,5 +44,18 @@ def pair_of(text: str) -> tuple[str, Path]:
     """
     form, equals, file = text.partition("=")
     if not equals or not file:
-        raise typer.BadParameter(f"{text!r}: expected FORM=FILE, for example json=report.json", param_hint="--report")
+        from typer import BadParameter
+
+        raise BadParameter(f"{text!r}: expected FORM=FILE, for example json=report.json", param_hint="--report")
     return form, Path(file)
+
+
+def choice(option: str, value: str, known: Sequence[str]) -> str:
+    """Return an option's value if it is one of the known ones.
+
+    Raises:
+        UsageError: it is not; the nearest is named.
+    """
+    if value in known:
+        return value
+    raise unknown(f"{option}: there is no", value, known, has="there are").error(UsageError)

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from opkit.cli.arguments import one_of, pair_of
+from opkit.cli.arguments import pair_of
+from opkit.cli.flags import one_of
 
 
 def bench(
@@ -32,9 +33,9 @@ def bench(
 
     An op with a cases file is measured on its first case. The fastest of five rounds counts.
     """
+    from opkit.cli.arguments import choice
     from opkit.cli.columns import columns_text
     from opkit.cli.console import put, user_code
-    from opkit.cli.edge import choice
     from opkit.cli.report_file import write_report
     from opkit.cli.timing_picture import microseconds, timing_page, timing_svg
     from opkit.errors import unknown

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from opkit.cli.arguments import FORMS, PrintedForm
+from opkit.cli.arguments import FORMS
+from opkit.cli.flags import PrintedForm
 from opkit.collection import uncollected
 
 
@@ -51,9 +52,9 @@ def build(
     pin_threads()
     with uncollected():
         from opkit.cli.amendments import show_amendments, write_amendments
+        from opkit.cli.arguments import choice
         from opkit.cli.configured import paths_of
         from opkit.cli.console import user_code, warn
-        from opkit.cli.edge import choice
         from opkit.cli.ends import CLEAN, NOTHING, SPEC_ERRORS
         from opkit.cli.tables import show_build
         from opkit.project import build as build_directories

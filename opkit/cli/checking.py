@@ -8,20 +8,21 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import Popen
-from typing import Any
+from typing import Any, NoReturn
 
 import opkit
 from opkit.checker import Report
 from opkit.cli.arguments import FORMS as PRINTED
-from opkit.cli.arguments import shape_of
+from opkit.cli.arguments import choice, pair_of, shape_of
+from opkit.cli.configured import configured
 from opkit.cli.console import hint, put, uses_colour, warn
-from opkit.cli.edge import choice
-from opkit.cli.ends import NOTHING
+from opkit.cli.ends import NOTHING, ended
 from opkit.cli.report_file import now, write_report
 from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown
 from opkit.reporters import FORMS, render
 from opkit.signals import Terminated, undisturbed
+from opkit.streams import escape_unprintable
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import Progress, run_targets
@@ -51,6 +52,16 @@ def options_of(
             **(configured or {}),
         }
     )
+
+
+def check_plainly(targets: Sequence[str], interpreter: Popen[bytes] | None) -> NoReturn:
+    """Check gradients with the settings that hold where no flag says otherwise, and exit as the outcome says."""
+    escape_unprintable()
+    with ended():
+        settled = configured((), targets, "GC")
+        options = options_of(select="", ignore="", shape=(), configured=settled.options)
+        pairs = [pair_of(item) for item in settled.reports]
+        raise SystemExit(check(settled.targets, options, "text", pairs, interpreter=interpreter))
 
 
 def check(

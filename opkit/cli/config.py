@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from opkit.cli.arguments import one_of
+from opkit.cli.flags import one_of
 
 
 def config(
@@ -23,8 +23,8 @@ def config(
     """
     from pathlib import Path
 
+    from opkit.cli.arguments import choice
     from opkit.cli.console import put
-    from opkit.cli.edge import choice
     from opkit.cli.settings_table import as_json, as_lines
     from opkit.configuration import read_configuration
 

@@ -5,14 +5,15 @@ Flags win. What the keys may hold is the configuration's own business.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from opkit.configuration import KEYS, read_configuration
 from opkit.record import record
+
+if TYPE_CHECKING:
+    import typer
 
 #: What a command calls a key, where it is not the key's name.
 _FLAGS = {"reports": "report"}
@@ -33,11 +34,11 @@ class Configured:
     reports: tuple[str, ...]
 
 
-def configured(context: typer.Context, targets: Sequence[str], family: str) -> Configured:
+def configured(flags: Collection[str], targets: Sequence[str], family: str) -> Configured:
     """Return what the configuration of the working folder says beside a command's flags.
 
     Args:
-        context: the command's; it knows which flags were given.
+        flags: the names of those that were given.
         targets: the command's.
         family: how the codes begin that the command knows.
 
@@ -45,8 +46,14 @@ def configured(context: typer.Context, targets: Sequence[str], family: str) -> C
         UsageError: the configuration cannot be used.
     """
     found = read_configuration(Path.cwd())
-    given = {name for name in KEYS if _is_given(context, _FLAGS.get(name, name))}
+    given = {name for name in KEYS if _FLAGS.get(name, name) in flags}
     return Configured(found.paths(targets), found.options(family, given), found.value("reports"))
+
+
+def given_in(context: typer.Context) -> set[str]:
+    """Return the names of the flags that a command was given."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
 
 
 def paths_of(given: Sequence[str]) -> tuple[str, ...]:
@@ -56,8 +63,3 @@ def paths_of(given: Sequence[str]) -> tuple[str, ...]:
         UsageError: the configuration cannot be used.
     """
     return read_configuration(Path.cwd()).paths(given)
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"

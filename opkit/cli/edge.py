@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any, cast
 
 import typer
@@ -101,14 +100,3 @@ def refuse_options(command: str, script: str) -> None:
     options = ["--show-plan", "--profile", "--report", "--gpu-as-cpu", "--numpy1-names", "--threads", "--cluster"]
     options.append("--help")
     raise unknown(f"opkit {command} has no option", script, options, has="it has").error(UsageError)
-
-
-def choice(option: str, value: str, known: Sequence[str]) -> str:
-    """Return an option's value if it is one of the known ones.
-
-    Raises:
-        UsageError: it is not; the nearest is named.
-    """
-    if value in known:
-        return value
-    raise unknown(f"{option}: there is no", value, known, has="there are").error(UsageError)

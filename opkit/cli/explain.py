@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from opkit.cli.arguments import one_of
+from opkit.cli.flags import one_of
 
 
 def _codes(incomplete: str) -> list[str]:
@@ -39,8 +39,8 @@ def explain(
     """
     import sys
 
+    from opkit.cli.arguments import choice
     from opkit.cli.console import put, text_width, uses_colour
-    from opkit.cli.edge import choice
     from opkit.cli.page import laid_out
     from opkit.diagnostics import FAMILIES
     from opkit.diagnostics import explain as page

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opkit.cli.arguments import KERNELS, Kernel, PrintedForm, ReportFiles, pair_of
+from opkit.cli.flags import Kernel, PrintedForm, ReportFiles
 from opkit.cli.target_names import target_begun
 
 
@@ -98,11 +98,11 @@ def gradcheck(
 
     Exit status: 0 clean, 1 a check failed, 3 an op directory does not build, 5 nothing to check.
     """
-    from opkit.cli.configured import configured
-    from opkit.cli.edge import choice
+    from opkit.cli.arguments import KERNELS, choice, pair_of
+    from opkit.cli.configured import configured, given_in
 
     choice("--kernel", kernel, KERNELS)
-    settled = configured(context, targets or [], "GC")
+    settled = configured(given_in(context), targets or [], "GC")
     given: dict[str, Any] = {
         "configured": settled.options,
         "seed": seed,

@@ -47,7 +47,7 @@ def graph(
 
     Exit status: 0 clean, 1 the script failed, 3 a definition has errors, 5 there is no gradient or no static graph.
     """
-    from opkit.cli.edge import choice
+    from opkit.cli.arguments import choice
 
     choice("--format", form, _FORMS)
     given = paths or []

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from opkit.cli.arguments import one_of
+from opkit.cli.flags import one_of
 
 
 def ops(
@@ -23,8 +23,8 @@ def ops(
 
     Example: `opkit ops conv`.
     """
+    from opkit.cli.arguments import choice
     from opkit.cli.console import warn
-    from opkit.cli.edge import choice
     from opkit.cli.ends import NOTHING
     from opkit.cli.listing import builtin_ops, show_ops
     from opkit.errors import unknown

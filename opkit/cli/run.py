@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from opkit.cli.arguments import KERNELS, Kernel
+from opkit.cli.arguments import KERNELS
+from opkit.cli.flags import Kernel
 
 
 def run(
@@ -43,8 +44,8 @@ def run(
 
     OPKIT_TRACEBACK=full shows opkit's own frames in tracebacks too.
     """
-    from opkit.cli.arguments import pair_of
-    from opkit.cli.edge import choice, refuse_options
+    from opkit.cli.arguments import choice, pair_of
+    from opkit.cli.edge import refuse_options
     from opkit.cli.job import run_job
     from opkit.errors import UsageError
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from opkit.cli.arguments import PrintedForm, ReportFiles, pair_of
+from opkit.cli.arguments import pair_of
+from opkit.cli.flags import PrintedForm, ReportFiles
 
 
 def sbp(
@@ -48,9 +49,9 @@ def sbp(
     Exit status: 0 clean, 1 a claim is false, 3 an op directory does not build, 5 no op.
     """
     from opkit.cli.checking import check, options_of
-    from opkit.cli.configured import configured
+    from opkit.cli.configured import configured, given_in
 
-    settled = configured(context, targets or [], "SBP")
+    settled = configured(given_in(context), targets or [], "SBP")
     given: dict[str, Any] = {
         "configured": settled.options,
         "command": "sbp",

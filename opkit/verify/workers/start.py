@@ -17,6 +17,8 @@ from opkit.verify.isolation.limits import pinned
 
 #: The module whose ``main`` the interpreter runs.
 ZYGOTE = "opkit.verify.workers.zygote"
+#: What loads op directories; a file that uses one imports it when it does.
+LOADER = "opkit.project.loading"
 #: How long the interpreter may take to end its workers when it is not wanted any more.
 _PATIENCE = 2.0
 
@@ -25,11 +27,11 @@ def start(words: Iterable[str] = (), folder: str | None = None) -> subprocess.Po
     """Start the interpreter, with pipes to and from it; it waits for its request, and ends with its stdin.
 
     Args:
-        words: among them the files to be checked: the facades that they import are imported once for all copies.
+        words: what is to be checked: what its ordinary runs import is imported once for all copies.
         folder: that it works in, by default the one of this process.
     """
     return subprocess.Popen(
-        command(ZYGOTE, _facades(words)),
+        command(ZYGOTE, _needed(words)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=folder,
@@ -39,15 +41,17 @@ def start(words: Iterable[str] = (), folder: str | None = None) -> subprocess.Po
     )
 
 
-def _facades(words: Iterable[str]) -> list[str]:
-    """Return opkit's own names of the frameworks that files speak of."""
+def _needed(words: Iterable[str]) -> list[str]:
+    """Return opkit's own modules that ordinary runs import: names of the frameworks that files speak of, the loader."""
     found: set[str] = set()
     for file in {word.partition("::")[0] for word in words}:
+        names = {"oneflow"}  # of an op directory, as far as it matters here
         if file.endswith(".py"):
             with contextlib.suppress(OSError, ValueError), open(file, "rb") as stream:
                 text = stream.read()
-                found.update(f"opkit.{name}" for name in ("oneflow", "paddle") if name.encode() in text)
-    return sorted(found)
+                names = {name for name in ("oneflow", "paddle") if name.encode() in text}
+        found |= names
+    return sorted([*(f"opkit.{name}" for name in found), *[LOADER] * (found != {"paddle"})])
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from opkit.verify.targets.load import frameworks_of, preload, recipe_of, wants_f
 from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.ledger import Account, Ledger
 from opkit.verify.workers.spawn import Errand, check_spawned
+from opkit.verify.workers.start import LOADER
 from opkit.verify.workers.unforked import PATIENCE
 from opkit.verify.workers.worker import check_target
 
@@ -31,7 +32,8 @@ def main() -> None:
     """Read one request from stdin, run it, send messages to stdout until the request is done or stdin closes."""
     out = os.dup(1)
     os.dup2(2, 1)
-    preload([TargetKind.DIRECTORY])  # the most common, while the process that asks is loading itself
+    # What is asked most likely, while the process that asks is loading itself.
+    preload([TargetKind.DIRECTORY if LOADER in sys.modules else TargetKind.NAMED])
     gc.enable()  # off since the interpreter started
     request = next(frames.received(partial(os.read, 0)), None)
     if request is None:  # the process that was to ask has changed its mind, or has ended

@@ -1,0 +1,38 @@
+"""Flags: options that several commands have, as typer reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeAlias
+
+import typer
+
+from opkit.cli.arguments import FORMS, KERNELS
+
+
+def one_of(names: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what a shell asks for the values of an option: those that begin with what is typed."""
+
+    def begun(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return begun
+
+
+PrintedForm: TypeAlias = Annotated[
+    str,
+    typer.Option("--format", metavar="|".join(FORMS), help="What is printed.", autocompletion=one_of(FORMS)),
+]
+Kernel: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--kernel",
+        metavar="|".join(KERNELS),
+        help="Which kernels of op directories run; auto: C++ where it is asked for and there is a compiler.",
+        autocompletion=one_of(KERNELS),
+    ),
+]
+ReportFiles: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),
+]
