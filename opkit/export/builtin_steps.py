@@ -1,6 +1,8 @@
 """Built-in ops that gradients use, as expressions of a framework's array code.
 
-Only op types whose meaning is one expression stand here; others keep an op from leaving.
+Only op types whose meaning is one expression stand here; others keep an op from leaving. A row is the text of the
+expression: inputs and attributes stand by their names, ``{m}`` is the framework's module, ``{operand}`` a scalar op's
+number.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from opkit.record import record
+from opkit.tables import texts
 
 
 @record
@@ -17,17 +20,15 @@ class Words:
     Args:
         module: of its functions.
         axis, keepdims: keywords of reductions.
-        cast, permute: texts with {x} and {to}.
-        sigmoid, softmax: functions; softmax is over the last axis.
+        cast: its arrays' method.
+        rows: the ops that it writes in its own way.
     """
 
     module: str
     axis: str
     keepdims: str
     cast: str
-    permute: str
-    sigmoid: str
-    softmax: str
+    rows: Mapping[str, str]
 
     def call(self, name: str, *args: str) -> str:
         """Return a call of one of the module's functions."""
@@ -45,12 +46,46 @@ class Words:
 
 
 TORCH_WORDS = Words(
-    "torch", "dim", "keepdim", "({x}).to({to})", "({x}).permute({to})", "torch.sigmoid({x})", "torch.softmax({x}, -1)"
+    "torch",
+    "dim",
+    "keepdim",
+    "to",
+    texts(
+        """
+        transpose          ({input}).permute({perm})
+        expand_dims        {in}.unsqueeze({axis})
+        sigmoid            torch.sigmoid({in})
+        sigmoid_v2         torch.sigmoid({x})
+        softmax            torch.softmax({in}, -1)
+        broadcast_div_grad (-{dz} * {z} / {y}).sum_to_size({y}.shape)
+        sigmoid_v2_grad    {dy} * torch.sigmoid({x}) * (1 - torch.sigmoid({x}))
+        silu_grad          {dy} * torch.sigmoid({x}) * (1 + {x} * (1 - torch.sigmoid({x})))
+        """
+    ),
+)
+#: The axes of z over which y was spread.
+_SPREAD = (
+    "tuple(axis for axis in range({z}.ndim) "
+    "if axis < {z}.ndim - {y}.ndim or {y}.shape[axis - ({z}.ndim - {y}.ndim)] != {z}.shape[axis])"
 )
 JAX_WORDS = Words(
-    "jnp", "axis", "keepdims", "({x}).astype({to})", "jnp.transpose({x}, {to})", "jax.nn.sigmoid({x})",
-    "jax.nn.softmax({x}, -1)",
-)  # fmt: skip
+    "jnp",
+    "axis",
+    "keepdims",
+    "astype",
+    texts(
+        """
+        transpose          jnp.transpose({input}, {perm})
+        expand_dims        jnp.expand_dims({in}, {axis})
+        sigmoid            jax.nn.sigmoid({in})
+        sigmoid_v2         jax.nn.sigmoid({x})
+        softmax            jax.nn.softmax({in}, -1)
+        sigmoid_v2_grad    {dy} * jax.nn.sigmoid({x}) * (1 - jax.nn.sigmoid({x}))
+        silu_grad          {dy} * jax.nn.sigmoid({x}) * (1 + {x} * (1 - jax.nn.sigmoid({x})))
+        broadcast_div_grad (-{dz} * {z} / {y}).sum(axis=SPREAD).reshape({y}.shape)
+        """.replace("SPREAD", _SPREAD)
+    ),
+)
 
 Inputs = Mapping[str, Sequence[str]]
 Text = Mapping[str, str]
@@ -65,29 +100,10 @@ def _is_literal(text: str) -> bool:
     return text[:1] in "([-0123456789"
 
 
-def _operand(attrs: Text) -> str:
-    return attrs["int_operand"] if attrs.get("has_int_operand") == "True" else attrs["float_operand"]
-
-
-def _infix(sign: str, x: str = "x", y: str = "y") -> BuiltinStep:
-    return lambda words, given, attrs: f"{given[x][0]} {sign} {given[y][0]}"
-
-
-def _scalar(sign: str) -> BuiltinStep:
-    return lambda words, given, attrs: f"{given['in'][0]} {sign} {_operand(attrs)}"
-
-
-def _function(name: str, *args: str) -> BuiltinStep:
-    return lambda words, given, attrs: words.call(name, *(given[arg][0] for arg in args))
-
-
-def _formula(text: str) -> BuiltinStep:
-    """Return an expression; ``{m}`` is the module, ``{sigmoid}(x)`` is written by name, inputs by theirs."""
-
+def _reduction(function: str, in_torch: str = "") -> BuiltinStep:
     def write(words: Words, given: Inputs, attrs: Text) -> str:
-        names = {name: items[0] for name, items in given.items()}
-        sigmoid = words.sigmoid.format(x=names.get("x", ""))
-        return text.format(m=words.module, sigmoid=sigmoid, **{**attrs, **names})
+        name = in_torch if in_torch and words.module == "torch" else function
+        return words.reduced(name, given["input_tensor"][0], attrs["axis"], attrs["keepdims"])
 
     return write
 
@@ -111,13 +127,7 @@ def _matmul(words: Words, given: Inputs, attrs: Text) -> str:
 def _cast(words: Words, given: Inputs, attrs: Text) -> str:
     kind = attrs["dtype"]
     to = f"{words.module}.{kind[1:-1]}" if kind[:1] in "'\"" else f"getattr({words.module}, {kind})"
-    return words.cast.format(x=given["in"][0], to=to)
-
-
-def _squeezed(words: Words, given: Inputs, attrs: Text) -> str:
-    axes = attrs["axes"]
-    kept = f"size for axis, size in enumerate({given['in'][0]}.shape) if axis not in {axes}"
-    return f"{given['in'][0]}.reshape(tuple({kept}))"
+    return f"({given['in'][0]}).{words.cast}({to})"
 
 
 def _broadcast_like(words: Words, given: Inputs, attrs: Text) -> str:
@@ -133,133 +143,120 @@ def _sum_like(words: Words, given: Inputs, attrs: Text) -> str:
     return f"{words.reduced('sum', given['x'][0], attrs['axis'])}.reshape({given['like'][0]}.shape)"
 
 
-def _clipped_grad(words: Words, given: Inputs, attrs: Text) -> str:
-    x = given["x"][0]
-    inside = f"({x} >= {attrs['floating_min']}) & ({x} <= {attrs['floating_max']})"
-    return words.call("where", inside, given["dy"][0], words.call("zeros_like", given["dy"][0]))
-
-
-def _softmax_grad(words: Words, given: Inputs, attrs: Text) -> str:
-    y, dy = given["y"][0], given["dy"][0]
-    return f"{y} * ({dy} - ({dy} * {y}).sum({words.axis}=-1, {words.keepdims}=True))"
-
-
-def _log_softmax_grad(words: Words, given: Inputs, attrs: Text) -> str:
-    y, dy = given["y"][0], given["dy"][0]
-    return f"{dy} - {words.call('exp', y)} * {dy}.sum({words.axis}=-1, {words.keepdims}=True)"
-
-
-def _div_grad(words: Words, given: Inputs, attrs: Text) -> str:
-    y, z, dz = (given[name][0] for name in ("y", "z", "dz"))
-    whole = f"-{dz} * {z} / {y}"
-    if words.module == "torch":
-        return f"({whole}).sum_to_size({y}.shape)"
-    rank = f"{z}.ndim - {y}.ndim"
-    sides = f"tuple(axis for axis in range({z}.ndim) if axis < {rank} or {y}.shape[axis - ({rank})] != {z}.shape[axis])"
-    return f"({whole}).sum(axis={sides}).reshape({y}.shape)"
-
-
-def _sliced(words: Words, given: Inputs, attrs: Text) -> str:
-    parts = f"slice(*part) for part in zip({attrs['start']}, {attrs['stop']}, {attrs['step']})"
-    return f"{given['x'][0]}[tuple({parts})]"
-
-
-_UNARY = (
-    "abs", "sign", "square", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "sinh", "cosh",
-    "reciprocal", "floor", "ceil",
-)  # fmt: skip
-_COMPARED = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
-#: Gradients of functions of one argument, over x and dy.
-_OF_X = {
-    "exp_grad": "{dy} * {m}.exp({x})",
-    "log_grad": "{dy} / {x}",
-    "log1p_grad": "{dy} / (1 + {x})",
-    "sqrt_grad": "0.5 * {dy} / {m}.sqrt({x})",
-    "rsqrt_grad": "-0.5 * {dy} / ({x} * {m}.sqrt({x}))",
-    "square_grad": "2 * {dy} * {x}",
-    "abs_grad": "{dy} * {m}.sign({x})",
-    "sin_grad": "{dy} * {m}.cos({x})",
-    "cos_grad": "-{dy} * {m}.sin({x})",
-    "tan_grad": "{dy} * (1 + {m}.square({m}.tan({x})))",
-    "sinh_grad": "{dy} * {m}.cosh({x})",
-    "cosh_grad": "{dy} * {m}.sinh({x})",
-    "tanh_grad": "{dy} * (1 - {m}.square({m}.tanh({x})))",
-    "expm1_grad": "{dy} * {m}.exp({x})",
-    "reciprocal_grad": "-{dy} / {m}.square({x})",
-    "sigmoid_v2_grad": "{dy} * {sigmoid} * (1 - {sigmoid})",
-    "silu_grad": "{dy} * {sigmoid} * (1 + {x} * (1 - {sigmoid}))",
-    "scalar_pow_grad": "{dy} * {exponent} * {x} ** ({exponent} - 1)",
-    "leaky_relu_grad": "{m}.where({x} > 0, {dy}, {alpha} * {dy})",
-    "elu_grad": "{m}.where({x} > 0, {dy}, {alpha} * {m}.exp({x}) * {dy})",
-}
-#: {op type: expression of (words, {argument: texts}, {attribute: text})}.
-BUILTIN_STEPS: Mapping[str, BuiltinStep] = {
-    "multiply": _infix("*"),
-    "pow": _infix("**"),
-    "broadcast_mul": _infix("*"),
-    "broadcast_add": _infix("+"),
-    "broadcast_sub": _infix("-"),
-    "broadcast_div": _infix("/"),
-    "broadcast_pow": _infix("**"),
-    **{f"broadcast_{name}": _infix(sign) for name, sign in _COMPARED.items()},
-    "broadcast_maximum": _function("maximum", "x", "y"),
-    "broadcast_minimum": _function("minimum", "x", "y"),
-    "elementwise_maximum": _function("maximum", "x", "y"),
-    "elementwise_minimum": _function("minimum", "x", "y"),
-    "broadcast_div_grad": _div_grad,
-    "scalar_mul": _scalar("*"),
-    "scalar_add": _scalar("+"),
-    "scalar_div": _scalar("/"),
-    "scalar_pow": lambda words, given, attrs: f"{given['in'][0]} ** {attrs['exponent']}",
-    "scalar_mul_by_tensor": _infix("*", "x", "scalar"),
-    "scalar_add_by_tensor": _infix("+", "x", "scalar"),
-    "scalar_sub_by_tensor": _infix("-", "x", "scalar"),
-    "scalar_div_by_tensor": _infix("/", "x", "scalar"),
+#: What both write alike.
+_ROWS = texts(
+    """
+    multiply             {x} * {y}
+    pow                  {x} ** {y}
+    broadcast_mul        {x} * {y}
+    broadcast_add        {x} + {y}
+    broadcast_sub        {x} - {y}
+    broadcast_div        {x} / {y}
+    broadcast_pow        {x} ** {y}
+    broadcast_equal      {x} == {y}
+    broadcast_not_equal  {x} != {y}
+    broadcast_less       {x} < {y}
+    broadcast_less_equal {x} <= {y}
+    broadcast_greater    {x} > {y}
+    broadcast_greater_equal {x} >= {y}
+    broadcast_maximum    {m}.maximum({x}, {y})
+    broadcast_minimum    {m}.minimum({x}, {y})
+    elementwise_maximum  {m}.maximum({x}, {y})
+    elementwise_minimum  {m}.minimum({x}, {y})
+    scalar_mul           {in} * {operand}
+    scalar_add           {in} + {operand}
+    scalar_div           {in} / {operand}
+    scalar_pow           {in} ** {exponent}
+    scalar_mul_by_tensor {x} * {scalar}
+    scalar_add_by_tensor {x} + {scalar}
+    scalar_sub_by_tensor {x} - {scalar}
+    scalar_div_by_tensor {x} / {scalar}
+    negative             -{x}
+    abs                  {m}.abs({x})
+    sign                 {m}.sign({x})
+    square               {m}.square({x})
+    sqrt                 {m}.sqrt({x})
+    exp                  {m}.exp({x})
+    expm1                {m}.expm1({x})
+    log                  {m}.log({x})
+    log1p                {m}.log1p({x})
+    sin                  {m}.sin({x})
+    cos                  {m}.cos({x})
+    tan                  {m}.tan({x})
+    tanh                 {m}.tanh({x})
+    sinh                 {m}.sinh({x})
+    cosh                 {m}.cosh({x})
+    reciprocal           {m}.reciprocal({x})
+    floor                {m}.floor({x})
+    ceil                 {m}.ceil({x})
+    rsqrt                1 / {m}.sqrt({x})
+    relu                 {in} * ({in} > 0)
+    identity             {in}
+    copy                 {in}
+    zero_like            {m}.zeros_like({like})
+    ones_like            {m}.ones_like({like})
+    where                {m}.where({condition} != 0, {x}, {y})
+    cast_like            ({in}).{cast}({dtype_like}.dtype)
+    reshape              {in}.reshape({shape})
+    reshape_like         {in}.reshape({like}.shape)
+    squeeze              {in}.reshape(tuple(size for axis, size in enumerate({in}.shape) if axis not in {axes}))
+    flip                 {m}.flip({x}, {axis})
+    slice                {x}[tuple(slice(*part) for part in zip({start}, {stop}, {step}))]
+    broadcast_to         {m}.broadcast_to({x}, {shape})
+    clip_by_scalar_grad  {m}.where(({x} >= {floating_min}) & ({x} <= {floating_max}), {dy}, {m}.zeros_like({dy}))
+    softmax_grad         {y} * ({dy} - ({dy} * {y}).sum({dim}=-1, {keeps}=True))
+    log_softmax_grad     {dy} - {m}.exp({y}) * {dy}.sum({dim}=-1, {keeps}=True)
+    sigmoid_grad         {dy} * {y} * (1 - {y})
+    relu_grad            {dy} * ({y} > 0)
+    exp_grad             {dy} * {m}.exp({x})
+    log_grad             {dy} / {x}
+    log1p_grad           {dy} / (1 + {x})
+    sqrt_grad            0.5 * {dy} / {m}.sqrt({x})
+    rsqrt_grad           -0.5 * {dy} / ({x} * {m}.sqrt({x}))
+    square_grad          2 * {dy} * {x}
+    abs_grad             {dy} * {m}.sign({x})
+    sin_grad             {dy} * {m}.cos({x})
+    cos_grad             -{dy} * {m}.sin({x})
+    tan_grad             {dy} * (1 + {m}.square({m}.tan({x})))
+    sinh_grad            {dy} * {m}.cosh({x})
+    cosh_grad            {dy} * {m}.sinh({x})
+    tanh_grad            {dy} * (1 - {m}.square({m}.tanh({x})))
+    expm1_grad           {dy} * {m}.exp({x})
+    reciprocal_grad      -{dy} / {m}.square({x})
+    scalar_pow_grad      {dy} * {exponent} * {x} ** ({exponent} - 1)
+    leaky_relu_grad      {m}.where({x} > 0, {dy}, {alpha} * {dy})
+    elu_grad             {m}.where({x} > 0, {dy}, {alpha} * {m}.exp({x}) * {dy})
+    """
+)
+#: {op type: expression of (words, {argument: texts}, {attribute: text})} of those that are no rows.
+_STEPS: Mapping[str, BuiltinStep] = {
     "add_n": lambda words, given, attrs: " + ".join(given["in"]),
-    "negative": _formula("-{x}"),
-    **{name: _function(name, "x") for name in _UNARY},
-    "rsqrt": _formula("1 / {m}.sqrt({x})"),
-    "sigmoid": lambda words, given, attrs: words.sigmoid.format(x=given["in"][0]),
-    "sigmoid_v2": lambda words, given, attrs: words.sigmoid.format(x=given["x"][0]),
-    "relu": lambda words, given, attrs: f"{given['in'][0]} * ({given['in'][0]} > 0)",
-    "softmax": lambda words, given, attrs: words.softmax.format(x=given["in"][0]),
-    "identity": lambda words, given, attrs: given["in"][0],
-    "copy": lambda words, given, attrs: given["in"][0],
-    "zero_like": _function("zeros_like", "like"),
-    "ones_like": _function("ones_like", "like"),
-    "where": _formula("{m}.where({condition} != 0, {x}, {y})"),
     "cast": _cast,
-    "cast_like": lambda words, given, attrs: words.cast.format(x=given["in"][0], to=f"{given['dtype_like'][0]}.dtype"),
     "matmul": _matmul,
     "batch_matmul": _matmul,
     "broadcast_matmul": _matmul,
-    "reshape": lambda words, given, attrs: f"{given['in'][0]}.reshape({attrs['shape']})",
-    "reshape_like": lambda words, given, attrs: f"{given['in'][0]}.reshape({given['like'][0]}.shape)",
-    "transpose": lambda words, given, attrs: words.permute.format(x=given["input"][0], to=attrs["perm"]),
-    "expand_dims": lambda words, given, attrs: (
-        f"{given['in'][0]}.unsqueeze({attrs['axis']})"
-        if words.module == "torch"
-        else f"jnp.expand_dims({given['in'][0]}, {attrs['axis']})"
-    ),
-    "squeeze": _squeezed,
-    "flip": lambda words, given, attrs: words.call("flip", given["x"][0], attrs["axis"]),
-    "slice": _sliced,
-    "reduce_sum": lambda words, given, attrs: words.reduced(
-        "sum", given["input_tensor"][0], attrs["axis"], attrs["keepdims"]
-    ),
-    "reduce_mean": lambda words, given, attrs: words.reduced(
-        "mean", given["input_tensor"][0], attrs["axis"], attrs["keepdims"]
-    ),
-    "reduce_max": lambda words, given, attrs: words.reduced(
-        "amax" if words.module == "torch" else "max", given["input_tensor"][0], attrs["axis"], attrs["keepdims"]
-    ),
+    "reduce_sum": _reduction("sum"),
+    "reduce_mean": _reduction("mean"),
+    "reduce_max": _reduction("max", "amax"),
     "reduce_sum_like": _sum_like,
     "broadcast_like": _broadcast_like,
-    "broadcast_to": lambda words, given, attrs: words.call("broadcast_to", given["x"][0], attrs["shape"]),
-    "clip_by_scalar_grad": _clipped_grad,
-    "softmax_grad": _softmax_grad,
-    "log_softmax_grad": _log_softmax_grad,
-    "sigmoid_grad": _formula("{dy} * {y} * (1 - {y})"),
-    "relu_grad": _formula("{dy} * ({y} > 0)"),
-    **{name: _formula(text) for name, text in _OF_X.items()},
 }
+#: The op types that have a form in exported files.
+BUILTIN_STEPS = frozenset({*_ROWS, *_STEPS, *TORCH_WORDS.rows})
+
+
+def builtin_step(type: str, words: Words, given: Inputs, attrs: Text) -> str:
+    """Return a built-in op as an expression.
+
+    Args:
+        type: the op type, one of ``BUILTIN_STEPS``.
+        words: the framework's.
+        given: {argument: texts}.
+        attrs: {attribute: text}.
+    """
+    if type in _STEPS:
+        return _STEPS[type](words, given, attrs)
+    operand = attrs.get("int_operand" if attrs.get("has_int_operand") == "True" else "float_operand", "")
+    own = {"m": words.module, "cast": words.cast, "dim": words.axis, "keeps": words.keepdims, "operand": operand}
+    names = {name: items[0] for name, items in given.items()}
+    return words.rows.get(type, _ROWS.get(type, "")).format(**{**own, **attrs, **names})

@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from opkit.export.builtin_steps import Words
 from opkit.export.inference import inference_code, list_inference
 from opkit.export.layout import call, document
 from opkit.export.model import ExportKernel, ExportOp
@@ -25,8 +24,6 @@ class Frame(ABC):
     package: str
     #: What the framework's module is called in the file, also where inference names dtypes.
     module: str
-    #: The framework's words in expressions.
-    words: Words
     #: Lines before the imports under the native form.
     first: tuple[str, ...] = ()
     #: Imports of the framework.

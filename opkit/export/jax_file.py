@@ -35,7 +35,6 @@ class JaxFrame(Frame):
 
     package = "jax"
     module = "jnp"
-    words = JAX_WORDS
     imports = ("import jax", "import jax.numpy as jnp")
     run = _RUN
 

@@ -61,7 +61,7 @@ def _lines(op: ExportOp, kernel: ExportKernel, dialect: Dialect, *, rolls: bool,
             is_short = is_short or found is None
             traced += [found] if found is not None else []
     if not traced and is_short:
-        raise UntraceableError("loops over a size or an attribute that is less than 2 in every example", 0)
+        raise UntraceableError("loops over a size or an attribute that is less than 2 in every example")
     return merged(traced, kernel.name)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from opkit.export.builtin_steps import BUILTIN_STEPS, Words
+from opkit.export.builtin_steps import BUILTIN_STEPS, Words, builtin_step
 from opkit.export.model import BackwardStep, ExportError, ExportKernel, ExportOp, Wiring
 from opkit.export.signature import names_of, safe_names
 from opkit.export.text.branches import Body, merged
@@ -133,7 +133,7 @@ class _Blobs:
                 where=self.op.forward.where,
             )
         target = self._new(step.outputs[0][1], False)
-        return f"{target} = {BUILTIN_STEPS[step.type](words, given, values)}"
+        return f"{target} = {builtin_step(step.type, words, given, values)}"
 
     def _call(
         self, step: BackwardStep, kernel: ExportKernel, given: Mapping[str, Sequence[str]], values: Mapping[str, str]

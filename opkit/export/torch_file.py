@@ -59,7 +59,6 @@ class TorchFrame(Frame):
 
     package = "torch"
     module = "torch"
-    words = TORCH_WORDS
     first = ("from __future__ import annotations",)
     imports = ("import torch",)
     run = _RUN

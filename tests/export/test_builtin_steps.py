@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.export.builtin_steps import BUILTIN_STEPS, JAX_WORDS
+from opkit.export.builtin_steps import BUILTIN_STEPS, JAX_WORDS, builtin_step
 from opkit.project.loading import load
 from tests.corpus.model import write
 from tests.corpus.ops import OPS
@@ -74,7 +74,7 @@ def test_an_expression_is_the_ops_kernel(registry: Any, name: str) -> None:
             space[f"v_{arg}_{place}"] = value
             given.setdefault(arg, []).append(f"v_{arg}_{place}")
     texts = {spec.name: repr(attrs.get(spec.name, spec.default)) for spec in op.attrs}
-    found = eval(BUILTIN_STEPS[name](JAX_WORDS, given, texts), space)
+    found = eval(builtin_step(name, JAX_WORDS, given, texts), space)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert np.shape(found) == np.shape(expected)
     assert np.asarray(found).dtype == np.asarray(expected).dtype

@@ -47,10 +47,10 @@ def merged(traced: Sequence[Body], label: str) -> list[str]:
     """
     bodies = list(dict.fromkeys(item.lines for item in traced))
     if len(bodies) > MOST_BRANCHES:
-        raise UntraceableError(f"would need {len(bodies)} branches for its ranks, sizes and attributes", 0)
+        raise UntraceableError(f"would need {len(bodies)} branches for its ranks, sizes and attributes")
     lines = _split(list(traced), label, frozenset())
     if sum(line.lstrip().startswith("return ") for line in lines) > 2 * MOST_BRANCHES:
-        raise UntraceableError("would need more branches than anyone would read", 0)
+        raise UntraceableError("would need more branches than anyone would read")
     return lines
 
 
@@ -91,9 +91,7 @@ def _split(traced: list[Body], label: str, decided: frozenset[str]) -> list[str]
     common = [key for key in traced[0].features if all(key in item.features for item in traced)]
     best = min(common, key=lambda key: _impurity(traced, key), default=None)
     if best is None or _impurity(traced, best) == _TELLS_NOTHING:
-        raise UntraceableError(
-            "does what depends on more than ranks, dtypes and what it asks of sizes and attributes", 0
-        )
+        raise UntraceableError("does what depends on more than ranks, dtypes and what it asks of sizes and attributes")
     answers = sorted({item.features[best] for item in traced}, key=repr)
     groups = {answer: [item for item in traced if item.features[best] == answer] for answer in answers}
     lines: list[str] = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,50 +29,84 @@ def is_array(item: Any) -> bool:
     return isinstance(item, (Node, np.ndarray))
 
 
-def in_dtype(writer: Writer, item: Any, dtype: np.dtype[Any], level: int = 0) -> str:
-    """Return an array's text, cast where it has another dtype."""
-    return writer.operand(item if item.dtype == dtype else Cast(item, dtype), level)
+class Call:
+    """An operation to be written: its node, its arguments by numpy's names, and their texts.
 
-
-def written(writer: Writer, node: Node, row: str) -> str:
-    """Return a node as its row says.
-
-    Raises:
-        UntraceableError: it has an argument that the row has no place for.
+    Args:
+        writer: writes the trace.
+        node: the operation.
     """
-    found = arguments(node)
-    strange = set(found) - {place[1] for place in _PLACE.finditer(row)}
-    if strange:
-        raise UntraceableError(f"calls np.{node.function} with {', '.join(sorted(strange))}=", node.line)
 
-    def text(place: re.Match[str]) -> str:
-        name, is_cast, is_bound, default = place.groups()
-        if name not in found:
-            return default or ""
-        level = ATOM if is_bound else 0
-        if is_cast and is_array(found[name]):
-            return in_dtype(writer, found[name], node.dtype, level)
-        return writer.text(found[name], level)
+    def __init__(self, writer: Writer, node: Node) -> None:
+        self.w, self.node, self.text = writer, node, writer.text
+        self.name, self.args = node.function, node.args
 
-    def option(part: re.Match[str]) -> str:
-        place = _PLACE.search(part[1])
-        return part[1] if place is not None and place[1] in found else ""
+    @cached_property
+    def given(self) -> dict[str, Any]:
+        """The arguments; see ``arguments``."""
+        return arguments(self.node)
 
-    return _PLACE.sub(text, _OPTION.sub(option, row))
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The result's dtype."""
+        return self.node.dtype
 
+    def __getitem__(self, name: str) -> Any:
+        return self.given[name]
 
-def reduced(node: Node) -> dict[str, Any]:
-    """Return the arguments of a reduction; a ufunc's runs over the first axis unless another is given.
+    def __contains__(self, name: str) -> bool:
+        return name in self.given
 
-    Raises:
-        UntraceableError: it reduces a list.
-    """
-    found = arguments(node)
-    if node.function.endswith(".reduce") and len(node.args) < 2 and "axis" not in node.kwargs:
-        found["axis"] = 0
-    if isinstance(found["a"], list):
-        raise UntraceableError(f"calls np.{node.function} on a list", node.line)
-    return found
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an argument, or what stands for one that is left out."""
+        return self.given.get(name, default)
+
+    def error(self, reason: str) -> UntraceableError:
+        """Return the error for a call that has no form in the target."""
+        return UntraceableError(reason, self.node.line)
+
+    def cast(self, item: Any, level: int = 0, dtype: np.dtype[Any] | None = None) -> str:
+        """Return an array's text, cast where it has another dtype than the result, or than one that is named."""
+        wanted = dtype or self.dtype
+        return self.w.operand(item if item.dtype == wanted else Cast(item, wanted), level)
+
+    def operands(self, loop: np.dtype[Any]) -> list[Any]:
+        """Return the operands; see ``Writer.operands``."""
+        return self.w.operands(self.node, loop)
+
+    def reduced(self) -> None:
+        """Let a ufunc's reduction run over the first axis unless another is given.
+
+        Raises:
+            UntraceableError: it reduces a list.
+        """
+        if self.name.endswith(".reduce") and len(self.args) < 2 and "axis" not in self.node.kwargs:
+            self.given["axis"] = 0
+        if isinstance(self["a"], list):
+            raise self.error(f"calls np.{self.name} on a list")
+
+    def written(self, row: str) -> str:
+        """Return the operation as its row says.
+
+        Raises:
+            UntraceableError: it has an argument that the row has no place for.
+        """
+        strange = set(self.given) - {place[1] for place in _PLACE.finditer(row)}
+        if strange:
+            raise self.error(f"calls np.{self.name} with {', '.join(sorted(strange))}=")
+
+        def text(place: re.Match[str]) -> str:
+            name, is_cast, is_bound, default = place.groups()
+            if name not in self:
+                return default or ""
+            write = self.cast if is_cast and is_array(self[name]) else self.text
+            return write(self[name], ATOM if is_bound else 0)
+
+        def option(part: re.Match[str]) -> str:
+            place = _PLACE.search(part[1])
+            return part[1] if place is not None and place[1] in self else ""
+
+        return _PLACE.sub(text, _OPTION.sub(option, row))
 
 
 class CommonDialect(Dialect):
@@ -83,15 +118,18 @@ class CommonDialect(Dialect):
 
     def operation(self, writer: Writer, node: Node) -> tuple[str, int]:
         """Return the expression of a node."""
-        name = node.function
-        if name in INFIX:
-            return self._infix(writer, node)
-        if name in self.rows:
-            return written(writer, node, self.rows[name]), ATOM
-        method = getattr(self, "_" + name.replace(".", "_"), None)
+        return self.called(Call(writer, node))
+
+    def called(self, c: Call) -> tuple[str, int]:
+        """Return the expression of a call and its binding strength."""
+        if c.name in INFIX:
+            return self._infix(c)
+        if c.name in self.rows:
+            return c.written(self.rows[c.name]), ATOM
+        method = getattr(self, "_" + c.name.replace(".", "_"), None)
         if method is None:
-            raise UntraceableError(f"calls np.{name}, which has no form in {self.title}", node.line)
-        found: tuple[str, int] | str = method(writer, node)
+            raise c.error(f"calls np.{c.name}, which has no form in {self.title}")
+        found: tuple[str, int] | str = method(c)
         return found if isinstance(found, tuple) else (found, ATOM)
 
     def device(self, writer: Writer) -> str:
@@ -110,113 +148,110 @@ class CommonDialect(Dialect):
         return self.dtype(dtype)
 
     # --- elementwise
-    def _infix(self, w: Writer, node: Node) -> tuple[str, int]:
-        loop = np.result_type(*map(_plain, node.args)) if node.function in _COMPARISONS else node.dtype
-        return w.infix(node, INFIX[node.function], loop)
+    def _infix(self, c: Call) -> tuple[str, int]:
+        loop = np.result_type(*map(_plain, c.args)) if c.name in _COMPARISONS else c.dtype
+        return c.w.infix(c.node, INFIX[c.name], loop)
 
-    def _negative(self, w: Writer, node: Node) -> tuple[str, int]:
-        return f"-{w.text(node.args[0], 8)}", 8
+    def _negative(self, c: Call) -> tuple[str, int]:
+        return f"-{c.text(c.args[0], 8)}", 8
 
-    def _invert(self, w: Writer, node: Node) -> tuple[str, int]:
-        return f"~{w.text(node.args[0], 8)}", 8
+    def _invert(self, c: Call) -> tuple[str, int]:
+        return f"~{c.text(c.args[0], 8)}", 8
 
-    def _where(self, w: Writer, node: Node) -> str:
-        condition, *branches = node.args
+    def _where(self, c: Call) -> str:
+        condition, *branches = c.args
         arrays = [item for item in branches if is_array(item)]
         texts = []
         for item in branches:
             if is_array(item):
-                texts.append(in_dtype(w, item, node.dtype))
-            elif arrays and arrays[0].dtype == node.dtype and node.dtype.kind == "f":
-                texts.append(w.text(item))
+                texts.append(c.cast(item))
+            elif arrays and arrays[0].dtype == c.dtype and c.dtype.kind == "f":
+                texts.append(c.text(item))
             else:
-                texts.append(self.single(w, item, self._known(w, node.dtype) if arrays else self.dtype(node.dtype)))
+                texts.append(self.single(c.w, item, self._known(c.w, c.dtype) if arrays else self.dtype(c.dtype)))
         is_number = is_array(condition) and condition.dtype != bool
-        truth = f"{w.text(condition, 2)} != 0" if is_number else w.text(condition)
+        truth = f"{c.text(condition, 2)} != 0" if is_number else c.text(condition)
         return f"{self.module}.where({truth}, {', '.join(texts)})"
 
     # --- making arrays
-    def _zeros(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        shape = found["shape"]
+    def _zeros(self, c: Call) -> str:
+        shape = c["shape"]
         sizes = shape if isinstance(shape, (tuple, list)) or getattr(shape, "kind", "") == "shape" else (shape,)
-        fill = f", {w.text(found['fill'])}" if "fill" in found else ""
-        dtype = w.text(found["dtype"]) if "dtype" in found else self.dtype(node.dtype)
-        return f"{self.module}.{node.function}({w.text(sizes)}{fill}, dtype={dtype}{self.device(w)})"
+        fill = f", {c.text(c['fill'])}" if "fill" in c else ""
+        dtype = c.text(c["dtype"]) if "dtype" in c else self.dtype(c.dtype)
+        return f"{self.module}.{c.name}({c.text(sizes)}{fill}, dtype={dtype}{self.device(c.w)})"
 
     _ones = _empty = _full = _zeros
 
-    def _zeros_like(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        if "shape" in found or not isinstance(found["a"], Node):
-            raise UntraceableError(f"calls np.{node.function} on a number or with shape=", node.line)
-        fill = f", {w.text(found['fill'])}" if "fill" in found else ""
-        dtype = f", dtype={w.text(found['dtype'])}" if "dtype" in found else ""
-        return f"{self.module}.{node.function}({w.text(found['a'])}{fill}{dtype})"
+    def _zeros_like(self, c: Call) -> str:
+        if "shape" in c or not isinstance(c["a"], Node):
+            raise c.error(f"calls np.{c.name} on a number or with shape=")
+        fill = f", {c.text(c['fill'])}" if "fill" in c else ""
+        dtype = f", dtype={c.text(c['dtype'])}" if "dtype" in c else ""
+        return f"{self.module}.{c.name}({c.text(c['a'])}{fill}{dtype})"
 
     _ones_like = _empty_like = _full_like = _zeros_like
 
-    def _arange(self, w: Writer, node: Node) -> str:
-        args = ", ".join(w.text(item) for item in node.args)
-        return f"{self.module}.{node.function}({args}, dtype={self.dtype(node.dtype)}{self.device(w)})"
+    def _arange(self, c: Call) -> str:
+        args = ", ".join(c.text(item) for item in c.args)
+        return f"{self.module}.{c.name}({args}, dtype={self.dtype(c.dtype)}{self.device(c.w)})"
 
-    def _linspace(self, w: Writer, node: Node) -> str:
-        if len(node.args) != 3 or node.kwargs:
-            raise UntraceableError("calls np.linspace with further arguments", node.line)
-        return self._arange(w, node)
+    def _linspace(self, c: Call) -> str:
+        if len(c.args) != 3 or c.node.kwargs:
+            raise c.error("calls np.linspace with further arguments")
+        return self._arange(c)
 
-    def _eye(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        if found.get("k", 0) != 0:
-            raise UntraceableError("calls np.eye with k=", node.line)
-        sizes = ", ".join(w.text(found[key]) for key in ("n", "m") if key in found)
-        return f"{self.module}.eye({sizes}, dtype={self.dtype(node.dtype)}{self.device(w)})"
+    def _eye(self, c: Call) -> str:
+        if c.get("k", 0) != 0:
+            raise c.error("calls np.eye with k=")
+        sizes = ", ".join(c.text(c[key]) for key in ("n", "m") if key in c)
+        return f"{self.module}.eye({sizes}, dtype={self.dtype(c.dtype)}{self.device(c.w)})"
 
     _identity = _eye
 
-    def _constant(self, w: Writer, node: Node) -> str:
-        return w.text(node.args[0])
+    def _constant(self, c: Call) -> str:
+        return c.text(c.args[0])
 
-    def _astype(self, w: Writer, node: Node) -> str:
-        value, dtype = node.args
-        return self.cast(w.text(value, ATOM), w.text(np.dtype(dtype) if isinstance(dtype, str) else dtype))
+    def _astype(self, c: Call) -> str:
+        value, dtype = c.args
+        return self.cast(c.text(value, ATOM), c.text(np.dtype(dtype) if isinstance(dtype, str) else dtype))
 
-    def _copy(self, w: Writer, node: Node) -> str:
-        return w.copy(w.text(node.args[0], ATOM))
+    def _copy(self, c: Call) -> str:
+        return c.w.copy(c.text(c.args[0], ATOM))
 
     # --- items
-    def _item(self, w: Writer, node: Node) -> str:
-        return f"{w.text(node.args[0], ATOM)}[{w.text(node.args[1])}]"
+    def _item(self, c: Call) -> str:
+        return f"{c.text(c.args[0], ATOM)}[{c.text(c.args[1])}]"
 
-    def _index(self, w: Writer, place: Any, node: Node) -> str:
+    def _index(self, c: Call, place: Any) -> str:
         parts = place if isinstance(place, tuple) else (place,)
-        return ", ".join(self._part(w, part, node) for part in parts) or "()"
+        return ", ".join(self._part(c, part) for part in parts) or "()"
 
-    def _part(self, w: Writer, part: Any, node: Node) -> str:
+    def _part(self, c: Call, part: Any) -> str:
         if part is Ellipsis:
             return "..."
         if isinstance(part, slice):
-            texts = ["" if item is None else w.text(item) for item in (part.start, part.stop)]
-            return ":".join(texts) + (f":{w.text(part.step)}" if part.step is not None else "")
-        return w.text(part)
+            texts = ["" if item is None else c.text(item) for item in (part.start, part.stop)]
+            return ":".join(texts) + (f":{c.text(part.step)}" if part.step is not None else "")
+        return c.text(part)
 
     # --- places
-    def _argsort(self, w: Writer, node: Node) -> str:
-        text = w.text(node.args[0])
-        if isinstance(node.args[0], Scalar):
+    def _argsort(self, c: Call) -> str:
+        text = c.text(c.args[0])
+        if isinstance(c.args[0], Scalar):
             return f"tuple(sorted(range(len({text})), key={text}.__getitem__))"
-        return self.sorted_places(text, w.text(arguments(node).get("axis", -1)))
+        return self.sorted_places(text, c.text(c.get("axis", -1)))
 
     @abstractmethod
     def sorted_places(self, text: str, axis: str) -> str:
         """Return the places of an array's elements in their order."""
 
     # --- products
-    def _einsum(self, w: Writer, node: Node) -> str:
-        if not isinstance(node.args[0], str):
-            raise UntraceableError("calls np.einsum without a subscripts text", node.line)
-        texts = ", ".join(in_dtype(w, item, node.dtype) for item in node.args[1:])
-        return f'{self.module}.einsum("{node.args[0].replace(" ", "")}", {texts})'
+    def _einsum(self, c: Call) -> str:
+        if not isinstance(c.args[0], str):
+            raise c.error("calls np.einsum without a subscripts text")
+        texts = ", ".join(c.cast(item) for item in c.args[1:])
+        return f'{self.module}.einsum("{c.args[0].replace(" ", "")}", {texts})'
 
 
 def _plain(item: Any) -> Any:

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit.export.text.arguments import arguments
-from opkit.export.text.dialect import in_dtype, is_array
+from opkit.export.text.dialect import Call, is_array
 from opkit.export.text.torch_shapes import REDUCTIONS, ROWS, TorchShapes
 from opkit.export.text.torch_values import BINARY, UNARY
 from opkit.export.text.writer import ATOM, Writer
-from opkit.export.trace.graph import Node, Scalar, UntraceableError, reads, walk
+from opkit.export.trace.graph import Node, Scalar, reads, walk
 
 #: Results that share memory with no other array, so that they can be written to.
 _SHARED = {"input", "getitem", "reshape", "transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "broadcast_to"}
@@ -27,79 +26,76 @@ class TorchDialect(TorchShapes):
 
     title, rows = "torch", ROWS
 
-    def operation(self, writer: Writer, node: Node) -> tuple[str, int]:
-        """Return the expression of a node."""
-        name = node.function
-        if isinstance(node.value, (np.ndarray, np.generic)):
-            self.dtype(node.dtype)  # refuses a dtype that torch lacks
-        if id(node) in writer.reused:
-            return self._in_place(writer, node, writer.reused[id(node)])
-        if name in UNARY:
-            return self._unary(writer, node), ATOM
-        if name in BINARY:
-            return self._binary(writer, node)
-        if name in REDUCTIONS:
-            return self._reduction(writer, node, REDUCTIONS[name]), ATOM
-        return super().operation(writer, node)
+    def called(self, c: Call) -> tuple[str, int]:
+        """Return the expression of a call."""
+        if isinstance(c.node.value, (np.ndarray, np.generic)):
+            self.dtype(c.dtype)  # refuses a dtype that torch lacks
+        if id(c.node) in c.w.reused:
+            return self._in_place(c, c.w.reused[id(c.node)])
+        if c.name in UNARY:
+            return self._unary(c), ATOM
+        if c.name in BINARY:
+            return self._binary(c)
+        if c.name in REDUCTIONS:
+            return self._reduction(c, REDUCTIONS[c.name]), ATOM
+        return super().called(c)
 
-    def _in_place(self, w: Writer, node: Node, base: Node) -> tuple[str, int]:
+    def _in_place(self, c: Call, base: Node) -> tuple[str, int]:
         """Write into an operand that nothing reads any more."""
-        words = _IN_PLACE.get(node.function) or UNARY[node.function]
-        others = ", ".join(w.text(item) for item in node.args if item is not base)
-        return f"{w.text(base, ATOM)}.{words}_({others})", ATOM
+        words = _IN_PLACE.get(c.name) or UNARY[c.name]
+        others = ", ".join(c.text(item) for item in c.args if item is not base)
+        return f"{c.text(base, ATOM)}.{words}_({others})", ATOM
 
-    def _full(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        if not isinstance(found["fill"], Node):
-            return self._zeros(w, node) if "shape" in found else self._zeros_like(w, node)
-        shape = w.text(found["shape"]) if "shape" in found else f"{w.text(found['a'], ATOM)}.shape"
-        return f"{in_dtype(w, found['fill'], node.dtype, ATOM)}.expand({shape})"
+    def _full(self, c: Call) -> str:
+        if not isinstance(c["fill"], Node):
+            return self._zeros(c) if "shape" in c else self._zeros_like(c)
+        shape = c.text(c["shape"]) if "shape" in c else f"{c.text(c['a'], ATOM)}.shape"
+        return f"{c.cast(c['fill'], ATOM)}.expand({shape})"
 
     _full_like = _full
 
-    def _array(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        value = found["a"]
+    def _array(self, c: Call) -> str:
+        value = c["a"]
         if isinstance(value, Node) and isinstance(value.value, list):
-            return f"torch.stack({self._joined_list(w, node, value)})"
+            return f"torch.stack({self._joined_list(c, value)})"
         if isinstance(value, list) and value and all(isinstance(item, Node) for item in value):
-            return f"torch.stack([{', '.join(in_dtype(w, item, node.dtype) for item in value)}])"
+            return f"torch.stack([{', '.join(c.cast(item) for item in value)}])"
         if isinstance(value, Node):
-            return f"{w.text(value, ATOM)}.clone()"
+            return f"{c.text(value, ATOM)}.clone()"
         if isinstance(value, Scalar) and value.kind == "shape":
             value = Scalar("call", ("list", value), value.value)
         if _holds_node(value):
-            raise UntraceableError("makes an array of nested lists of values", node.line)
-        return f"torch.tensor({w.text(value)}, dtype={self.dtype(node.dtype)}{self.device(w)})"
+            raise c.error("makes an array of nested lists of values")
+        return f"torch.tensor({c.text(value)}, dtype={self.dtype(c.dtype)}{self.device(c.w)})"
 
     _asarray = _array
 
     # --- items
 
-    def _part(self, w: Writer, part: Any, node: Node) -> str:
+    def _part(self, c: Call, part: Any) -> str:
         if isinstance(part, slice) and isinstance(part.step, Scalar) and part.step.value < 0:
-            raise UntraceableError("steps backwards by a number that is known only at the call", node.line)
-        return super()._part(w, part, node)
+            raise c.error("steps backwards by a number that is known only at the call")
+        return super()._part(c, part)
 
-    def _getitem(self, w: Writer, node: Node) -> str:
-        value, place = node.args
+    def _getitem(self, c: Call) -> str:
+        value, place = c.args
         parts = list(place) if isinstance(place, tuple) else [place]
         if any(_is_backwards(part) for part in parts):
-            return self._reversed(w, node, parts)
-        return f"{w.text(value, ATOM)}[{self._index(w, place, node)}]"
+            return self._reversed(c, parts)
+        return f"{c.text(value, ATOM)}[{self._index(c, place)}]"
 
-    def _reversed(self, w: Writer, node: Node, parts: list[Any]) -> str:
+    def _reversed(self, c: Call, parts: list[Any]) -> str:
         """Write steps backwards: the part forwards, turned over, then every so many."""
-        dims = _turned(parts, node)
-        first = tuple(_forwards(part, node) for part in parts)
+        dims = _turned(parts, c)
+        first = tuple(_forwards(part, c) for part in parts)
         steps = tuple(slice(None, None, -part.step) if _is_backwards(part) else _whole(part) for part in parts)
-        text = w.text(node.args[0])
+        text = c.text(c.args[0])
         if not all(part is Ellipsis or part == slice(None) for part in first):
-            text = f"{w.text(node.args[0], ATOM)}[{self._index(w, first, node)}]"
+            text = f"{c.text(c.args[0], ATOM)}[{self._index(c, first)}]"
         text = f"torch.flip({text}, {dims})"
         if all(_is_backwards(part) is False or part.step == -1 for part in parts):
             return text
-        return f"{text}[{self._index(w, steps, node)}]"
+        return f"{text}[{self._index(c, steps)}]"
 
     def own(self, writer: Writer, node: Node) -> str:
         """Return a value as a variable that may be written to: a copy where others hold it too."""
@@ -107,51 +103,51 @@ class TorchDialect(TorchShapes):
         is_alone = len(writer.users.get(id(node), [])) == 1 and id(node) not in writer.leaving
         return text if is_alone and _is_own(node, text) else f"{writer.text(node, ATOM)}.clone()"
 
-    def _owned(self, w: Writer, node: Node) -> str:
+    def _owned(self, c: Call) -> str:
         """Return a variable that holds a copy of the first argument, to be written to."""
-        base = node.args[0]
-        text = w.text(base)
-        may_write = _is_own(base, text) and _is_read_before(w, node)
+        base = c.args[0]
+        text = c.text(base)
+        may_write = _is_own(base, text) and _is_read_before(c)
         if may_write and text.isidentifier():
             return text
-        name = w.fresh(node.name or base.name or "out")
-        w.lines.append(f"{name} = {text}" if may_write else f"{name} = {w.text(base, ATOM)}.clone()")
+        name = c.w.fresh(c.node.name or base.name or "out")
+        c.w.lines.append(f"{name} = {text}" if may_write else f"{name} = {c.text(base, ATOM)}.clone()")
         return name
 
-    def _setitem(self, w: Writer, node: Node) -> str:
-        _, place, value = node.args
-        name = self._owned(w, node)
-        given = w.text(value)
-        if isinstance(value, Node) and value.dtype != node.dtype:
-            given = f"{w.text(value, ATOM)}.to({name}.dtype)"
+    def _setitem(self, c: Call) -> str:
+        _, place, value = c.args
+        name = self._owned(c)
+        given = c.text(value)
+        if isinstance(value, Node) and value.dtype != c.dtype:
+            given = f"{c.text(value, ATOM)}.to({name}.dtype)"
         parts = list(place) if isinstance(place, tuple) else [place]
         if any(_is_backwards(part) for part in parts):
             if any(_is_backwards(part) and part != slice(None, None, -1) for part in parts):
-                raise UntraceableError("writes backwards to a part of an array", node.line)
-            dims = tuple(axis for axis in _turned(parts, node, node.ndim) if -axis <= np.ndim(_value_of(value)))
+                raise c.error("writes backwards to a part of an array")
+            dims = tuple(axis for axis in _turned(parts, c, c.node.ndim) if -axis <= np.ndim(_value_of(value)))
             given = f"torch.flip({given}, {dims})" if dims else given
             place = tuple(slice(None) if _is_backwards(part) else part for part in parts)
-        w.lines.append(f"{name}[{self._index(w, place, node)}] = {given}")
+        c.w.lines.append(f"{name}[{self._index(c, place)}] = {given}")
         return name
 
-    def _add_at(self, w: Writer, node: Node) -> str:
-        base, place, value = node.args
-        places = self._all_places(w, base, place, node)
-        sign = "-" if node.function == "subtract.at" else ""
-        given = w.text(value, 8 if sign else 0)
+    def _add_at(self, c: Call) -> str:
+        base, place, value = c.args
+        places = self._all_places(c, base, place)
+        sign = "-" if c.name == "subtract.at" else ""
+        given = c.text(value, 8 if sign else 0)
         if not isinstance(value, Node):
-            given = f"torch.tensor({given}, dtype={w.text(base, ATOM)}.dtype{self.device(w)})"
-        elif value.dtype != node.dtype:
-            given = f"{w.text(value, ATOM)}.to({w.text(base, ATOM)}.dtype)"
-        return f"{w.text(base, ATOM)}.index_put({places}, {sign}{given}, accumulate=True)"
+            given = f"torch.tensor({given}, dtype={c.text(base, ATOM)}.dtype{self.device(c.w)})"
+        elif value.dtype != c.dtype:
+            given = f"{c.text(value, ATOM)}.to({c.text(base, ATOM)}.dtype)"
+        return f"{c.text(base, ATOM)}.index_put({places}, {sign}{given}, accumulate=True)"
 
     _subtract_at = _add_at
 
-    def _all_places(self, w: Writer, base: Node, place: Any, node: Node) -> str:
+    def _all_places(self, c: Call, base: Node, place: Any) -> str:
         """Return one array of indices per axis; a whole axis is written as all its places."""
         parts = list(place) if isinstance(place, tuple) else [place]
         if all(is_array(part) for part in parts):
-            return w.text(tuple(parts))
+            return c.text(tuple(parts))
         if Ellipsis in parts:
             at = parts.index(Ellipsis)
             parts[at : at + 1] = [slice(None)] * (base.ndim - len(parts) + 1)
@@ -159,7 +155,7 @@ class TorchDialect(TorchShapes):
         known = [index for index, part in enumerate(parts) if is_array(part)]
         is_dense = bool(known) and known == list(range(known[0], known[-1] + 1))
         if not is_dense or any(part != slice(None) for index, part in enumerate(parts) if index not in known):
-            raise UntraceableError(f"uses np.{node.function} with such a mixture of slices and indices", node.line)
+            raise c.error(f"uses np.{c.name} with such a mixture of slices and indices")
         wide = max(np.ndim(_value_of(parts[index])) for index in known)
         rank = base.ndim - len(known) + wide
         texts = []
@@ -167,60 +163,57 @@ class TorchDialect(TorchShapes):
             if axis in known:
                 after = rank - known[0] - wide
                 more = ", ".join(["...", *["None"] * after])
-                texts.append(f"{w.text(part, ATOM)}[{more}]" if after else w.text(part))
+                texts.append(f"{c.text(part, ATOM)}[{more}]" if after else c.text(part))
                 continue
             own = axis if axis < known[0] else axis - len(known) + wide
             sizes = ", ".join("-1" if other == own else "1" for other in range(rank))
-            texts.append(f"torch.arange({w.text(base, ATOM)}.shape[{axis}]{self.device(w)}).reshape({sizes})")
+            texts.append(f"torch.arange({c.text(base, ATOM)}.shape[{axis}]{self.device(c.w)}).reshape({sizes})")
         return f"({', '.join(texts)})"
 
-    def _maximum_at(self, w: Writer, node: Node) -> str:
-        base, place, value = node.args
+    def _maximum_at(self, c: Call) -> str:
+        base, place, value = c.args
         if not isinstance(place, Node) or place.ndim != 1 or not isinstance(value, Node) or value.ndim != base.ndim:
-            raise UntraceableError(f"uses np.{node.function} with other than one list of indices", node.line)
-        how = {"maximum.at": "amax", "minimum.at": "amin", "multiply.at": "prod"}[node.function]
-        given = in_dtype(w, value, node.dtype)
-        return f'{w.text(base, ATOM)}.index_reduce(0, {self._places(w, place)}, {given}, "{how}")'
+            raise c.error(f"uses np.{c.name} with other than one list of indices")
+        how = {"maximum.at": "amax", "minimum.at": "amin", "multiply.at": "prod"}[c.name]
+        given = c.cast(value)
+        return f'{c.text(base, ATOM)}.index_reduce(0, {self._places(c, place)}, {given}, "{how}")'
 
     _minimum_at = _multiply_at = _maximum_at
 
-    def _take_along_axis(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        indices = self._places(w, found["indices"])
-        return f"torch.take_along_dim({w.text(found['a'])}, {indices}, dim={w.text(found.get('axis', -1))})"
+    def _take_along_axis(self, c: Call) -> str:
+        indices = self._places(c, c["indices"])
+        return f"torch.take_along_dim({c.text(c['a'])}, {indices}, dim={c.text(c.get('axis', -1))})"
 
-    def _places(self, w: Writer, item: Any) -> str:
-        return in_dtype(w, item, np.dtype("int64")) if is_array(item) else w.text(item)
+    def _places(self, c: Call, item: Any) -> str:
+        return c.cast(item, dtype=np.dtype("int64")) if is_array(item) else c.text(item)
 
-    def _put_along_axis(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        base, values, indices = found["a"], found["values"], found["indices"]
-        place = self._places(w, indices)
+    def _put_along_axis(self, c: Call) -> str:
+        base, values, indices = c["a"], c["values"], c["indices"]
+        place = self._places(c, indices)
         if isinstance(values, Node):
-            text = in_dtype(w, values, node.dtype, ATOM)
+            text = c.cast(values, ATOM)
             if np.shape(values.value) != np.shape(indices.value):
                 text = f"{text}.expand({place}.shape)"
         else:
-            text = w.text(values)
-        return f"{w.text(base, ATOM)}.scatter({w.text(found['axis'])}, {place}, {text})"
+            text = c.text(values)
+        return f"{c.text(base, ATOM)}.scatter({c.text(c['axis'])}, {place}, {text})"
 
-    def _take(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        if "axis" not in found:
-            return f"{w.text(found['a'], ATOM)}.reshape(-1)[{w.text(found['indices'])}]"
-        axis = found["axis"]
-        indices = found["indices"]
-        if "mode" in found:
-            raise UntraceableError("takes with mode=", node.line)
+    def _take(self, c: Call) -> str:
+        if "axis" not in c:
+            return f"{c.text(c['a'], ATOM)}.reshape(-1)[{c.text(c['indices'])}]"
+        axis = c["axis"]
+        indices = c["indices"]
+        if "mode" in c:
+            raise c.error("takes with mode=")
         if not isinstance(axis, int):
             if isinstance(indices, Node) and indices.ndim == 1:
-                return f"torch.index_select({w.text(found['a'])}, {w.text(axis)}, {self._places(w, indices)})"
+                return f"torch.index_select({c.text(c['a'])}, {c.text(axis)}, {self._places(c, indices)})"
             if isinstance(indices, (int, Scalar)):
-                return f"{w.text(found['a'], ATOM)}.select({w.text(axis)}, {w.text(indices)})"
-            raise UntraceableError("takes along an axis that is known only at the call", node.line)
+                return f"{c.text(c['a'], ATOM)}.select({c.text(axis)}, {c.text(indices)})"
+            raise c.error("takes along an axis that is known only at the call")
         before = ":, " * axis if axis >= 0 else "..., "
         after = ", :" * (-axis - 1) if axis < 0 else ""
-        return f"{w.text(found['a'], ATOM)}[{before}{w.text(found['indices'])}{after}]"
+        return f"{c.text(c['a'], ATOM)}[{before}{c.text(c['indices'])}{after}]"
 
 
 def _value_of(item: Any) -> Any:
@@ -235,20 +228,20 @@ def _whole(part: Any) -> Any:
     return slice(None) if isinstance(part, slice) else part
 
 
-def _forwards(part: Any, node: Node) -> Any:
+def _forwards(part: Any, c: Call) -> Any:
     """Return the slice that holds what a step backwards runs through, in the other direction."""
     if not _is_backwards(part):
         return part
     start, stop = part.start, part.stop
     if any(item is not None and (not isinstance(item, int) or item < 0) for item in (start, stop)):
-        raise UntraceableError("steps backwards between places that are known only at the call", node.line)
+        raise c.error("steps backwards between places that are known only at the call")
     return slice(None if stop is None else stop + 1, None if start is None else start + 1)
 
 
-def _turned(parts: list[Any], node: Node, rank: int = 0) -> tuple[int, ...]:
+def _turned(parts: list[Any], c: Call, rank: int = 0) -> tuple[int, ...]:
     """Return the axes that are run through backwards, counted from the end after an ellipsis or given a rank."""
     if not all(isinstance(part, slice) or part is Ellipsis for part in parts):
-        raise UntraceableError("steps backwards and indexes in one place", node.line)
+        raise c.error("steps backwards and indexes in one place")
     at = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
     axes = {index: index - rank for index in range(at)} | {
         index: index - len(parts) for index in range(at + 1, len(parts))
@@ -261,9 +254,9 @@ def _is_own(node: Node, text: str) -> bool:
     return node.function not in _SHARED and not (node.function in ("full", "full_like") and "expand" in text)
 
 
-def _is_read_before(w: Writer, node: Node) -> bool:
+def _is_read_before(c: Call) -> bool:
     """Return whether all that reads the array that a node writes to is computed before the write."""
-    base = node.args[0]
+    w, node, base = c.w, c.node, c.args[0]
     if id(base) in w.leaving or id(node) in w.collected:
         return False
     before: set[int] = set()

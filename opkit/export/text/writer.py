@@ -175,7 +175,7 @@ class Writer:
             return f"[{', '.join(self.text(item) for item in value)}]"
         if isinstance(value, np.ndarray):
             if value.size > _MOST_CONSTANTS:
-                raise UntraceableError(f"holds a constant array of {value.size} elements", 0)
+                raise UntraceableError(f"holds a constant array of {value.size} elements")
             return self.dialect.constant(self, value)
         if isinstance(value, (np.dtype, type)):
             return self.dialect.dtype(np.dtype(value))
@@ -208,7 +208,7 @@ class Writer:
             return f"{self.text(args[0], ATOM)}[{self.text(args[1])}]", ATOM
         if kind == "round":
             if id(args[0]) not in self.rounds:
-                raise UntraceableError("reads a number of a single round after a loop over a size or an attribute", 0)
+                raise UntraceableError("reads a number of a single round after a loop over a size or an attribute")
             return self.rounds[id(args[0])], ATOM
         if kind == "unary":
             return f"-{self.text(args[1], 8)}", 8
@@ -216,11 +216,11 @@ class Writer:
             level = _LEVELS[args[0]]
             return f"{self.text(args[1], level)} {args[0]} {self.text(args[2], level + 1)}", level
         if kind != "call":
-            raise UntraceableError(f"needs the {kind} of an array, which has no form in the target", 0)
+            raise UntraceableError(f"needs the {kind} of an array, which has no form in the target")
         function = args[0].replace("np.", "math.").replace("math.absolute", "abs").replace("math.minimum", "min")
         function = function.replace("math.maximum", "max").replace("math.arctan2", "math.atan2")
         if function.startswith("math.") and not hasattr(__import__("math"), function[5:]):
-            raise UntraceableError(f"calls np.{function[5:]} on a number that is known only at the call", 0)
+            raise UntraceableError(f"calls np.{function[5:]} on a number that is known only at the call")
         return f"{function}({', '.join(self.text(item) for item in args[1:])})", ATOM
 
     def _size(self, node: Node, axis: Any) -> str:

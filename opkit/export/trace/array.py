@@ -71,18 +71,17 @@ class TracedArray(NDArrayOperatorsMixin):
 
     def assign(self, made: Any) -> None:
         """Let this array hold a new value, cast to its dtype and broadcast to its shape."""
-        line = current().line()
         node = unwrap(made)
         if not isinstance(node, Node):
-            raise UntraceableError("writes a value that is not an array in place", line)
+            raise UntraceableError("writes a value that is not an array in place")
         self.read()
         if np.shape(node.value) != np.shape(self.node.value):
             value = np.broadcast_to(node.value, np.shape(self.node.value))
-            node = current().note(Node("broadcast_to", (node, self._shape()), {}, value, line))
+            node = current().note(Node("broadcast_to", (node, self._shape()), value))
         if node.dtype != self.node.dtype:
             wanted = Scalar("dtype of", (self.node,), self.node.dtype)
             value = np.asarray(node.value).astype(self.node.dtype)
-            node = current().note(Node("astype", (node, wanted), {}, value, line))
+            node = current().note(Node("astype", (node, wanted), value))
         self.store(node)
 
     def store(self, node: Node) -> None:
@@ -92,7 +91,7 @@ class TracedArray(NDArrayOperatorsMixin):
             UntraceableError: it is an argument, or a view of a kind that cannot be written through.
         """
         if self.is_argument:
-            raise UntraceableError("writes to an argument", current().line())
+            raise UntraceableError("writes to an argument")
         if self.base is not None:
             self.base.store(current().note(written(self.path, self.base.read(), node)))
             self.seen = self.base.read()
@@ -101,11 +100,11 @@ class TracedArray(NDArrayOperatorsMixin):
     def put(self, place: Any, value: Any) -> None:
         """Write a value at a place."""
         if self.is_argument:
-            raise UntraceableError("writes to an argument", current().line())
+            raise UntraceableError("writes to an argument")
         node = self.read()
         changed = np.array(node.value)
         changed[example(place)] = example(value)
-        self.store(current().note(Node("setitem", (node, place, value), {}, changed, current().line())))
+        self.store(current().note(Node("setitem", (node, place, value), changed)))
 
     def _shape(self) -> Scalar:
         return Scalar("shape", (self.node,), np.shape(self.node.value))
@@ -121,7 +120,7 @@ class TracedArray(NDArrayOperatorsMixin):
         return made
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise UntraceableError("turns a value into a plain numpy array", current().line())
+        raise UntraceableError("turns a value into a plain numpy array")
 
     # --- items
     def __getitem__(self, index: Any) -> Any:
@@ -130,9 +129,7 @@ class TracedArray(NDArrayOperatorsMixin):
         mask = mask_of(place)
         if mask is not None:
             return Selected(self, current().wrap(mask))
-        made = current().result(
-            Node("getitem", (node, place), {}, np.asarray(node.value)[example(place)], current().line())
-        )
+        made = current().result(Node("getitem", (node, place), np.asarray(node.value)[example(place)]))
         made.index = index
         return self.view(made)
 
@@ -156,13 +153,11 @@ class TracedArray(NDArrayOperatorsMixin):
         return iter([self[place] for place in range(recorder.fixed(size.scalar))])
 
     def __len__(self) -> int:
-        raise UnknownLengthError(
-            "asks len() of an array, which must be a plain number; x.shape[0] is traced", current().line()
-        )
+        raise UnknownLengthError("asks len() of an array, which must be a plain number; x.shape[0] is traced")
 
     # --- values
     def _refuse(self, what: str) -> UntraceableError:
-        return UntraceableError(f"{what}, so that what it does depends on values", current().line())
+        return UntraceableError(f"{what}, so that what it does depends on values")
 
     def __bool__(self) -> bool:
         raise self._refuse("asks an array for its truth")
@@ -239,7 +234,7 @@ class TracedArray(NDArrayOperatorsMixin):
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """As numpy's."""
         if kwargs.get("order", "C") != "C":
-            raise UntraceableError("reshapes in another order than C", current().line())
+            raise UntraceableError("reshapes in another order than C")
         return self._call(np.reshape, shape[0] if len(shape) == 1 else shape)
 
     def transpose(self, *axes: Any) -> Any:
@@ -253,7 +248,7 @@ class TracedArray(NDArrayOperatorsMixin):
         node = self.read()
         wanted = current().noted(getattr(dtype, "dtype", dtype) if not isinstance(dtype, TracedDtype) else dtype)
         value = np.asarray(node.value).astype(example(wanted))
-        return current().result(Node("astype", (node, wanted), {}, value, current().line()))
+        return current().result(Node("astype", (node, wanted), value))
 
     def copy(self, *_: Any, **__: Any) -> Any:
         """As numpy's."""
@@ -290,8 +285,8 @@ class TracedList(list[Any]):
     def _item(self, index: Any) -> TracedArray:
         value = self.node.value[index.scalar.value if isinstance(index, Symbol) else index]
         if not isinstance(index, Symbol):
-            return TracedArray(Node("item", (self.node, index), {}, value), is_argument=True)
-        node = current().note(Node("item", (self.node, index.scalar), {}, value, current().line()))
+            return TracedArray(Node("item", (self.node, index), value), is_argument=True)
+        node = current().note(Node("item", (self.node, index.scalar), value))
         return TracedArray(node, is_argument=True)
 
     def length(self) -> Symbol:

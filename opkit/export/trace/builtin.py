@@ -58,7 +58,7 @@ def _zip(*items: Any, **kwargs: Any) -> Iterator[tuple[Any, ...]]:
         return zip(*items, **kwargs)
     for size in sizes[1:]:
         if not size == sizes[0]:
-            raise UntraceableError("runs through things of different lengths together", current().line())
+            raise UntraceableError("runs through things of different lengths together")
     return (tuple(_item(item, place) for item in items) for place in TracedRange(sizes[0], is_loop=True))
 
 
@@ -92,7 +92,7 @@ def _isinstance(value: Any, kinds: Any) -> bool:
 def _round(value: Any, digits: Any = None) -> Any:
     if isinstance(value, Symbol):
         if digits is not None:
-            raise UntraceableError("rounds a number that is known only at the call to digits", current().line())
+            raise UntraceableError("rounds a number that is known only at the call to digits")
         return _called("round", value, round(value.scalar.value))
     return round(value) if digits is None else round(value, digits)
 
@@ -135,9 +135,7 @@ def math_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any) -> Any:
         if any(isinstance(item, TracedArray) for item in args):
-            raise UntraceableError(
-                "turns an array into a float, so that what it does depends on values", current().line()
-            )
+            raise UntraceableError("turns an array into a float, so that what it does depends on values")
         if not any(isinstance(item, Symbol) for item in args):
             plain = [list(item) if isinstance(item, (list, tuple)) else item for item in args]
             if any(isinstance(part, Symbol) for item in plain if isinstance(item, list) for part in item):
@@ -153,9 +151,7 @@ def math_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _product(function: Callable[..., Any], items: Any) -> Any:
     if function is not math.prod:
-        raise UntraceableError(
-            f"calls math.{function.__name__} on a list that is known only at the call", current().line()
-        )
+        raise UntraceableError(f"calls math.{function.__name__} on a list that is known only at the call")
     found: Any = 1
     for item in items:
         found = item * found
@@ -175,7 +171,7 @@ class TracedMath(ModuleType):
 
 def _effect(name: str) -> Callable[..., Any]:
     def call(*_: Any, **__: Any) -> Any:
-        raise UntraceableError(f"calls {name}(), whose effect array operations do not have", current().line())
+        raise UntraceableError(f"calls {name}(), whose effect array operations do not have")
 
     return call
 

@@ -19,7 +19,7 @@ class UntraceableError(Exception):
 
     Args:
         reason: what it does.
-        line: the kernel's line, 0 where unknown.
+        line: the kernel's line, 0 where unknown; one that is raised while a kernel is traced gets the running one.
     """
 
     def __init__(self, reason: str, line: int = 0) -> None:
@@ -39,17 +39,17 @@ class Node:
     Args:
         function: numpy's name of it: "input", "exp", "linalg.inv", "getitem", "setitem", "item" ...
         args: positional arguments: nodes, scalars, plain values, and lists, tuples and slices of these.
-        kwargs: keyword arguments likewise.
         value: what numpy gave in the example, which says the shape and dtype.
-        line: the kernel's line.
+        kwargs: keyword arguments like ``args``.
+        line: the kernel's line; the recorder fills it in.
         name: the kernel's variable that held the result, "" where none did.
         is_rank_read: something was decided by its rank.
     """
 
     function: str
     args: tuple[Any, ...]
-    kwargs: dict[str, Any]
     value: Any
+    kwargs: dict[str, Any] = field(default_factory=dict)
     line: int = 0
     name: str = ""
     is_rank_read: bool = False

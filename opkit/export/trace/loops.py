@@ -38,7 +38,7 @@ class TracedRange:
         return found[::-1] if self.is_reversed else found
 
     def __len__(self) -> int:
-        raise UntraceableError("asks for the length of a range that is known only at the call", current().line())
+        raise UntraceableError("asks for the length of a range that is known only at the call")
 
     def __reversed__(self) -> TracedRange:
         return TracedRange(*(Symbol(item) for item in self.bounds), is_reversed=not self.is_reversed)
@@ -61,7 +61,7 @@ class TracedRange:
                 loop.rounds.append(nodes)
                 yield Symbol(Scalar("round", (loop,), number))
                 if recorder.bodies[-1] is not nodes:
-                    raise UntraceableError("runs several loops in step, over sizes or attributes", recorder.line())
+                    raise UntraceableError("runs several loops in step, over sizes or attributes")
                 recorder.bodies.pop()
             recorder.opened -= 1
         except GeneratorExit:
@@ -72,14 +72,13 @@ class TracedRange:
 
 def _close(recorder: TraceRecorder, loop: Loop) -> None:
     """Put one node for a loop in place of its rounds, and nodes for what they leave."""
-    line = recorder.line()
     recorder.is_short = recorder.is_short or len(loop.rounds) < 2
     if recorder.is_short:
         return
     loop.bounds = recorder.settled(loop.bounds)
     first, *middle, last = loop.rounds
     number = len(loop.rounds) - 1
-    match = _Match(loop, line)
+    match = _Match(loop)
     for index, nodes in enumerate(middle, 1):
         match.rounds(last, number, nodes, index)
     match.rounds(last, number, first, 0)
@@ -87,16 +86,16 @@ def _close(recorder: TraceRecorder, loop: Loop) -> None:
     held: dict[int, Node] = {}
     for place, value in match.firsts.items():
         end = match.at(last, place)
-        held[id(match.at(before, place))] = node = Node("carried", (), {}, end.value, line)
+        held[id(match.at(before, place))] = node = Node("carried", (), end.value, line=recorder.line())
         loop.carried.append((node, value, end))
     loop.body = last
     for node in last:
         node.args = rebuilt(node.args, lambda item: held.get(id(item), item))
         node.kwargs = rebuilt(node.kwargs, lambda item: held.get(id(item), item))
-    whole = recorder.note(Node("loop", (loop,), {}, None, line))
+    whole = recorder.note(Node("loop", (loop,), None))
     for number, node in enumerate(last):
         if node.function != "loop":
-            recorder.replaced[id(node)] = recorder.note(Node("after", (whole, node), {}, node.value, node.line))
+            recorder.replaced[id(node)] = recorder.note(Node("after", (whole, node), node.value, line=node.line))
             recorder.kept.append(node)
         for index, nodes in enumerate(loop.rounds):
             recorder.of_rounds[id(nodes[number])] = (whole, number, index)
@@ -108,12 +107,10 @@ class _Match:
 
     Args:
         loop: the loop.
-        line: where it is.
     """
 
-    def __init__(self, loop: Loop, line: int) -> None:
+    def __init__(self, loop: Loop) -> None:
         self.loop = loop
-        self.line = line
         self.firsts: dict[tuple[int, ...], Any] = {}
         self.places: dict[int, tuple[int, tuple[int, ...]]] = {}
         for index, nodes in enumerate(loop.rounds):
@@ -130,7 +127,7 @@ class _Match:
     def at(self, nodes: list[Node], place: tuple[int, ...]) -> Node:
         """Return the node of a round at a place."""
         if len(place) > 1:
-            raise UntraceableError(_DIFFERENT, self.line)
+            raise UntraceableError(_DIFFERENT)
         return nodes[place[0]]
 
     def rounds(self, last: list[Node], number: int, nodes: list[Node], index: int) -> None:
@@ -140,19 +137,19 @@ class _Match:
             UntraceableError: they differ.
         """
         if len(last) != len(nodes):
-            raise UntraceableError(_DIFFERENT, self.line)
+            raise UntraceableError(_DIFFERENT)
         for one, other in zip(last, nodes):
             self._node(one, number, other, index)
 
     def _node(self, one: Node, number: int, other: Node, index: int) -> None:
         if one.function != other.function:
-            raise UntraceableError(_DIFFERENT, one.line or self.line)
+            raise UntraceableError(_DIFFERENT, one.line)
         if one.function == "loop":
             mine, theirs = one.args[0], other.args[0]
             self._value(mine.bounds, number, theirs.bounds, index, one.line)
             self.rounds(mine.body, number, theirs.body, index)
             if len(mine.carried) != len(theirs.carried) or mine.is_reversed != theirs.is_reversed:
-                raise UntraceableError(_DIFFERENT, one.line or self.line)
+                raise UntraceableError(_DIFFERENT, one.line)
             for (_, first, _), (_, theirs_first, _) in zip(mine.carried, theirs.carried):
                 self._value(first, number, theirs_first, index, one.line)
             return
@@ -160,7 +157,7 @@ class _Match:
 
     def _value(self, one: Any, number: int, other: Any, index: int, line: int) -> None:
         if not self._agree(one, number, other, index):
-            raise UntraceableError(_DIFFERENT, line or self.line)
+            raise UntraceableError(_DIFFERENT, line)
 
     def _agree(self, one: Any, number: int, other: Any, index: int) -> bool:
         if isinstance(one, Node):

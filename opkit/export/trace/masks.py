@@ -30,7 +30,7 @@ def mask_of(place: Any) -> Node | None:
         return None
     is_first = _is_mask(parts[0]) and isinstance(parts[0], Node)
     if not is_first or any(part is not Ellipsis and part != slice(None) for part in parts[1:]):
-        raise UntraceableError(_SIZE, current().line())
+        raise UntraceableError(_SIZE)
     return parts[0] if isinstance(parts[0], Node) else None
 
 
@@ -54,12 +54,12 @@ def chosen_by(target: Any, mask: Any, value: Any) -> Any:
     """
     if isinstance(value, Selected):
         if value.mask.node is not mask.node:
-            raise UntraceableError("writes what one mask selects where another one says", current().line())
+            raise UntraceableError("writes what one mask selects where another one says")
         return value.full
     node = getattr(value, "node", None)
     free = np.ndim(target.node.value) - np.ndim(mask.node.value)
     if np.ndim(value if node is None else node.value) > free:
-        raise UntraceableError(_SIZE, current().line())
+        raise UntraceableError(_SIZE)
     return value
 
 
@@ -86,11 +86,11 @@ class Selected(NDArrayOperatorsMixin):
     def _of(self, item: Any) -> Any:
         if isinstance(item, Selected):
             if item.mask.node is not self.mask.node:
-                raise UntraceableError("computes with what two masks select", current().line())
+                raise UntraceableError("computes with what two masks select")
             return item.full
         node = getattr(item, "node", None)
         if not isinstance(item, (int, float, bool, Symbol, np.generic)) and (node is None or np.ndim(node.value)):
-            raise UntraceableError(_SIZE, current().line())
+            raise UntraceableError(_SIZE)
         return item
 
     @property
@@ -101,19 +101,19 @@ class Selected(NDArrayOperatorsMixin):
     def __array_ufunc__(self, function: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
         if method != "__call__" or kwargs:
-            raise UntraceableError(_SIZE, current().line())
+            raise UntraceableError(_SIZE)
         full = function(*[self._of(item) for item in args])
         if out is None:
             return Selected(full, self.mask)
         if out[0] is not self:
-            raise UntraceableError(_SIZE, current().line())
+            raise UntraceableError(_SIZE)
         self.full = full.astype(self.full.dtype)
         return self
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function.__name__ in ("sum", "mean") and args[0] is self and len(args) == 1 and not kwargs:
             return getattr(self, function.__name__)()
-        raise UntraceableError(_SIZE, current().line())
+        raise UntraceableError(_SIZE)
 
     def _spread(self) -> Any:
         return spread(self.mask, self.full.node)
@@ -135,4 +135,4 @@ class Selected(NDArrayOperatorsMixin):
         return Selected(self.full.copy(), self.mask)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        raise UntraceableError(_SIZE, current().line())
+        raise UntraceableError(_SIZE)

@@ -47,7 +47,7 @@ class TracedFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it; with traced arguments the call is noted."""
         if self._name.startswith("random."):
-            raise UntraceableError(f"calls np.{self._name}, which draws random numbers", current().line())
+            raise UntraceableError(f"calls np.{self._name}, which draws random numbers")
         args = tuple(_bare(item) for item in args)
         kwargs = {key: _bare(item) for key, item in kwargs.items()}
         if not _has_traced((args, kwargs)):
@@ -143,11 +143,11 @@ def _bare(value: Any) -> Any:
 def _put_along_axis(target: Any, indices: Any, values: Any, axis: Any) -> None:
     recorder = current()
     if not isinstance(target, TracedArray):
-        raise UntraceableError("writes traced values into an array that is not traced", recorder.line())
+        raise UntraceableError("writes traced values into an array that is not traced")
     noted = tuple(recorder.noted(item) for item in (target, indices, values, axis))
     value = np.array(example(noted[0]))
     np.put_along_axis(value, example(noted[1]), example(noted[2]), example(noted[3]))
-    target.assign(recorder.wrap(Node("put_along_axis", noted, {}, value, recorder.line())))
+    target.assign(recorder.wrap(Node("put_along_axis", noted, value, line=recorder.line())))
 
 
 def _array(name: str, value: Any, dtype: Any = None, **_: Any) -> Any:

@@ -119,14 +119,14 @@ class TraceRecorder:
     def ask(self, condition: Scalar) -> bool:
         """Note a condition and answer as in the example."""
         if concerns(condition, ("round",)):
-            raise UntraceableError("asks which round of a loop it is in", self.line())
+            raise UntraceableError("asks which round of a loop it is in")
         self.guards.append(Guard(condition, bool(condition.value), self.line()))
         return bool(condition.value)
 
     def fixed(self, scalar: Scalar) -> Any:
         """Return a scalar's value, which the trace takes for granted from now on."""
         if concerns(scalar, ("round",)):
-            raise UntraceableError("needs the number of a loop's round as a plain number", self.line())
+            raise UntraceableError("needs the number of a loop's round as a plain number")
         if scalar.kind != "const":
             self.guards.append(Guard(scalar, scalar.value, self.line()))
         return scalar.value
@@ -136,6 +136,7 @@ class TraceRecorder:
         if node.function not in ("loop", "after", "collected"):
             node.args = self.settled(node.args)
             node.kwargs = self.settled(node.kwargs)
+        node.line = node.line or self.line()
         self.nodes.append(node)
         self.bodies[-1].append(node)
         return node
@@ -162,7 +163,7 @@ class TraceRecorder:
         while id(node) in self.replaced:
             node = self.replaced[id(node)]
         if id(node) in self.of_rounds and node.function != "after":
-            raise UntraceableError("reads a value of a single round of a loop over a size or an attribute", self.line())
+            raise UntraceableError("reads a value of a single round of a loop over a size or an attribute")
         return node
 
     def _collected(self, items: Any) -> Node | None:
@@ -180,7 +181,7 @@ class TraceRecorder:
             return None
         value = [item.value for item in items]
         args = (whole, loop.body[index], order != sorted(order))
-        return self.note(Node("collected", args, {}, value, self.line()))
+        return self.note(Node("collected", args, value))
 
     # --- what numpy's protocols hand over
     def ufunc(self, function: np.ufunc, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -191,7 +192,7 @@ class TraceRecorder:
         if mask is not True and method == "reduce" and function in (np.add, np.multiply):
             args, mask = (self.record("where", np.where, (mask, args[0], function.identity), {}), *args[1:]), True
         if mask is not True and (method != "__call__" or out is None):
-            raise UntraceableError(f"calls np.{name} with where= and without out=", self.line())
+            raise UntraceableError(f"calls np.{name} with where= and without out=")
         if method == "__call__":
             made = self.record(name, function, args, kwargs)
         elif method == "outer":
@@ -201,7 +202,7 @@ class TraceRecorder:
         elif method == "at":
             return self.scatter(name, function, args)
         else:
-            raise UntraceableError(f"uses np.{name}.{method}", self.line())
+            raise UntraceableError(f"uses np.{name}.{method}")
         if mask is not True:
             made = self.record("where", np.where, (mask, made, out[0] if isinstance(out, tuple) else out), {})
         return self._into(out, made)
@@ -211,7 +212,7 @@ class TraceRecorder:
             return made
         target = out[0] if isinstance(out, tuple) else out
         if not hasattr(target, "assign"):
-            raise UntraceableError("writes a traced result into an array that is not traced", self.line())
+            raise UntraceableError("writes a traced result into an array that is not traced")
         target.assign(made)
         return target
 
@@ -230,7 +231,7 @@ class TraceRecorder:
             return self._lowered(name, args, kwargs)
         if name in _REFUSED or name.startswith(_RANDOM):
             reason = _REFUSED.get(name, "draws random numbers")
-            raise UntraceableError(f"calls np.{name}, which {reason}", self.line())
+            raise UntraceableError(f"calls np.{name}, which {reason}")
         out = kwargs.pop("out", None)
         if name in ("sum", "prod") and "where" in kwargs:
             whole = self.record("where", np.where, (kwargs.pop("where"), args[0], int(name == "prod")), {})
@@ -251,21 +252,19 @@ class TraceRecorder:
         has_node = any(isinstance(item, Node) for item in _leaves((noted_args, noted_kwargs)))
         if not has_node and isinstance(value, (np.generic, float, int)):
             return self._scalar(name, noted_args, noted_kwargs, value)
-        node = Node(name, noted_args, noted_kwargs, value, self.line())
+        node = Node(name, noted_args, value, noted_kwargs)
         made = self.result(node)
         return made if out is None else self._into(out, made)
 
     def _lowered(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
             return self.terms.lowered[name](self.terms.numpy, *args, **kwargs)
-        except UntraceableError as error:
-            raise UntraceableError(error.reason, error.line or self.line()) from error
         except TypeError as error:
-            raise UntraceableError(f"calls np.{name} in a way that has no form ({error})", self.line()) from error
+            raise UntraceableError(f"calls np.{name} in a way that has no form ({error})") from error
 
     def _scalar(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> Any:
         if kwargs:
-            raise UntraceableError(f"calls np.{name} with keywords on numbers", self.line())
+            raise UntraceableError(f"calls np.{name} with keywords on numbers")
         scalars = tuple(item if isinstance(item, Scalar) else constant_scalar(item) for item in args)
         return self.terms.symbol(Scalar("call", (f"np.{name}", *scalars), value, True))
 
@@ -274,7 +273,7 @@ class TraceRecorder:
         self.note(node)
         if isinstance(node.value, (tuple, list)):
             parts = [
-                self.wrap(self.note(Node("item", (node, index), {}, item, node.line)))
+                self.wrap(self.note(Node("item", (node, index), item, line=node.line)))
                 for index, item in enumerate(node.value)
             ]
             if isinstance(node.value, list):
@@ -289,11 +288,11 @@ class TraceRecorder:
     def scatter(self, name: str, function: np.ufunc, args: tuple[Any, ...]) -> None:
         """Note ``ufunc.at``, which writes into its first argument."""
         if name not in ("add", "subtract", "maximum", "minimum", "multiply") or not hasattr(args[0], "assign"):
-            raise UntraceableError(f"uses np.{name}.at", self.line())
+            raise UntraceableError(f"uses np.{name}.at")
         noted = tuple(self.noted(item) for item in args)
         value = np.array(example(noted[0]))
         function.at(value, example(noted[1]), *[example(item) for item in noted[2:]])
-        args[0].assign(self.wrap(self.note(Node(f"{name}.at", noted, {}, value, self.line()))))
+        args[0].assign(self.wrap(self.note(Node(f"{name}.at", noted, value))))
 
     def noted(self, value: Any) -> Any:
         """Return a value with nodes and scalars in place of what the kernel holds."""

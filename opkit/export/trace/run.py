@@ -39,9 +39,7 @@ def trace_kernel(
     Raises:
         UntraceableError: it does what a graph cannot hold; the error has the kernel's line.
     """
-    inputs = tuple(
-        None if item is None else Node("input", (name,), {}, item, 0, name) for name, item in zip(names, args)
-    )
+    inputs = tuple(None if item is None else Node("input", (name,), item, name=name) for name, item in zip(names, args))
     given = tuple(
         None
         if node is None
@@ -63,7 +61,8 @@ def trace_kernel(
         sys.setprofile(_namer(kernel.where.file))
         try:
             result = kernel.call(given, symbols)
-        except UntraceableError:
+        except UntraceableError as error:
+            error.line = error.line or _line(error, recorder)
             raise
         except Exception as error:
             raise UntraceableError(
@@ -81,9 +80,9 @@ def trace_kernel(
         for item in items:
             node = unwrap(item.all() if isinstance(item, Selected) else item)
             if isinstance(node, (np.ndarray, np.generic)):
-                node = Node("constant", (np.asarray(node),), {}, np.asarray(node))
+                node = Node("constant", (np.asarray(node),), np.asarray(node))
             if not isinstance(node, Node):
-                raise UntraceableError("returns what is not an array", 0)
+                raise UntraceableError("returns what is not an array")
             results.append(recorder.settled(node) if not recorder.is_short else node)
     is_rank_read = any(node.is_rank_read for node in recorder.nodes)
     return Trace(inputs, tuple(results), recorder.guards, is_rank_read, recorder.is_short)

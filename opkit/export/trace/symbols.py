@@ -83,7 +83,7 @@ class Symbol:
         return self._called("abs", abs(self.scalar.value))
 
     def __float__(self) -> float:
-        raise UntraceableError("turns a value that is known only at the call into a Python float", current().line())
+        raise UntraceableError("turns a value that is known only at the call into a Python float")
 
     def __bool__(self) -> bool:
         return current().ask(Scalar("call", ("bool", self.scalar), bool(self.scalar.value)))
@@ -91,7 +91,7 @@ class Symbol:
     def __index__(self) -> int:
         if concerns(self.scalar, ("size", "count", "stride", "round")):
             what = "loops over, or indexes with, a size or an attribute that is known only at the call"
-            raise UntraceableError(what, current().line())
+            raise UntraceableError(what)
         return int(current().fixed(self.scalar))
 
     __int__ = __index__

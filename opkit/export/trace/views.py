@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from opkit.export.trace.graph import Node, Scalar, UntraceableError
-from opkit.export.trace.recorder import current, example
+from opkit.export.trace.recorder import example
 
 _REGULAR = {"reshape", "ravel", "expand_dims", "squeeze", "atleast_1d", "atleast_2d"}
 VIEWS = _REGULAR | {"getitem", "transpose", "swapaxes", "moveaxis", "diagonal", "broadcast_to", "flip"}
@@ -24,7 +24,7 @@ def again(path: Node, base: Node) -> Node:
     else:
         kwargs = {key: example(item) for key, item in path.kwargs.items()}
         value = getattr(np, path.function)(base.value, *[example(item) for item in rest], **kwargs)
-    return Node(path.function, (base, *rest), path.kwargs, value, current().line())
+    return Node(path.function, (base, *rest), value, path.kwargs)
 
 
 def written(path: Node, base: Node, value: Node) -> Node:
@@ -33,15 +33,14 @@ def written(path: Node, base: Node, value: Node) -> Node:
     Raises:
         UntraceableError: views of that kind are not written through.
     """
-    line = current().line()
     name, rest = path.function, path.args[1:]
     if name == "getitem":
         changed = np.array(base.value)
         changed[example(rest[0])] = value.value
-        return Node("setitem", (base, rest[0], value), {}, changed, line)
+        return Node("setitem", (base, rest[0], value), changed)
     if name in _REGULAR:
         shape = Scalar("shape", (base,), np.shape(base.value))
-        return Node("reshape", (value, shape), {}, np.reshape(value.value, shape.value), line)
+        return Node("reshape", (value, shape), np.reshape(value.value, shape.value))
     args: tuple[Any, ...] | None = None
     if name in ("swapaxes", "flip") or (name == "transpose" and not rest and not path.kwargs):
         args = rest
@@ -50,6 +49,6 @@ def written(path: Node, base: Node, value: Node) -> Node:
     elif name == "transpose" and rest and all(isinstance(item, int) for item in rest[0]):
         args = (tuple(int(item) for item in np.argsort(rest[0])),)
     if args is None or path.kwargs:
-        raise UntraceableError(f"writes through a view that np.{name} gives", line)
+        raise UntraceableError(f"writes through a view that np.{name} gives")
     found = getattr(np, name)(value.value, *[example(item) for item in args])
-    return Node(name, (value, *args), {}, found, line)
+    return Node(name, (value, *args), found)
