@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.sharding import Sbp, balanced
 
 
-def received(sources: Sequence[np.ndarray], source: Sbp, target: Sbp, count: int, place: int) -> np.ndarray:
+def received(sources: Sequence[ndarray], source: Sbp, target: Sbp, count: int, place: int) -> ndarray:
     """Return what one device has after a change of lay.
 
     Args:
@@ -36,7 +37,7 @@ def received(sources: Sequence[np.ndarray], source: Sbp, target: Sbp, count: int
     return _whole(sources, source)
 
 
-def fill(whole: np.ndarray, sources: Sequence[np.ndarray], source: Sbp, count: int, place: int) -> None:
+def fill(whole: ndarray, sources: Sequence[ndarray], source: Sbp, count: int, place: int) -> None:
     """Compute one device's share of an array that all devices are to have, into memory that they share.
 
     Args:
@@ -58,13 +59,13 @@ def fill(whole: np.ndarray, sources: Sequence[np.ndarray], source: Sbp, count: i
     whole[at] = _part(sources, source, axis, part)
 
 
-def _size(sources: Sequence[np.ndarray], source: Sbp, axis: int) -> int:
+def _size(sources: Sequence[ndarray], source: Sbp, axis: int) -> int:
     if source.is_split and source.axis == axis:
         return sum(array.shape[axis] for array in sources)
     return int(sources[0].shape[axis])
 
 
-def _part(sources: Sequence[np.ndarray], source: Sbp, axis: int, part: range) -> np.ndarray:
+def _part(sources: Sequence[ndarray], source: Sbp, axis: int, part: range) -> ndarray:
     """Return a part of the whole along an axis."""
     at = (slice(None),) * axis + (slice(part.start, part.stop),)
     if source.kind == "P":
@@ -85,13 +86,13 @@ def _part(sources: Sequence[np.ndarray], source: Sbp, axis: int, part: range) ->
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=axis)
 
 
-def _whole(sources: Sequence[np.ndarray], source: Sbp) -> np.ndarray:
+def _whole(sources: Sequence[ndarray], source: Sbp) -> ndarray:
     if source.is_split:
         return sources[0] if len(sources) == 1 else np.concatenate(sources, axis=source.axis)
     return _sum(sources) if source.kind == "P" else sources[0]
 
 
-def _sum(arrays: Sequence[np.ndarray]) -> np.ndarray:
+def _sum(arrays: Sequence[ndarray]) -> ndarray:
     if len(arrays) == 1:
         return arrays[0]
     total = np.asarray(np.add(arrays[0], arrays[1], casting="unsafe"), dtype=arrays[0].dtype)

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-import numpy as np
+from numpy import ndarray
 
 from opkit.distribute.asked import Asked
 from opkit.distribute.fabric import Fabric
@@ -87,7 +87,7 @@ class DistributedJob:
 
     def _desc(self, item: Any, value: Value) -> TensorDesc:
         """Return the description of what is fed, which must fit the placeholder and be the same on each device."""
-        arrays: list[np.ndarray] = list(item) if self.asked.is_mirrored else [item]
+        arrays: list[ndarray] = list(item) if self.asked.is_mirrored else [item]
         name = f"job {self.graph.name!r}: input {value.variable.name!r}"
         if self.asked.is_mirrored and len(arrays) != len(self.asked.devices):
             raise ShapeError(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.cores import limit_blas
 from opkit.distribute.crew import crew_of
@@ -48,11 +49,11 @@ class _Ready:
     plan: Plan
     holders: list[Holder]
     held: list[Held]
-    arrays: list[np.ndarray | None] = field(default_factory=list)
+    arrays: list[ndarray | None] = field(default_factory=list)
 
 
 #: What a device has, by what it is.
-_Store = dict[Key, np.ndarray]
+_Store = dict[Key, ndarray]
 
 
 class ThreadEngine:
@@ -177,7 +178,7 @@ class ThreadEngine:
 
     def _results(self, stores: dict[Device, _Store], feeds: Sequence[Any]) -> list[Any]:
         """Return the results, each the caller's own."""
-        taken: list[np.ndarray] = [array for item in feeds for array in (item if isinstance(item, list) else [item])]
+        taken: list[ndarray] = [array for item in feeds for array in (item if isinstance(item, list) else [item])]
         found: list[Any] = []
         for value, lay in self.physical.outputs:
             if is_state(value):
@@ -192,12 +193,12 @@ class ThreadEngine:
         return found
 
 
-def _view(array: np.ndarray, held: Held) -> np.ndarray:
+def _view(array: ndarray, held: Held) -> ndarray:
     lay: Lay = held.lay
     if not lay.sbp.is_split:
         return array
     part = balanced(array.shape[lay.sbp.axis], len(lay.devices))[held.place]
-    view: np.ndarray = array[(slice(None),) * lay.sbp.axis + (slice(part.start, part.stop),)]
+    view: ndarray = array[(slice(None),) * lay.sbp.axis + (slice(part.start, part.stop),)]
     return view
 
 
@@ -207,9 +208,9 @@ def _compute(ready: _Ready, store: _Store) -> None:
         store[key] = array
 
 
-def _own(array: np.ndarray, taken: Arrays) -> np.ndarray:
+def _own(array: ndarray, taken: Arrays) -> ndarray:
     """Return an array that nobody else has."""
     if array.base is None and array.flags.writeable and all(array is not item for item in taken):
         return array
-    copy: np.ndarray = array.copy()
+    copy: ndarray = array.copy()
     return copy

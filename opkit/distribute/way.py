@@ -5,15 +5,14 @@ Positions stand for arguments, as in an Operation. Which way is best is ``choice
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from opkit.ir import Shape
 from opkit.record import record
 from opkit.sharding import BROADCAST, Sbp
-
-Shape = tuple[int, ...]
 
 
 @record
@@ -40,9 +39,18 @@ class Facts:
         assert shape is not None
         return shape
 
+    @property
+    def rank(self) -> int:
+        """Number of axes of the first input."""
+        return len(self.given(0))
+
     def all_inputs(self, sbp: Sbp) -> tuple[Sbp | None, ...]:
         """Return one entry for every input that is there."""
         return tuple(None if shape is None else sbp for shape in self.inputs)
+
+    def alike(self, sbp: Sbp) -> Way:
+        """Return the way in which every input and every result lies alike."""
+        return Way(self.all_inputs(sbp), (sbp,) * len(self.results))
 
 
 @record
@@ -80,10 +88,14 @@ class Way:
         return f"{inputs} -> {results}"
 
 
+#: The ways in which a rule finds that an op may run.
+Ways: TypeAlias = Iterator[Way]
+
+
 def _listed(parts: Sequence[Sbp | None]) -> str:
     return ", ".join(str(sbp) for sbp in parts if sbp is not None) or "()"
 
 
 def replicated(facts: Facts) -> Way:
     """Return the way in which every device does all the work."""
-    return Way(facts.all_inputs(BROADCAST), (BROADCAST,) * len(facts.results))
+    return facts.alike(BROADCAST)

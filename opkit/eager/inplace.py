@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.errors import AutogradError, DtypeError, ShapeError
@@ -82,7 +83,7 @@ def _keep_before(tensor: Tensor, node: Any) -> None:
         )
 
 
-def overwrite(tensor: Tensor, array: np.ndarray) -> None:
+def overwrite(tensor: Tensor, array: ndarray) -> None:
     """Replace the content of a Tensor and of all that share its memory, and count the change."""
     is_shared = tensor._version is not None
     cell = version_cell(tensor)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit import ops
 from opkit.eager.tensor import Tensor
@@ -60,7 +61,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
     """
     build = UFUNCS.get(ufunc) if method == "__call__" and not kwargs else None
     if build is not None:
-        return build(*[ops.as_value(item) if isinstance(item, np.ndarray) else item for item in inputs])
+        return build(*[ops.as_value(item) if isinstance(item, ndarray) else item for item in inputs])
     _refuse_lost_gradient(f"numpy.{ufunc.__name__}", inputs)
     plain = [np.asarray(item) if isinstance(item, Tensor) else item for item in inputs]
     out = kwargs.get("out")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager.backward import run_backward
 from opkit.eager.grad_hooks import register_hook, retain_grads
@@ -76,7 +77,7 @@ def clear_gradient(self: Tensor, set_to_zero: bool = True) -> None:
     self._is_cleared = True
 
 
-def gradient(self: Tensor) -> np.ndarray | None:
+def gradient(self: Tensor) -> ndarray | None:
     """Return a copy of ``grad`` as an array, or None."""
     return None if self._grad is None else self._grad._data.copy()
 

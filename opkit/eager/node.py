@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager.saved_hooks import Packed, pack, packing
 from opkit.eager.tensor import Tensor, version_cell, wrap
@@ -273,7 +274,7 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     if type(result) is tuple:
         return tuple(map(wrap, result))
     output = _new(Tensor)
-    output._data = result if type(result) is np.ndarray else np.asarray(result)
+    output._data = result if type(result) is ndarray else np.asarray(result)
     output._sg = True
     output._node = None
     output._index = 0
@@ -297,7 +298,7 @@ def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], resul
     else:
         _keep_inputs(node, opdef, inputs)
     output = _new(Tensor)
-    data = output._data = result if type(result) is np.ndarray else np.asarray(result)
+    data = output._data = result if type(result) is ndarray else np.asarray(result)
     output._sg = False
     output._node = node
     output._index = 0
@@ -393,7 +394,7 @@ def _keep_inputs(node: Node, opdef: OpDef, inputs: Sequence[Any]) -> None:
     node._versions = versions
 
 
-def _shaped(array: np.ndarray) -> Shaped:
+def _shaped(array: ndarray) -> Shaped:
     return Shaped(array.shape, array.dtype)
 
 

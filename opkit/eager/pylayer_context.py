@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
-import numpy as np
+from numpy import ndarray
 
 from opkit.eager.pylayer_records import GeneralRecord, Saved, SavedItems, SavedOutput, SingleRecord
 from opkit.eager.saved_hooks import Packed, pack, packing
@@ -60,7 +60,7 @@ class PyLayerContext:
     walk_saved: tuple[Any, ...] | Saved | SavedItems | None
     #: With Saved.OUTPUT, by far the commonest: the output and its data.
     walk_output: ref[Tensor]
-    walk_array: np.ndarray
+    walk_array: ndarray
     walk_uses: int
     walk_indices: tuple[int, ...] = (0,)
     walk_width: int = 1

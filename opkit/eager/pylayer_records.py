@@ -11,6 +11,7 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager.tensor import Tensor
 from opkit.record import record
@@ -120,7 +121,7 @@ class SavedOutput:
     """
 
     held: ref[Tensor]
-    array: np.ndarray
+    array: ndarray
     index: int
 
     def restored(self, context: Any) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.eager.pylayer_faults import GradientCountError, note, refuse
 from opkit.eager.pylayer_records import GeneralRecord, Input, Place, Slot
@@ -129,7 +130,7 @@ def _checked(cls: Any, value: Any, wanted: Input, position: int) -> Tensor | Non
             cls,
             "backward",
             f"backward must return Tensors or None, got {type(value).__name__} at position {position}",
-            help=current_dialect().words.make_tensor if isinstance(value, (np.ndarray, np.generic, int, float)) else "",
+            help=current_dialect().words.make_tensor if isinstance(value, (ndarray, np.generic, int, float)) else "",
         )
     if wanted.is_stopped:
         refuse(

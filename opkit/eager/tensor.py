@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.ir import Dialect, current_dialect
@@ -33,7 +34,7 @@ class Tensor:
     # overrides when it first differs.
     __slots__ = ("__dict__", "__weakref__", "_data", "_index", "_node", "_sg")
 
-    _data: np.ndarray
+    _data: ndarray
     _sg: bool
     _node: Any
     _index: int
@@ -55,7 +56,7 @@ class Tensor:
     __array_priority__ = 100
 
     def __init__(self, data: Any, stop_gradient: bool = True) -> None:
-        self._data = data if type(data) is np.ndarray else np.asarray(data)
+        self._data = data if type(data) is ndarray else np.asarray(data)
         self._sg = stop_gradient
         self._node = None
         self._index = 0
@@ -142,18 +143,18 @@ class Tensor:
         self._grad = value
 
     # ---- numpy -----------------------------------------------------------------------------------------------------
-    def numpy(self, blocking: bool = True) -> np.ndarray:
+    def numpy(self, blocking: bool = True) -> ndarray:
         """Return a copy of the data (``np.asarray(tensor)`` is a read-only view without one)."""
         return self._data.copy()  # type: ignore[no-any-return]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> ndarray:
         if copy:
             return np.array(self._data, dtype)
         if dtype is not None and np.dtype(dtype) != self._data.dtype:
             if copy is False:
                 raise ValueError(f"a {self._data.dtype} tensor cannot become a {np.dtype(dtype)} array without a copy")
             return self._data.astype(dtype)
-        view: np.ndarray = self._data.view()
+        view: ndarray = self._data.view()
         view.setflags(False)  # type: ignore[call-arg]  # write=False, but a keyword takes longer than all the rest
         return view
 
@@ -172,7 +173,7 @@ class GradValueError(UsageError, TypeError):
 def wrap(data: Any, stop_gradient: bool = True) -> Tensor:
     """Return a Tensor that holds this array object (a numpy scalar becomes a 0-d array)."""
     tensor = _new(Tensor)
-    tensor._data = data if type(data) is np.ndarray else np.asarray(data)
+    tensor._data = data if type(data) is ndarray else np.asarray(data)
     tensor._sg = stop_gradient
     tensor._node = None
     tensor._index = 0

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.formula.graph import Formula, MatMul
@@ -33,13 +34,13 @@ class Region:
         """Return the Python that draws an array of the region from ``rng``."""
         return f"rng.standard_normal({shape})" if self.low is None else f"rng.uniform({self.low}, {self.high}, {shape})"
 
-    def plain(self, rng: np.random.Generator, shape: Shape) -> np.ndarray[Any, Any]:
+    def plain(self, rng: np.random.Generator, shape: Shape) -> ndarray[Any, Any]:
         """Return an array of ordinary values of the region."""
         if self.low is None or self.high is None:
             return rng.standard_normal(shape)
         return rng.uniform(self.low, self.high, shape)
 
-    def draw(self, rng: np.random.Generator, shape: Shape) -> np.ndarray[Any, Any]:
+    def draw(self, rng: np.random.Generator, shape: Shape) -> ndarray[Any, Any]:
         """Return an array with the region's edge values among it, and whole numbers, where formulas have poles."""
         values = self.plain(rng, shape) * (3.0 if self.low is None else 1.0)
         edges = [0.0, 30.0, -30.0] if self.low is None or self.high is None else [self.low, self.high]
@@ -126,11 +127,11 @@ def _picks(count: int) -> Iterator[list[int]]:
                 break
 
 
-def _far(region: Region, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _far(region: Region, values: ndarray[Any, Any]) -> ndarray[Any, Any]:
     """Return the values, with two among them at which ``exp`` overflows where every number is taken."""
     if region.low is not None:
         return values
-    far: np.ndarray[Any, Any] = values.copy()
+    far: ndarray[Any, Any] = values.copy()
     far.reshape(-1)[:2] = [_FAR, -_FAR][: far.size]
     return far
 

@@ -9,6 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import sympy
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.formula.graph import Axes, Formula, LogSumExp, MatMul, Operation, Reduce, Softmax, Swap
@@ -23,7 +24,7 @@ _MODULES: list[Any] = [
     },
     "mpmath",
 ]
-Array = np.ndarray[Any, Any]
+Array = ndarray[Any, Any]
 
 
 def exact_values(formula: Formula, values: Mapping[str, Array | float], digits: int = 0) -> dict[str, Array]:

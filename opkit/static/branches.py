@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import Block, Program, TensorDesc, Variable
@@ -23,7 +24,7 @@ from opkit.static.executor import Executor
 from opkit.static.parameters import data
 from opkit.static.py_func import arguments_of
 
-Arrays = Sequence[np.ndarray]
+Arrays = Sequence[ndarray]
 
 
 class BranchResultError(UsageError, TypeError):
@@ -92,7 +93,7 @@ class Branch:
         """What a run is fed: its arguments, then what it reads."""
         return [*self.takes, *self.program.captured.values()]
 
-    def run(self, arrays: Arrays) -> list[np.ndarray]:
+    def run(self, arrays: Arrays) -> list[ndarray]:
         """Return its results."""
         return self.runner.run(self.program, _feed(self.feeds, arrays), self.gives)
 
@@ -111,7 +112,7 @@ class Branch:
         given = {item.name: slope for item, slope in zip(inputs, found) if slope is not None}
         self.backward = program, names, given
 
-    def slopes(self, arrays: Arrays, incoming: Sequence[np.ndarray | None]) -> list[np.ndarray]:
+    def slopes(self, arrays: Arrays, incoming: Sequence[ndarray | None]) -> list[ndarray]:
         """Return the gradients of all that it is fed, zeros where none flows."""
         self.differentiate()
         assert self.backward is not None
@@ -126,7 +127,7 @@ class Branch:
         return [next(got) if item.name in given else np.zeros_like(a) for item, a in zip(self.feeds, arrays)]
 
 
-def _feed(variables: Sequence[Variable], arrays: Arrays) -> dict[str, np.ndarray]:
+def _feed(variables: Sequence[Variable], arrays: Arrays) -> dict[str, ndarray]:
     return {variable.name: array for variable, array in zip(variables, arrays, strict=True)}
 
 
@@ -208,15 +209,15 @@ def branch(pred: Variable, true_fn: Callable[[], Any], false_fn: Callable[[], An
     places = {variable: i for i, variable in enumerate(reads)}
     held = [(item, [places[variable] for variable in item.reads]) for item in (no, yes)]
 
-    def chosen(pred: np.ndarray, arrays: Arrays) -> tuple[Branch, list[int], list[np.ndarray]]:
+    def chosen(pred: ndarray, arrays: Arrays) -> tuple[Branch, list[int], list[ndarray]]:
         item, spots = held[int(bool(np.asarray(pred).reshape(-1)[0]))]
         return item, spots, [arrays[spot] for spot in spots]
 
-    def kernel(pred: np.ndarray, *arrays: np.ndarray) -> Any:
+    def kernel(pred: ndarray, *arrays: ndarray) -> Any:
         item, _, given = chosen(pred, arrays)
         return _result(item.run(given))
 
-    def slope_kernel(pred: np.ndarray, *arrays: np.ndarray) -> Any:
+    def slope_kernel(pred: ndarray, *arrays: ndarray) -> Any:
         item, spots, given = chosen(pred, arrays[: len(reads)])
         slopes = [np.zeros_like(array) for array in arrays[: len(reads)]]
         for spot, slope in zip(spots, item.slopes(given, arrays[len(reads) :])):
@@ -265,7 +266,7 @@ def loop(cond: Function, body: Function, start: Sequence[Variable]) -> list[Vari
     places = {variable: i for i, variable in enumerate(reads)}
     count, spots = len(start), [places[variable] for variable in step.reads]
 
-    def states(arrays: Arrays, *, all_of_them: bool) -> list[list[np.ndarray]]:
+    def states(arrays: Arrays, *, all_of_them: bool) -> list[list[ndarray]]:
         outer = arrays[count:]
         found = [list(arrays[:count])]
         while bool(test.run([*found[-1], *(outer[places[item]] for item in test.reads)])[0].reshape(-1)[0]):
@@ -274,10 +275,10 @@ def loop(cond: Function, body: Function, start: Sequence[Variable]) -> list[Vari
                 del found[0]
         return found
 
-    def kernel(*arrays: np.ndarray) -> Any:
+    def kernel(*arrays: ndarray) -> Any:
         return _result([np.array(item) for item in states(arrays, all_of_them=False)[-1]])
 
-    def slope_kernel(*arrays: np.ndarray) -> Any:
+    def slope_kernel(*arrays: ndarray) -> Any:
         given, incoming = arrays[: count + len(reads)], list(arrays[count + len(reads) :])
         passed = states(given, all_of_them=True)[:-1]
         outer = [np.zeros_like(array) for array in given[count:]]

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import DtypeError, GraphError, ShapeError, UsageError, unknown
 from opkit.ir import Program, TensorDesc, Value, Variable, canonical_dtype
@@ -136,7 +137,7 @@ class _Bound:
         arrays = []
         for name, shape, dtype in self.checks:
             array = feed.get(name)
-            if type(array) is not np.ndarray or array.dtype is not dtype or array.shape != shape:
+            if type(array) is not ndarray or array.dtype is not dtype or array.shape != shape:
                 return None
             arrays.append(array)
         return arrays
@@ -232,7 +233,7 @@ class Executor:
     def _compile(
         self,
         program: Program,
-        fed: Mapping[str, np.ndarray],
+        fed: Mapping[str, ndarray],
         values: Sequence[Value | None],
         scope: Scope,
         is_exact: bool,
@@ -320,13 +321,13 @@ def _warn_unused(name: str, variable: Variable | None, known: Mapping[str, Varia
     warnings.warn_explicit(text, UserWarning, file, line)
 
 
-def _fed_array(variable: Variable, item: Any) -> np.ndarray:
+def _fed_array(variable: Variable, item: Any) -> ndarray:
     """Return what is fed as an array that fits the declaration."""
     declared = variable.value if variable.value.version == 0 else variable.desc
     wanted = canonical_dtype(declared.dtype)
     data = getattr(item, "_data", item)
-    if isinstance(data, np.ndarray):
-        array = data if type(data) is np.ndarray else np.asarray(data)
+    if isinstance(data, ndarray):
+        array = data if type(data) is ndarray else np.asarray(data)
     elif hasattr(data, "__array__") and not isinstance(data, np.generic):
         array = np.asarray(data)
     else:
@@ -345,7 +346,7 @@ def _fed_array(variable: Variable, item: Any) -> np.ndarray:
     return array
 
 
-def _converted(name: str, data: Any, dtype: str) -> np.ndarray:
+def _converted(name: str, data: Any, dtype: str) -> ndarray:
     try:
         return np.array(data, dtype=dtype)
     except (TypeError, ValueError) as error:

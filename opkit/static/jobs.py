@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import GraphError, ShapeError
 from opkit.ir import Block, Dialect, Program, TensorDesc, Value, Variable
@@ -126,7 +127,7 @@ class CompiledJob:
         self._checks: list[tuple[tuple[int, ...], np.dtype]] = []
         self._layout = -1
 
-    def __call__(self, arrays: Arrays) -> list[np.ndarray]:
+    def __call__(self, arrays: Arrays) -> list[ndarray]:
         """Run the job.
 
         Args:
@@ -147,7 +148,7 @@ class CompiledJob:
                 return plan.run(arrays, self._holders)
         return self._run_anew(arrays)
 
-    def _run_anew(self, arrays: Arrays) -> list[np.ndarray]:
+    def _run_anew(self, arrays: Arrays) -> list[ndarray]:
         self._check(arrays)
         checks = [(array.shape, array.dtype) for array in arrays]
         layout = self._scope.layout
@@ -187,7 +188,7 @@ def differentiate(
     return gradients(list(goals), list(values), list(seeds))
 
 
-def observer_op(label: str, handler: Callable[[np.ndarray], Any]) -> OpDef:
+def observer_op(label: str, handler: Callable[[ndarray], Any]) -> OpDef:
     """Return an op that passes its input's data, as a read-only array, to a Python function in every run.
 
     Args:
@@ -195,7 +196,7 @@ def observer_op(label: str, handler: Callable[[np.ndarray], Any]) -> OpDef:
         handler: takes the array; its result is ignored.
     """
 
-    def observe(array: np.ndarray) -> tuple[()]:
+    def observe(array: ndarray) -> tuple[()]:
         handler(array)
         return ()
 

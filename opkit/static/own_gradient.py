@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import Operation, Rewrite, Variable
@@ -91,7 +92,7 @@ def _cut(item: Variable) -> Variable:
 
 
 def _passing(first: int, count: int) -> Function:
-    def kernel(*arrays: np.ndarray) -> Any:
+    def kernel(*arrays: ndarray) -> Any:
         copies = [np.array(array) for array in arrays[first:]]
         return copies[0] if count == 1 else tuple(copies)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import GraphError, UsageError
 from opkit.ir import Program, TensorDesc, Variable, canonical_dtype, to_numpy
@@ -19,7 +20,7 @@ from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.static.builder import append, build_in, building
 
 
-def _initialize(initializer: Initializer, shape: Sequence[int], dtype: str, program_seed: int) -> np.ndarray:
+def _initialize(initializer: Initializer, shape: Sequence[int], dtype: str, program_seed: int) -> ndarray:
     rng = np.random.default_rng(program_seed) if program_seed else random.generator()
     return initializer(rng, shape, to_numpy(dtype))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, Variable, canonical_dtype
@@ -241,7 +241,7 @@ def _variables(given: Any, what: str, tensor_help: str = "") -> list[Variable]:
 
 
 def _output(item: Any) -> Variable:
-    if isinstance(item, np.ndarray):
+    if isinstance(item, ndarray):
         desc = TensorDesc(item.shape, canonical_dtype(item.dtype))
         return new_variable(building.main.blocks[0], unique_name("py_func") + ".tmp_0", desc)
     if not isinstance(item, Variable):

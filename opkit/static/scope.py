@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
+from numpy import ndarray
 
 _serials = itertools.count()
 
@@ -23,9 +23,9 @@ class Holder:
     def __init__(self, scope: Scope, name: str) -> None:
         self.scope = scope
         self.name = name
-        self.array: np.ndarray | None = None
+        self.array: ndarray | None = None
 
-    def put(self, array: np.ndarray) -> None:
+    def put(self, array: ndarray) -> None:
         """Hold this array object from now on; plans for another shape or dtype are made again."""
         held = self.array
         if held is None or held.shape != array.shape or held.dtype != array.dtype:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import Operation, Program, Value, Variable
 from opkit.ops.core.types import Function
@@ -20,7 +21,7 @@ from opkit.static.py_func import PyFuncDef, PyFuncGradDef, label_of
 
 def program_to_data(
     program: Program, ops: Sequence[Operation] | None = None, named: Collection[str] = ()
-) -> tuple[dict[str, Any], list[np.ndarray]]:
+) -> tuple[dict[str, Any], list[ndarray]]:
     """Return a program as JSON data, and the arrays that the data refers to by number.
 
     Args:
@@ -33,7 +34,7 @@ def program_to_data(
     """
     chosen = program.blocks[0].ops if ops is None else ops
     numbers: dict[Value, int] = {}
-    arrays: list[np.ndarray] = []
+    arrays: list[ndarray] = []
     records = [_op_record(op, numbers, arrays) for op in chosen]
     used = {value.variable.name for value in numbers} | set(named)
     variables = [_variable_record(item, numbers) for item in program.list_vars() if ops is None or item.name in used]
@@ -64,7 +65,7 @@ def _variable_record(variable: Variable, numbers: dict[Value, int]) -> dict[str,
     }
 
 
-def _op_record(op: Operation, numbers: dict[Value, int], arrays: list[np.ndarray]) -> dict[str, Any]:
+def _op_record(op: Operation, numbers: dict[Value, int], arrays: list[ndarray]) -> dict[str, Any]:
     def number(value: Value | None) -> int | None:
         return None if value is None else numbers.setdefault(value, len(numbers))
 
@@ -109,7 +110,7 @@ def _path_of(function: Function, op: Operation) -> str:
     return path
 
 
-def _encoded(value: Any, arrays: list[np.ndarray], op: Operation, name: str) -> Any:
+def _encoded(value: Any, arrays: list[ndarray], op: Operation, name: str) -> Any:
     if value is None or isinstance(value, (bool, str)) or type(value) is int:
         return value
     if isinstance(value, float):
@@ -120,7 +121,7 @@ def _encoded(value: Any, arrays: list[np.ndarray], op: Operation, name: str) -> 
         return {"slice": [_encoded(item, arrays, op, name) for item in (value.start, value.stop, value.step)]}
     if value is ...:
         return {"ellipsis": True}
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, (ndarray, np.generic)):
         arrays.append(np.asarray(value))
         return {"array": len(arrays) - 1}
     raise SerialiseError(

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.atomic import write_file
 from opkit.errors import OpkitError, unknown
@@ -32,7 +33,7 @@ class StorageError(OpkitError, RuntimeError, ValueError):
     """A file of saved arrays is missing, damaged, or does not fit the program."""
 
 
-def program_state(program: Program, scope: Scope, kinds: Collection[bool] = (True, False)) -> dict[str, np.ndarray]:
+def program_state(program: Program, scope: Scope, kinds: Collection[bool] = (True, False)) -> dict[str, ndarray]:
     """Return copies of a program's persistable arrays by name.
 
     Args:
@@ -74,7 +75,7 @@ def set_program_state(program: Program, state: Mapping[str, Any], scope: Scope) 
         scope.var(name).put(array)
 
 
-def _fitting(variable: Variable, item: Any) -> np.ndarray:
+def _fitting(variable: Variable, item: Any) -> ndarray:
     array = np.array(item)
     if array.shape != variable.shape or array.dtype.name != variable.desc.dtype:
         raise StorageError(
@@ -84,12 +85,12 @@ def _fitting(variable: Variable, item: Any) -> np.ndarray:
     return array
 
 
-def write_archive(path: StrPath, arrays: Mapping[str, np.ndarray]) -> None:
+def write_archive(path: StrPath, arrays: Mapping[str, ndarray]) -> None:
     """Write arrays by name to one file, which appears whole or not at all."""
     write_file(path, archive_of(arrays))
 
 
-def archive_of(arrays: Mapping[str, np.ndarray]) -> bytes:
+def archive_of(arrays: Mapping[str, ndarray]) -> bytes:
     """Return arrays by name as the contents of one file."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
@@ -114,7 +115,7 @@ def mark_of(data: bytes) -> bytes:
     return data[at + _END_LENGTH :] if at >= 0 else b""
 
 
-def read_archive(path: StrPath) -> dict[str, np.ndarray]:
+def read_archive(path: StrPath) -> dict[str, ndarray]:
     """Return the arrays of a file that ``write_archive`` wrote, by name.
 
     Raises:
@@ -140,7 +141,7 @@ def file_bytes(path: StrPath) -> bytes:
         raise StorageError(f"cannot read {os.fspath(path)!r}: {why or type(error).__name__}") from error
 
 
-def arrays_of_archive(data: bytes, path: StrPath) -> dict[str, np.ndarray]:
+def arrays_of_archive(data: bytes, path: StrPath) -> dict[str, ndarray]:
     """Return the arrays by name that ``archive_of`` wrote.
 
     Args:

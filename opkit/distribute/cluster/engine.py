@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.distribute.cluster import worker
 from opkit.distribute.cluster.connection import Cluster
@@ -145,7 +146,7 @@ class ClusterEngine:
             LostWorkerError: a worker is gone; the message names it, its op, and the last complete step.
         """
         store: dict[int, Any] = {}
-        mirrored: list[tuple[int, Sequence[Device], list[np.ndarray]]] = []
+        mirrored: list[tuple[int, Sequence[Device], list[ndarray]]] = []
         for (value, lay), item in zip(self.physical.feeds, feeds):
             if lay.sbp == MIRRORED:
                 mirrored.append((self._numbers[value, lay], lay.devices.devices, list(item)))
@@ -157,7 +158,7 @@ class ClusterEngine:
         if sent:
             self._cluster.gather(sent, lambda address: self._doing(address, "variables were sent to it"))
         for address, devices in self._devices.items():
-            given: dict[Device, dict[int, np.ndarray]] = {device: {} for device in devices}
+            given: dict[Device, dict[int, ndarray]] = {device: {} for device in devices}
             for number, others, arrays in mirrored:
                 for device, array in zip(others, arrays):
                     if device in given:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.distribute.cluster.travel import Flat, rebuilt, unpacked
 from opkit.distribute.exchange import received
@@ -24,7 +25,7 @@ from opkit.static.scope import Scope
 from opkit.version import __version__
 
 #: A change by its number, the place of the device that sends, the place of the device that receives, and the array.
-Piece = tuple[int, int, int, np.ndarray]
+Piece = tuple[int, int, int, ndarray]
 #: The receiver of what every device gets the same of.
 _ALL = -1
 
@@ -66,13 +67,13 @@ class _Job:
     session: str
     plans: list[dict[Device, tuple[Plan, list[int], list[int], list[Held]]]]
     orders: Sequence[Sequence[Order]]
-    stores: dict[Device, dict[int, np.ndarray]] = field(default_factory=dict)
+    stores: dict[Device, dict[int, ndarray]] = field(default_factory=dict)
 
 
 _jobs: dict[str, _Job] = {}
 _CHECK = FiniteCheck(blames_origin=True)
 #: Variables by session, name, device.
-_variables: dict[tuple[str, str, Device], np.ndarray] = {}
+_variables: dict[tuple[str, str, Device], ndarray] = {}
 
 
 def facts() -> dict[str, str]:
@@ -103,18 +104,18 @@ def load(key: str, session: str, data: bytes) -> None:
     _jobs[key] = _Job(session, plans, orders)
 
 
-def push(session: str, name: str, parts: Mapping[Device, np.ndarray]) -> None:
+def push(session: str, name: str, parts: Mapping[Device, ndarray]) -> None:
     """Keep what this worker's devices have of a variable."""
     for device, array in parts.items():
         _variables[session, name, device] = np.array(array)
 
 
-def pull(session: str, names: Sequence[str], device: Device) -> dict[str, np.ndarray]:
+def pull(session: str, names: Sequence[str], device: Device) -> dict[str, ndarray]:
     """Return what a device has of variables."""
     return {name: _variables[session, name, device] for name in names}
 
 
-def part_for(array: np.ndarray, order: Order, sender: int, receiver: int) -> np.ndarray:
+def part_for(array: ndarray, order: Order, sender: int, receiver: int) -> ndarray:
     """Return what one device must send another for a change: the part that it wants, of what the sender has."""
     target: Sbp = order.target.sbp
     if not target.is_split:
@@ -124,11 +125,11 @@ def part_for(array: np.ndarray, order: Order, sender: int, receiver: int) -> np.
     if order.source.sbp == target:
         held = balanced(order.size, len(order.source.devices))[sender]
         wanted = range(max(wanted.start, held.start) - held.start, min(wanted.stop, held.stop) - held.start)
-    part: np.ndarray = array[(slice(None),) * axis + (slice(wanted.start, max(wanted.stop, wanted.start)),)]
+    part: ndarray = array[(slice(None),) * axis + (slice(wanted.start, max(wanted.stop, wanted.start)),)]
     return part
 
 
-def begin(key: str, is_checked: bool, given: Mapping[Device, Mapping[int, np.ndarray]]) -> None:
+def begin(key: str, is_checked: bool, given: Mapping[Device, Mapping[int, ndarray]]) -> None:
     """Drop what the last run left, and keep what each device is fed of its own.
 
     Args:
@@ -141,7 +142,7 @@ def begin(key: str, is_checked: bool, given: Mapping[Device, Mapping[int, np.nda
     _jobs[key].stores = {device: dict(arrays) for device, arrays in given.items()}
 
 
-def peek(key: str, device: Device, number: int) -> np.ndarray:
+def peek(key: str, device: Device, number: int) -> ndarray:
     """Return what a device has of a result."""
     return _jobs[key].stores[device][number]
 
@@ -202,7 +203,7 @@ def sends(order: Order, sender: int, receiver: int) -> bool:
     return sender == (devices.place_of(own) if own in devices else 0)
 
 
-def _had(job: _Job, order: Order, device: Device) -> np.ndarray:
+def _had(job: _Job, order: Order, device: Device) -> ndarray:
     if order.state:
         return _variables[job.session, order.state, device]
     return job.stores[device][order.source_key]
@@ -220,7 +221,7 @@ def run_stage(key: str, stage: int, devices: Sequence[Device], after: Any, *arri
     """
     job = _jobs[key]
     sent = {piece[:3]: piece[3] for pieces in arrived for piece in pieces}
-    found: list[tuple[Device, int, np.ndarray]] = []
+    found: list[tuple[Device, int, ndarray]] = []
     for order in job.orders[stage]:
         for receiver, device in enumerate(order.target.devices.devices):
             if device in devices:
@@ -240,8 +241,8 @@ def run_stage(key: str, stage: int, devices: Sequence[Device], after: Any, *arri
 
 
 def _parts(
-    job: _Job, order: Order, receiver: int, devices: Sequence[Device], sent: Mapping[tuple[int, int, int], np.ndarray]
-) -> list[np.ndarray]:
+    job: _Job, order: Order, receiver: int, devices: Sequence[Device], sent: Mapping[tuple[int, int, int], ndarray]
+) -> list[ndarray]:
     parts = []
     for sender, source in enumerate(order.source.devices.devices):
         if not sends(order, sender, receiver):

@@ -5,17 +5,17 @@ A way may stand here only if it holds for all inputs; ``tests/distribute/test_ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
 from opkit.distribute.rules import arrange, network, pointwise, products, reduce, update
-from opkit.distribute.way import Facts, Way
+from opkit.distribute.way import Facts, Way, Ways
 from opkit.ops import OpDef
 
 __all__ = ["RULES", "Rule", "ways_of"]
 
-Rule: TypeAlias = Callable[[Facts], Iterator[Way]]
+Rule: TypeAlias = Callable[[Facts], Ways]
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {**pointwise.RULES, **arrange.RULES, **reduce.RULES, **products.RULES, **network.RULES, **update.RULES}

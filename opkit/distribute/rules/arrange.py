@@ -6,18 +6,13 @@ Source: OneFlow v0.4.0, user/ops/reshape_user_op_util.cpp, transpose_ops.cpp, co
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
-from opkit.distribute.way import Facts, Way
+from opkit.distribute.way import Facts, Way, Ways
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
 from opkit.tables import by_name
 
 
-def _linear(facts: Facts) -> Way:
-    return Way(facts.all_inputs(PARTIAL), (PARTIAL,) * len(facts.results))
-
-
-def _reshaped(facts: Facts, shape_attr: str = "") -> Iterator[Way]:
+def _reshaped(facts: Facts, shape_attr: str = "") -> Ways:
     """An axis stays split where as many elements lie before it, and shards hold the same elements on both sides."""
     source, target = facts.given(0), facts.results[0]
     for axis, size in enumerate(source):
@@ -28,8 +23,7 @@ def _reshaped(facts: Facts, shape_attr: str = "") -> Iterator[Way]:
                 if len(facts.inputs) > 1 and facts.inputs[1] == target:  # the one whose shape the result takes
                     inputs = (split(axis), split(other))
                 yield Way(inputs, (split(other),), shape_attr)
-    linear = _linear(facts)
-    yield Way(linear.inputs, linear.results, shape_attr)
+    yield Way(facts.all_inputs(PARTIAL), (PARTIAL,), shape_attr)
 
 
 def _splits_alike(size: int, wanted: int, count: int) -> bool:
@@ -39,25 +33,25 @@ def _splits_alike(size: int, wanted: int, count: int) -> bool:
     return smaller > 0 and larger % smaller == 0 and smaller % count == 0
 
 
-def _reshape(facts: Facts) -> Iterator[Way]:
+def _reshape(facts: Facts) -> Ways:
     yield from _reshaped(facts, "shape")
 
 
-def _transpose(facts: Facts) -> Iterator[Way]:
+def _transpose(facts: Facts) -> Ways:
     for axis, source in enumerate(facts.attrs["perm"]):
-        yield Way((split(source % len(facts.given(0))),), (split(axis),))
-    yield _linear(facts)
+        yield Way((split(source % facts.rank),), (split(axis),))
+    yield facts.alike(PARTIAL)
 
 
-def _concat(facts: Facts) -> Iterator[Way]:
+def _concat(facts: Facts) -> Ways:
     rank = len(facts.results[0])
     for axis in range(rank):
         if axis != facts.attrs["axis"] % rank:
-            yield Way(facts.all_inputs(split(axis)), (split(axis),))
-    yield _linear(facts)
+            yield facts.alike(split(axis))
+    yield facts.alike(PARTIAL)
 
 
-def _gather(facts: Facts) -> Iterator[Way]:
+def _gather(facts: Facts) -> Ways:
     """Indices may be split, and the axes of the table that are not looked up."""
     table, indices = facts.given(0), facts.given(1)
     at = facts.attrs["axis"] % len(table)
@@ -69,19 +63,19 @@ def _gather(facts: Facts) -> Iterator[Way]:
     yield Way((PARTIAL, BROADCAST), (PARTIAL,))
 
 
-def _segment_sum_like(facts: Facts) -> Iterator[Way]:
+def _segment_sum_like(facts: Facts) -> Ways:
     """Each device adds up its own rows: a partial sum. Source: OneFlow v0.4.0, unsorted_segment_sum_op.cpp."""
     at = facts.attrs["axis"] % len(facts.given(2))
     for axis in range(len(facts.given(1))):
         yield Way((split(at + axis), split(axis), BROADCAST), (PARTIAL,))
 
 
-def _one_hot(facts: Facts) -> Iterator[Way]:
-    for axis in range(len(facts.given(0))):
+def _one_hot(facts: Facts) -> Ways:
+    for axis in range(facts.rank):
         yield Way((split(axis),), (split(axis),))
 
 
-def _broadcast_like(facts: Facts) -> Iterator[Way]:
+def _broadcast_like(facts: Facts) -> Ways:
     """Axes that both have may be split together, and those that are made may be split alone."""
     source, target = facts.given(0), facts.results[0]
     if len(source) != len(target):
@@ -99,9 +93,5 @@ RULES = {
     "unsorted_segment_sum_like": _segment_sum_like,
     "one_hot": _one_hot,
     "broadcast_like": _broadcast_like,
-    **by_name(
-        {
-            _reshaped: "reshape_like flatten squeeze expand_dims",
-        }
-    ),
+    **by_name({_reshaped: "reshape_like flatten squeeze expand_dims"}),
 }

@@ -6,9 +6,8 @@ layer_norm_op.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from opkit.distribute.way import Facts, Way
+from opkit.distribute.rules.reduce import rows
+from opkit.distribute.way import Facts, Way, Ways
 from opkit.ir import Shape
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
 from opkit.tables import by_name
@@ -28,36 +27,32 @@ def _channel_axis(facts: Facts) -> int:
     return 1 if is_first else len(facts.results[0]) - 1
 
 
-def _conv(facts: Facts) -> Iterator[Way]:
+def _conv(facts: Facts) -> Ways:
     yield _first(facts, 1, 2, 3)
 
 
-def _conv_data_grad(facts: Facts) -> Iterator[Way]:
+def _conv_data_grad(facts: Facts) -> Ways:
     yield _first(facts, 1)
 
 
-def _conv_filter_grad(facts: Facts) -> Iterator[Way]:
+def _conv_filter_grad(facts: Facts) -> Ways:
     yield Way((split(0), split(0)), (PARTIAL,))
 
 
-def _conv_bias_grad(facts: Facts) -> Iterator[Way]:
+def _conv_bias_grad(facts: Facts) -> Ways:
     yield Way((split(0),), (PARTIAL,))
 
 
-def _images(facts: Facts) -> Iterator[Way]:
+def _images(facts: Facts) -> Ways:
     """A window that moves over each image and channel apart."""
     channel = _channel_axis(facts)
     for axis in (0, channel):
-        yield Way(facts.all_inputs(split(axis)), (split(axis),) * len(facts.results))
+        yield facts.alike(split(axis))
 
 
-def _batched(facts: Facts) -> Iterator[Way]:
-    yield Way(facts.all_inputs(split(0)), (split(0),) * len(facts.results))
-
-
-def _bias_add(facts: Facts) -> Iterator[Way]:
+def _bias_add(facts: Facts) -> Ways:
     """Source: bias_add_op.cpp."""
-    rank = len(facts.given(0))
+    rank = facts.rank
     own = facts.attrs["axis"] % rank
     rest = facts.all_inputs(BROADCAST)[2:]
     for axis in range(rank):
@@ -65,32 +60,26 @@ def _bias_add(facts: Facts) -> Iterator[Way]:
         yield Way((split(axis), split(0) if axis == own else BROADCAST, *others), (split(axis),))
 
 
-def _cross_entropy(facts: Facts) -> Iterator[Way]:
-    """Rows of predictions and their labels: the classes lie along the last axis."""
-    for axis in range(len(facts.given(0)) - 1):
-        yield Way(facts.all_inputs(split(axis)), (split(axis),) * len(facts.results))
-
-
-def _cross_entropy_grad(facts: Facts) -> Iterator[Way]:
+def _cross_entropy_grad(facts: Facts) -> Ways:
     for axis in range(len(facts.results[0]) - 1):
-        yield Way(facts.all_inputs(split(axis)), (split(axis),))
+        yield facts.alike(split(axis))
 
 
-def _layer_norm(facts: Facts) -> Iterator[Way]:
-    begin, start = (facts.attrs[name] % len(facts.given(0)) for name in ("begin_norm_axis", "begin_params_axis"))
+def _layer_norm(facts: Facts) -> Ways:
+    begin, start = (facts.attrs[name] % facts.rank for name in ("begin_norm_axis", "begin_params_axis"))
     for axis in range(min(begin, start)):
         inputs = (split(axis), *facts.all_inputs(BROADCAST)[1:])
         yield Way(inputs, (split(axis),) * len(facts.results))
 
 
-def _layer_norm_grad(facts: Facts) -> Iterator[Way]:
-    for axis in range(facts.attrs["begin_norm_axis"] % len(facts.given(0))):
-        yield Way(facts.all_inputs(split(axis)), (split(axis),))
+def _layer_norm_grad(facts: Facts) -> Ways:
+    for axis in range(facts.attrs["begin_norm_axis"] % facts.rank):
+        yield facts.alike(split(axis))
 
 
-def _layer_norm_param_grad(facts: Facts) -> Iterator[Way]:
+def _layer_norm_param_grad(facts: Facts) -> Ways:
     """Sums over all rows; the scaled gradient, where there is one, stays split."""
-    rank = len(facts.given(0))
+    rank = facts.rank
     for axis in range(facts.attrs["begin_params_axis"] % rank):
         inputs = tuple(
             None if shape is None else split(axis) if len(shape) == rank else BROADCAST for shape in facts.inputs
@@ -116,7 +105,7 @@ RULES = {
         {
             _bias_add: "bias_add fused_bias_add_gelu",
             _images: "upsample upsample_grad",
-            _cross_entropy: "softmax_cross_entropy sparse_softmax_cross_entropy sparse_cross_entropy",
+            rows: "softmax_cross_entropy sparse_softmax_cross_entropy sparse_cross_entropy",
             _cross_entropy_grad: (
                 "softmax_cross_entropy_grad sparse_softmax_cross_entropy_grad sparse_cross_entropy_grad"
             ),

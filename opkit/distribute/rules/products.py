@@ -5,14 +5,12 @@ Source: OneFlow v0.4.0, user/ops/matmul_op.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from opkit.distribute.way import Facts, Way
+from opkit.distribute.way import Facts, Way, Ways
 from opkit.ir import Shape
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
 
 
-def _product(facts: Facts) -> Iterator[Way]:
+def _product(facts: Facts) -> Ways:
     a, b, out = facts.given(0), facts.given(1), facts.results[0]
     ra, rb, rank = len(a), len(b), len(out)
     if ra < 2 or rb < 2:

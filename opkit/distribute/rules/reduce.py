@@ -5,43 +5,41 @@ Source: OneFlow v0.4.0, user/ops/reduce_ops.cpp, softmax_op.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from opkit.distribute.way import Facts, Way
+from opkit.distribute.way import Facts, Way, Ways
 from opkit.sharding import BROADCAST, PARTIAL, split
 from opkit.tables import by_name
 
 
 def _reduced(facts: Facts) -> set[int]:
-    rank = len(facts.given(0))
+    rank = facts.rank
     axes = facts.attrs["axis"]
     listed = (axes,) if isinstance(axes, int) else tuple(axes or ())
     return {axis % rank for axis in listed} if listed else set(range(rank))
 
 
-def _kept(facts: Facts) -> Iterator[Way]:
+def _kept(facts: Facts) -> Ways:
     """Split the axes that are not reduced."""
     gone = _reduced(facts)
     keeps = bool(facts.attrs["keepdims"])
-    for axis in range(len(facts.given(0))):
+    for axis in range(facts.rank):
         if axis not in gone:
             place = axis if keeps else axis - sum(1 for item in gone if item < axis)
             yield Way((split(axis),), (split(place),))
 
 
-def _sum(facts: Facts) -> Iterator[Way]:
+def _sum(facts: Facts) -> Ways:
     yield from _kept(facts)
     for axis in _reduced(facts):
         yield Way((split(axis),), (PARTIAL,))
     yield Way((PARTIAL,), (PARTIAL,))
 
 
-def _mean(facts: Facts) -> Iterator[Way]:
+def _mean(facts: Facts) -> Ways:
     yield from _kept(facts)
     yield Way((PARTIAL,), (PARTIAL,))
 
 
-def _mean_grad(facts: Facts) -> Iterator[Way]:
+def _mean_grad(facts: Facts) -> Ways:
     """The gradient of a mean, repeated over the axes that were reduced, which say how many there are."""
     like = facts.given(1)
     axes = facts.attrs["axis"]
@@ -55,7 +53,7 @@ def _mean_grad(facts: Facts) -> Iterator[Way]:
     yield Way((PARTIAL, BROADCAST), (PARTIAL,))
 
 
-def _sum_like(facts: Facts) -> Iterator[Way]:
+def _sum_like(facts: Facts) -> Ways:
     """A sum over axes down to the shape of another tensor."""
     source, target = facts.given(0), facts.given(1)
     if len(source) == len(target):
@@ -71,22 +69,22 @@ def _sum_like(facts: Facts) -> Iterator[Way]:
     yield Way((PARTIAL, BROADCAST), (PARTIAL,))
 
 
-def _rows(facts: Facts) -> Iterator[Way]:
+def rows(facts: Facts) -> Ways:
     """An op that works along the last axis: all others may be split."""
-    for axis in range(len(facts.given(0)) - 1):
-        yield Way(facts.all_inputs(split(axis)), (split(axis),) * len(facts.results))
+    for axis in range(facts.rank - 1):
+        yield facts.alike(split(axis))
 
 
-def _along(facts: Facts) -> Iterator[Way]:
+def _along(facts: Facts) -> Ways:
     """An op that works along one axis: all others may be split."""
-    rank = len(facts.given(0))
+    rank = facts.rank
     for axis in range(rank):
         if axis != facts.attrs["axis"] % rank:
-            yield Way(facts.all_inputs(split(axis)), (split(axis),) * len(facts.results))
+            yield facts.alike(split(axis))
 
 
-def _square_sum(facts: Facts) -> Iterator[Way]:
-    for axis in range(len(facts.given(0))):
+def _square_sum(facts: Facts) -> Ways:
+    for axis in range(facts.rank):
         yield Way((split(axis),), (PARTIAL,))
 
 
@@ -99,7 +97,7 @@ RULES = {
     **by_name(
         {
             _kept: "reduce_max reduce_min reduce_max_each reduce_min_each reduce_prod reduce_any reduce_all logsumexp",
-            _rows: "softmax softmax_grad log_softmax log_softmax_grad sort arg_sort top_k",
+            rows: "softmax softmax_grad log_softmax log_softmax_grad sort arg_sort top_k",
             _along: "cumsum cumprod",
         }
     ),

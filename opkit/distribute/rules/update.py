@@ -5,16 +5,14 @@ Source: OneFlow v0.4.0, user/ops/model_update_ops.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from opkit.distribute.way import Facts, Way
+from opkit.distribute.way import Facts, Way, Ways
 from opkit.sharding import BROADCAST, split
+from opkit.tables import by_name
 
 
-def _update(facts: Facts) -> Iterator[Way]:
+def _update(facts: Facts) -> Ways:
     """Model, gradient and state are split alike; the rate is whole."""
-    model = facts.given(0)
-    for axis in range(len(model)):
+    for axis in range(facts.rank):
         inputs = tuple(
             None if shape is None else BROADCAST if index == 2 else split(axis)
             for index, shape in enumerate(facts.inputs)
@@ -22,15 +20,9 @@ def _update(facts: Facts) -> Iterator[Way]:
         yield Way(inputs, ())
 
 
-def _assign(facts: Facts) -> Iterator[Way]:
-    for axis in range(len(facts.given(0))):
+def _assign(facts: Facts) -> Ways:
+    for axis in range(facts.rank):
         yield Way((split(axis), split(axis)), ())
 
 
-RULES = {
-    "sgd_update": _update,
-    "momentum_update": _update,
-    "adam_update": _update,
-    "rmsprop_update": _update,
-    "assign": _assign,
-}
+RULES = by_name({_update: "sgd_update momentum_update adam_update rmsprop_update", _assign: "assign"})

@@ -14,12 +14,12 @@ from opkit.ops.basis.creation import zeros_like
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import check_same_dtype, is_same_size, shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.types import Attrs, Descs, Ints, Values
+from opkit.ops.core.types import Attrs, Descs, Ints, Out, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 
 
 # ---- concat, split, stack --------------------------------------------------------------------------------------------
-def _concat(*arrays: ndarray, axis: int, max_dim_size: int = 0, out: ndarray | None = None) -> ndarray:
+def _concat(*arrays: ndarray, axis: int, max_dim_size: int = 0, out: Out = None) -> ndarray:
     return np.concatenate(arrays, axis=axis, out=out)
 
 

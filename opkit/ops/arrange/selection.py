@@ -22,7 +22,7 @@ from opkit.ops.core.inference import (
     shape_error,
 )
 from opkit.ops.core.mode import local
-from opkit.ops.core.types import Attrs, Descs, Values
+from opkit.ops.core.types import Attrs, Descs, Out, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axis, shape_of
 
 
@@ -57,7 +57,7 @@ def add_rows(total: ndarray, rows: ndarray, at: ndarray) -> None:
 
 
 # ---- gather, unsorted_segment_sum: along one axis --------------------------------------------------------------------
-def _gather(x: ndarray, indices: ndarray, axis: int, out: ndarray | None = None) -> ndarray:
+def _gather(x: ndarray, indices: ndarray, axis: int, out: Out = None) -> ndarray:
     check_range("gather", indices, x.shape[axis])
     return np.take(x, indices, axis=axis, out=out, mode="raise" if out is None else "clip")
 

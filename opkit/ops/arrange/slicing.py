@@ -18,7 +18,7 @@ from opkit.ops.core.define import define, first_only
 from opkit.ops.core.inference import like, shape_error, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs, Ints, Values
+from opkit.ops.core.types import Attrs, Descs, Ints, Out, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 
 _SLICE_ATTRS = "start:vector<int64> stop:vector<int64> step:vector<int64>"
@@ -151,7 +151,7 @@ def _pad(
     padding_after: Ints,
     floating_constant_value: float,
     integral_constant_value: int,
-    out: ndarray | None = None,
+    out: Out = None,
 ) -> ndarray:
     if out is None:
         out = np.empty([b + n + a for b, n, a in zip(padding_before, x.shape, padding_after)], x.dtype)

@@ -24,7 +24,7 @@ from opkit.ops.core.meeting import Choose, common_dtype, is_number, number_dtype
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradKernel, GradRule, Kept, Kernel, OpDef
 from opkit.ops.core.quiet import bare_kernel
-from opkit.ops.core.types import Function, Values
+from opkit.ops.core.types import Function, Out, Values
 from opkit.ops.core.value import Value, dtype_of, is_value
 
 Builder = Function
@@ -56,7 +56,7 @@ def met(op: str, x: Any, y: Any, dialect: Dialect) -> tuple[Value, Value]:
 _add, _sub, _mul = quiet(np.add), quiet(np.subtract), quiet(np.multiply)
 
 
-def _whole_quotient(x: ndarray, y: Any, out: ndarray | None = None) -> Any:
+def _whole_quotient(x: ndarray, y: Any, out: Out = None) -> Any:
     """Divide integers, truncated towards 0."""
     if x.dtype.kind == "b":
         raise DtypeError("op 'broadcast_div' got bool: cast it to a number first")
@@ -68,7 +68,7 @@ def _whole_quotient(x: ndarray, y: Any, out: ndarray | None = None) -> Any:
 
 
 @quiet
-def quotient_of(x: ndarray, y: ndarray, out: ndarray | None = None) -> Any:
+def quotient_of(x: ndarray, y: ndarray, out: Out = None) -> Any:
     """Divide arrays; integers are truncated towards 0."""
     return _true_divide(x, y, out) if x.dtype.kind in "fc" else _whole_quotient(x, y, out)
 
@@ -220,7 +220,7 @@ def _scalar_kernel(ufunc: Function, of_integers: Function) -> Function:
         has_float_operand: bool,
         int_operand: int,
         float_operand: float,
-        out: ndarray | None = None,
+        out: Out = None,
     ) -> Any:
         operand: float = int_operand if has_int_operand else float_operand
         if x.dtype.kind not in "fc":  # an integer tensor stays one: the operand is converted to its dtype

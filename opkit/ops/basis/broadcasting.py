@@ -19,7 +19,7 @@ from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_
 from opkit.ops.core.meeting import Choose, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import Kept
-from opkit.ops.core.types import Attrs, Descs, Function, Ints, Values
+from opkit.ops.core.types import Attrs, Descs, Function, Ints, Out, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, shape_of
 
 #: ``add_reduce(x, axes, dtype, out, keepdims)``: what numpy's type stubs cannot say of positional arguments.
@@ -56,7 +56,7 @@ def spread(x: ndarray, shape: Shape, axis: Ints) -> ndarray:
 
 # ---- reduce_sum, reduce_mean -----------------------------------------------------------------------------------------
 @quiet
-def _sum(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None = None) -> Any:
+def _sum(input_tensor: ndarray, axis: Ints, keepdims: bool, out: Out = None) -> Any:
     dtype = input_tensor.dtype
     axes = tuple(axis) or None
     if dtype == np.float16:  # numpy adds halves in halves along outer axes
@@ -69,7 +69,7 @@ def _sum(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None 
 
 
 @quiet
-def _mean(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None = None) -> Any:
+def _mean(input_tensor: ndarray, axis: Ints, keepdims: bool, out: Out = None) -> Any:
     dtype = input_tensor.dtype
     axes = tuple(axis) or None
     wide = np.float32 if dtype == np.float16 else dtype if dtype.kind in "fc" else np.dtype(np.float64)

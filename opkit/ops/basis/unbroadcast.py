@@ -17,7 +17,7 @@ from opkit.ops.core.define import NO_ATTRS, define, quiet
 from opkit.ops.core.inference import same_shape, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, OpDef
-from opkit.ops.core.types import Function, Values
+from opkit.ops.core.types import Function, Out, Values
 from opkit.ops.core.value import Value
 
 _add, _sub, _mul = quiet(np.add), quiet(np.subtract), quiet(np.multiply)
@@ -25,7 +25,7 @@ _add, _sub, _mul = quiet(np.add), quiet(np.subtract), quiet(np.multiply)
 
 # ---- operands of one shape -------------------------------------------------------------------------------------------
 def _strict(kernel: Function, name: str) -> Function:
-    def checked(x: ndarray, y: ndarray, out: ndarray | None = None) -> Any:
+    def checked(x: ndarray, y: ndarray, out: Out = None) -> Any:
         if x.shape != y.shape:
             raise ShapeError(f"op {name!r}: the shapes {x.shape} and {y.shape} must be the same")
         return kernel(x, y, out=out)
@@ -40,7 +40,7 @@ def _multiply_grad(applied: Any, douts: Values) -> Values:
 
 
 @quiet
-def _add_n(*arrays: ndarray, out: ndarray | None = None) -> Any:
+def _add_n(*arrays: ndarray, out: Out = None) -> Any:
     if any(array.shape != arrays[0].shape for array in arrays):
         raise ShapeError(f"op 'add_n': the shapes {', '.join(str(a.shape) for a in arrays)} must be the same")
     total = np.empty_like(arrays[0]) if out is None else out
@@ -85,7 +85,7 @@ def add_n(values: Values) -> Value:
 
 # ---- a tensor of one element and a tensor (scalar_*_by_tensor) ---------------------------------------------
 def _one_element(kernel: Function) -> Function:
-    def by_tensor(x: ndarray, scalar: ndarray, out: ndarray | None = None) -> Any:
+    def by_tensor(x: ndarray, scalar: ndarray, out: Out = None) -> Any:
         if scalar.size != 1:
             raise ShapeError(f"op 'scalar_*_by_tensor': the scalar has shape {scalar.shape}, one element is needed")
         return kernel(x, scalar.reshape(()), out=out)

@@ -22,6 +22,8 @@ Values: TypeAlias = Sequence[Any]
 Ints: TypeAlias = Sequence[int]
 #: Arrays of numpy, one of each input or output.
 Arrays: TypeAlias = Sequence[ndarray]
+#: Where a kernel writes its result; None: into a new array.
+Out: TypeAlias = ndarray | None
 #: What users call an op, a layer or a variable; None where a name is made up.
 Name: TypeAlias = str | None
 #: A function of which only what it returns matters here, or one that users wrote.

@@ -19,7 +19,7 @@ from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import broadcast_shape, check_same_dtype, is_same_size, operands, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import Applied, Kept, OpDef
-from opkit.ops.core.types import Attrs, Descs, Function, Values
+from opkit.ops.core.types import Attrs, Descs, Function, Out, Values
 from opkit.ops.core.value import Value, desc_of, dtype_of, ndim_of
 
 _ATTRS = "transpose_a:bool transpose_b:bool alpha:double"
@@ -33,7 +33,7 @@ def _matmul(
     transpose_a: bool = False,
     transpose_b: bool = False,
     alpha: float = 1.0,
-    out: ndarray | None = None,
+    out: Out = None,
 ) -> Any:
     if transpose_a:
         a = a.swapaxes(-1, -2)

@@ -24,7 +24,7 @@ from opkit.ops.core.inference import (
 )
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs, Ints, Values
+from opkit.ops.core.types import Attrs, Descs, Ints, Out, Values
 from opkit.ops.core.value import Value, ndim_of, shape_of
 from opkit.ops.kernels.columns import (
     Window,
@@ -78,7 +78,7 @@ def _conv(
     weight: ndarray,
     bias: ndarray | None,
     unused: Any = None,
-    out: ndarray | None = None,
+    out: Out = None,
     **attrs: Any,
 ) -> ndarray:
     y = forward(_wide(to_first(x, attrs)), _wide(_weight_first(weight, attrs)), attrs, _direct(out, attrs))
@@ -93,7 +93,7 @@ def _data_grad(
     weight: ndarray,
     x_like: Any,
     addend: ndarray | None,
-    out: ndarray | None = None,
+    out: Out = None,
     **attrs: Any,
 ) -> ndarray:
     shape = first_shape(x_like.shape, attrs)

@@ -27,7 +27,7 @@ from opkit.ops.core.inference import (
 )
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, Kernel, OpDef
-from opkit.ops.core.types import Attrs, Descs, Values
+from opkit.ops.core.types import Attrs, Descs, Out, Values
 from opkit.ops.core.value import Value, shape_of
 from opkit.ops.pointwise.compare import not_equal
 from opkit.ops.pointwise.elementwise import square
@@ -85,7 +85,7 @@ def _sparse(prediction: ndarray, label: ndarray, depth: int, ignore_index: int) 
 
 @quiet
 def _sparse_slope(
-    label: ndarray, dy: ndarray, prob: ndarray, depth: int, ignore_index: int, out: ndarray | None = None
+    label: ndarray, dy: ndarray, prob: ndarray, depth: int, ignore_index: int, out: Out = None
 ) -> ndarray:
     classes = prob.shape[-1]
     flat, ignored = _rows(label, classes, ignore_index, "sparse_softmax_cross_entropy_grad")

@@ -21,7 +21,7 @@ from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, check_same_dtype, is_same_size, shape_error, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs, Values
+from opkit.ops.core.types import Attrs, Descs, Out, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 from opkit.ops.pointwise.compare import greater, maximum
 from opkit.ops.pointwise.elementwise import rsqrt
@@ -33,7 +33,7 @@ def _along(vector: ndarray, ndim: int, axis: int) -> ndarray:
 
 
 @quiet
-def _bias_add(a: ndarray, b: ndarray, axis: int, out: ndarray | None = None) -> Any:
+def _bias_add(a: ndarray, b: ndarray, axis: int, out: Out = None) -> Any:
     return np.add(a, b if axis % a.ndim == a.ndim - 1 else _along(b, a.ndim, axis % a.ndim), out=out)
 
 
@@ -66,9 +66,7 @@ def bias_add(x: Value, bias: Value, axis: int = -1) -> Value:
 
 # ---- dropout ---------------------------------------------------------------------------------------------------------
 @quiet
-def _dropout(
-    x: ndarray, mask: ndarray, addend: ndarray | None = None, scale: float = 1.0, out: ndarray | None = None
-) -> Any:
+def _dropout(x: ndarray, mask: ndarray, addend: ndarray | None = None, scale: float = 1.0, out: Out = None) -> Any:
     out = np.multiply(x, mask, out=np.empty_like(x) if out is None else out, casting="unsafe")
     np.multiply(out, scale, out=out)
     return out if addend is None else np.add(out, addend, out=out)

@@ -21,7 +21,7 @@ from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, like, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs, Ints, Values
+from opkit.ops.core.types import Attrs, Descs, Ints, Out, Values
 from opkit.ops.core.value import Value, known_size, ndim_of
 from opkit.ops.network.conv import window_list
 
@@ -128,7 +128,7 @@ def _paddings(attrs: Attrs, inputs: Ints, size: Ints, strides: Ints) -> tuple[tu
 
 # ---- maximum ---------------------------------------------------------------------------------------------------------
 @quiet
-def _max_pool(x: ndarray, out: ndarray | None = None, **attrs: Any) -> Any:
+def _max_pool(x: ndarray, out: Out = None, **attrs: Any) -> Any:
     pooling = Pooling(x.shape, attrs).checked()
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = pooling.pad(x, lowest)

@@ -21,7 +21,7 @@ from opkit.ops.core.inference import broadcast_shape, broadcasted, check_same_dt
 from opkit.ops.core.meeting import Choose, is_number, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import Kept, OpDef
-from opkit.ops.core.types import Attrs, Descs, Function, Values
+from opkit.ops.core.types import Attrs, Descs, Function, Out, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.small import ZERO, clipped
 
@@ -118,7 +118,7 @@ ELEMENTWISE_MINIMUM = _choice("elementwise_minimum", np.minimum, less, strict=Tr
 
 
 # ---- where -----------------------------------------------------------------------------------------------------------
-def _where(condition: ndarray, x: ndarray, y: ndarray, out: ndarray | None = None) -> ndarray:
+def _where(condition: ndarray, x: ndarray, y: ndarray, out: Out = None) -> ndarray:
     if out is None:
         return np.where(condition, x, y)
     np.copyto(out, y)
@@ -208,7 +208,7 @@ def _whole_bounds(dtype: np.dtype, low: float, high: float) -> tuple[int, int]:
     return least, largest
 
 
-def _clip_inside(x: ndarray, min: float, max: float, out: ndarray | None = None) -> Any:
+def _clip_inside(x: ndarray, min: float, max: float, out: Out = None) -> Any:
     low, high = (min, max) if x.dtype.kind in "fc" else _whole_bounds(x.dtype, min, max)
     return clipped(x, low, high, out)
 
@@ -263,7 +263,7 @@ def _bounds(x: ndarray, attrs: Attrs) -> tuple[Any, Any]:
     return attrs.get(f"{kind}_min"), attrs.get(f"{kind}_max")
 
 
-def _clip_by_scalar(x: ndarray, out: ndarray | None = None, **attrs: Any) -> Any:
+def _clip_by_scalar(x: ndarray, out: Out = None, **attrs: Any) -> Any:
     low, high = _bounds(x, attrs)
     return _clipped(x, low, high, out)
 

@@ -20,7 +20,7 @@ from opkit.ops.core.inference import same_shape, unchanged, unchanged_floats
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Function, Values
+from opkit.ops.core.types import Function, Out, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
 from opkit.ops.kernels.small import ONE, ZERO
@@ -169,21 +169,21 @@ def _from_output(name: str, slope: Function, slope_by_y: Second) -> Callable[[An
 
 
 @elementwise_blocks
-def _tanh_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
+def _tanh_slope(y: ndarray, dy: ndarray, out: Out = None) -> Any:
     if out is None:
         return (ONE[y.dtype] - y * y) * dy
     return np.multiply(np.subtract(ONE[y.dtype], np.multiply(y, y, out=out), out=out), dy, out=out)
 
 
 @elementwise_blocks
-def _sigmoid_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
+def _sigmoid_slope(y: ndarray, dy: ndarray, out: Out = None) -> Any:
     if out is None:
         return (ONE[y.dtype] - y) * y * dy
     return np.multiply(np.multiply(np.subtract(ONE[y.dtype], y, out=out), y, out=out), dy, out=out)
 
 
 @elementwise_blocks
-def _sqrt_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
+def _sqrt_slope(y: ndarray, dy: ndarray, out: Out = None) -> Any:
     return np.multiply(np.true_divide(dy, y, out=out), 0.5, out=out)
 
 
@@ -193,7 +193,7 @@ sqrt_from_y = _from_output("sqrt_grad_from_y", _sqrt_slope, lambda y: scalar_mul
 
 
 # ---- kernels that numpy lacks ----------------------------------------------------------------------------------------
-def logistic(x: ndarray, out: ndarray | None = None) -> Any:
+def logistic(x: ndarray, out: Out = None) -> Any:
     """Return the logistic function of one block; exp may overflow to infinity, whose reciprocal is the right 0."""
     if out is None:
         return np.reciprocal(np.exp(-x) + ONE[x.dtype])
@@ -204,22 +204,22 @@ def logistic(x: ndarray, out: ndarray | None = None) -> Any:
 sigmoid_of = elementwise_blocks(logistic)
 
 
-def softplus_of(x: ndarray, out: ndarray | None = None) -> Any:
+def softplus_of(x: ndarray, out: Out = None) -> Any:
     """Return log(1 + exp(x)) without overflow."""
     return np.logaddexp(x, ZERO[x.dtype], out=out)
 
 
 @elementwise_blocks
-def _log_sigmoid_of(x: ndarray, out: ndarray | None = None) -> Any:
+def _log_sigmoid_of(x: ndarray, out: Out = None) -> Any:
     return np.negative(softplus_of(np.negative(x, out=out), out=out), out=out)
 
 
 @elementwise_blocks
-def _rsqrt_of(x: ndarray, out: ndarray | None = None) -> Any:
+def _rsqrt_of(x: ndarray, out: Out = None) -> Any:
     return np.reciprocal(np.sqrt(x, out=out), out=out)
 
 
-def _reciprocal_no_nan_of(x: ndarray, out: ndarray | None = None) -> Any:
+def _reciprocal_no_nan_of(x: ndarray, out: Out = None) -> Any:
     out = np.empty_like(x) if out is None else out
     out.fill(0)
     return np.reciprocal(x, out=out, where=x != 0)
@@ -228,7 +228,7 @@ def _reciprocal_no_nan_of(x: ndarray, out: ndarray | None = None) -> Any:
 _BELOW_HALF = {np.dtype(kind): np.nextafter(np.array(0.5, kind), np.array(0, kind)) for kind in ("e", "f", "d")}
 
 
-def _round_away(x: ndarray, out: ndarray | None = None) -> Any:
+def _round_away(x: ndarray, out: Out = None) -> Any:
     # The number before 0.5: 0.5 itself would round 0.49999999999999994 up.
     return np.trunc(np.add(x, np.copysign(_BELOW_HALF[x.dtype], x), out=out), out=out)
 
@@ -236,7 +236,7 @@ def _round_away(x: ndarray, out: ndarray | None = None) -> Any:
 def _whole(kernel: Function) -> Function:
     """Return a rounding kernel that leaves integers as they are."""
 
-    def rounded(x: ndarray, out: ndarray | None = None) -> Any:
+    def rounded(x: ndarray, out: Out = None) -> Any:
         return kernel(x, out=out) if x.dtype.kind in "fc" else np.positive(x, out=out)
 
     return rounded

@@ -15,6 +15,7 @@ from opkit.ops.basis.arithmetic import mul, scalar_mul
 from opkit.ops.core.define import NO_ATTRS, define, first_only
 from opkit.ops.core.inference import unchanged_floats
 from opkit.ops.core.mode import local
+from opkit.ops.core.types import Out
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.special import erf_of, erfc_of
 from opkit.ops.pointwise.elementwise import exp, square
@@ -30,7 +31,7 @@ def _first_guess(x: ndarray, rest: ndarray) -> Any:
     return np.copysign(np.sqrt(np.maximum(np.sqrt(half * half - log / a) - half, 0)), x)
 
 
-def _erfinv(x: ndarray, out: ndarray | None = None) -> Any:
+def _erfinv(x: ndarray, out: Out = None) -> Any:
     """Return y with erf(y) = x; in double precision, refined by Halley's steps on erf, near the ends on erfc."""
     wide = x.astype(np.float64)
     with np.errstate(all="ignore"):

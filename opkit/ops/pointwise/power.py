@@ -20,7 +20,7 @@ from opkit.ops.core.inference import broadcast_shape, broadcasted, same_shape
 from opkit.ops.core.meeting import Choose, is_number, number_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import Kept, OpDef
-from opkit.ops.core.types import Values
+from opkit.ops.core.types import Out, Values
 from opkit.ops.core.value import Value, desc_of, dtype_of, shape_of
 from opkit.ops.kernels.small import ONE, ZERO
 from opkit.ops.pointwise.compare import equal, where
@@ -29,7 +29,7 @@ from opkit.ops.pointwise.elementwise import log, reciprocal, square
 
 # ---- to a number -----------------------------------------------------------------------------------------------------
 @quiet
-def _scalar_pow(x: ndarray, exponent: float, out: ndarray | None = None) -> Any:
+def _scalar_pow(x: ndarray, exponent: float, out: Out = None) -> Any:
     if exponent == 2:
         return np.square(x, out=out)
     if exponent == 0.5 and x.dtype.kind in "fc":

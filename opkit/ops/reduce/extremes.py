@@ -26,7 +26,7 @@ from opkit.ops.core.define import define, define_map, first_only, quiet
 from opkit.ops.core.inference import numel
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs, Function, Ints
+from opkit.ops.core.types import Attrs, Descs, Function, Ints, Out
 from opkit.ops.core.value import Value, desc_of, dtype_of, ndim_of, normal_axes, normal_axis, shape_of
 from opkit.ops.pointwise.compare import equal
 from opkit.ops.pointwise.elementwise import abs as absolute
@@ -41,7 +41,7 @@ def _extreme(name: str, ufunc: Any, *, shares: bool) -> OpDef:
     """Define a reduction to an extreme; among equal ones each gets the whole cotangent, or a share of it."""
 
     @quiet
-    def kernel(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None = None) -> Any:
+    def kernel(input_tensor: ndarray, axis: Ints, keepdims: bool, out: Out = None) -> Any:
         axes = tuple(axis) or None
         if not input_tensor.size and ufunc.reduce(np.ones(input_tensor.shape), axes, initial=0).size:
             raise ShapeError(
@@ -116,7 +116,7 @@ _multiply_reduce: Function = np.multiply.reduce
 
 
 @quiet
-def _prod(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None = None) -> Any:
+def _prod(input_tensor: ndarray, axis: Ints, keepdims: bool, out: Out = None) -> Any:
     return _multiply_reduce(input_tensor, tuple(axis) or None, input_tensor.dtype, out, keepdims)
 
 
@@ -169,7 +169,7 @@ def reduce_prod(x: Value, axis: Any = None, keepdims: bool = False, dtype: Any =
 
 # ---- any, all --------------------------------------------------------------------------------------------------------
 def _logic(name: str, ufunc: Any) -> OpDef:
-    def kernel(input_tensor: ndarray, axis: Ints, keepdims: bool, out: ndarray | None = None) -> Any:
+    def kernel(input_tensor: ndarray, axis: Ints, keepdims: bool, out: Out = None) -> Any:
         # Source: OneFlow v0.4, whose operands are int8, and so are its results; a bool stays a bool
         result = ufunc.reduce(input_tensor.astype(bool, copy=False), tuple(axis) or None, None, None, keepdims)
         result = np.asarray(result).astype(input_tensor.dtype, copy=False)

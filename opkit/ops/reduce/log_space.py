@@ -17,7 +17,7 @@ from opkit.ops.core.define import NO_ATTRS, define, define_map, quiet
 from opkit.ops.core.inference import same_shape, unchanged_floats
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, Kernel, OpDef
-from opkit.ops.core.types import Ints, Values
+from opkit.ops.core.types import Ints, Out, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape_of
 from opkit.ops.kernels.blocks import row_blocks
 from opkit.ops.pointwise.elementwise import exp
@@ -38,7 +38,7 @@ def _define_rows(name: str, kernel: Kernel, slope: Kernel, slope_grad: GradRule)
 # ---- softmax over the last axis --------------------------------------------------------------------------------------
 @quiet
 @row_blocks
-def softmax_of(x: ndarray, out: ndarray | None = None) -> ndarray:
+def softmax_of(x: ndarray, out: Out = None) -> ndarray:
     """Return softmax over the last axis."""
     out = np.empty_like(x) if out is None else out
     if not x.size:
@@ -51,7 +51,7 @@ def softmax_of(x: ndarray, out: ndarray | None = None) -> ndarray:
 
 @quiet
 @row_blocks
-def _softmax_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
+def _softmax_slope(y: ndarray, dy: ndarray, out: Out = None) -> Any:
     out = np.empty_like(y) if out is None else out
     np.multiply(y, dy, out=out)
     inner = np.add.reduce(out, -1, keepdims=True)
@@ -78,7 +78,7 @@ SOFTMAX, SOFTMAX_GRAD = _define_rows("softmax", softmax_of, _softmax_slope, _sof
 # ---- log_softmax over the last axis ----------------------------------------------------------------------------------
 @quiet
 @row_blocks
-def log_softmax_of(x: ndarray, out: ndarray | None = None) -> ndarray:
+def log_softmax_of(x: ndarray, out: Out = None) -> ndarray:
     """Return log(softmax) over the last axis."""
     out = np.empty_like(x) if out is None else out
     if not x.size:
@@ -90,7 +90,7 @@ def log_softmax_of(x: ndarray, out: ndarray | None = None) -> ndarray:
 
 @quiet
 @row_blocks
-def _log_softmax_slope(y: ndarray, dy: ndarray, out: ndarray | None = None) -> Any:
+def _log_softmax_slope(y: ndarray, dy: ndarray, out: Out = None) -> Any:
     out = np.exp(y, out=out)
     out *= np.add.reduce(dy, -1, keepdims=True)
     return np.subtract(dy, out, out=out)

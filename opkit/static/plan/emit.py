@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
 from opkit.static.plan.blocks import emit_run
@@ -47,7 +47,7 @@ class Emitter:
         self,
         ops: Sequence[Operation],
         known: Known,
-        constants: Mapping[Value, np.ndarray],
+        constants: Mapping[Value, ndarray],
         layout: Layout,
         holders: dict[str, int],
         *,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
 from opkit.static.plan.prune import has_effect, shape_only
@@ -31,9 +32,9 @@ class Like:
         self.size = math.prod(desc.shape)
 
 
-def fold(ops: Sequence[Operation], known: Known, is_exact: bool) -> tuple[list[Operation], dict[Value, np.ndarray]]:
+def fold(ops: Sequence[Operation], known: Known, is_exact: bool) -> tuple[list[Operation], dict[Value, ndarray]]:
     """Return the remaining Operations, and the constants that replace the others."""
-    constants: dict[Value, np.ndarray] = {}
+    constants: dict[Value, ndarray] = {}
     left = []
     for op in ops:
         arrays = _constant_inputs(op, constants, known, is_exact)
@@ -60,9 +61,7 @@ def _can_fold(op: Operation, known: Known) -> bool:
     return True
 
 
-def _constant_inputs(
-    op: Operation, constants: dict[Value, np.ndarray], known: Known, is_exact: bool
-) -> list[Any] | None:
+def _constant_inputs(op: Operation, constants: dict[Value, ndarray], known: Known, is_exact: bool) -> list[Any] | None:
     idle = shape_only(op)
     arrays: list[Any] = []
     for index, value in enumerate(op.inputs):

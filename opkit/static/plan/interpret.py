@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import Operation, Value
 from opkit.ops.core.finite import NonFiniteError
@@ -37,7 +38,7 @@ class Interpretable(Protocol):
 
     ops: Sequence[Operation]
     known: Known
-    constants: Mapping[Value, np.ndarray]
+    constants: Mapping[Value, ndarray]
     layout: Layout
     holders: dict[str, int]
 
@@ -91,7 +92,7 @@ def interpret(plan: Interpretable, start: int, slots: list[Any], holders: Sequen
             slots[number[value]] = array
 
 
-def _held(plan: Interpretable, value: Any, holders: Sequence[Holder]) -> np.ndarray:
+def _held(plan: Interpretable, value: Any, holders: Sequence[Holder]) -> ndarray:
     array = holders[plan.holders[value.variable.name]].array
     assert array is not None
     return array
@@ -109,7 +110,7 @@ def _run(plan: Interpretable, op: Operation, position: int, arrays: list[Any]) -
 
 
 def _read_only(item: Any) -> Any:
-    if type(item) is np.ndarray and item.flags.writeable:
+    if type(item) is ndarray and item.flags.writeable:
         item = item.view()
         item.setflags(write=False)
     return item

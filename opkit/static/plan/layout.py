@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
 from opkit.static.plan.prune import shape_only
@@ -68,7 +69,7 @@ def lay_out(
     ops: Sequence[Operation],
     fetched: Sequence[Value],
     known: Known,
-    constants: Mapping[Value, np.ndarray],
+    constants: Mapping[Value, ndarray],
     *,
     is_exact: bool,
 ) -> Layout:
@@ -105,7 +106,7 @@ def _enter(
     position: int,
     produced: dict[Value, int],
     known: Known,
-    constants: Mapping[Value, np.ndarray],
+    constants: Mapping[Value, ndarray],
     is_exact: bool,
 ) -> None:
     number = layout.number
@@ -160,7 +161,7 @@ class _Groups:
         return ends
 
 
-def _share(groups: _Groups, op: Operation, constants: Mapping[Value, np.ndarray]) -> None:
+def _share(groups: _Groups, op: Operation, constants: Mapping[Value, ndarray]) -> None:
     opdef: Any = op.opdef
     if opdef.is_view or opdef.is_user:
         for output in op.results:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy import ndarray
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 PIECE = 16384
 
 
-def flat(array: np.ndarray) -> np.ndarray:
+def flat(array: ndarray) -> ndarray:
     """Return an array of one axis with the elements in C order: a view, or a copy where there is none."""
     if array.flags.c_contiguous:
         return array.reshape(-1)

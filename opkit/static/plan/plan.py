@@ -13,6 +13,7 @@ from types import CodeType, TracebackType
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.ir import Operation, Program, TensorDesc, Value, to_numpy
 from opkit.ops.core.mode import local
@@ -74,7 +75,7 @@ class Plan:
         for value in fetched:
             known.setdefault(value, value.desc)
         ops, folded = fold(ops, known, is_exact)
-        self.constants: Mapping[Value, np.ndarray] = folded
+        self.constants: Mapping[Value, ndarray] = folded
         self.ops: Sequence[Operation] = prune(ops, fetched, lambda value: is_exact and known[value].is_static)
         read = [value for value in fetched if value not in self.constants]
         self.layout = lay_out(self.ops, read, known, self.constants, is_exact=is_exact)
@@ -88,7 +89,7 @@ class Plan:
             for i, value in enumerate(self.feeds)
             if value in number
         ]
-        self._arenas: list[list[np.ndarray]] = []
+        self._arenas: list[list[ndarray]] = []
         self._width = len(number)
 
     # ---- making ------------------------------------------------------------------------------------------------------
@@ -178,7 +179,7 @@ class Plan:
         for name in self._files:
             linecache.cache.pop(name, None)
 
-    def _new_arena(self) -> list[np.ndarray]:
+    def _new_arena(self) -> list[ndarray]:
         try:
             memory = np.empty(max(self.layout.size, 1), np.uint8).data
         except (MemoryError, ValueError) as error:  # numpy's word for a size beyond 64 bits is ValueError
@@ -188,7 +189,7 @@ class Plan:
                 help="feed smaller arrays, or look for the op that enlarges them: print the program",
             ) from error
         return [
-            np.ndarray(desc.shape, to_numpy(desc.dtype), buffer=memory, offset=offset)
+            ndarray(desc.shape, to_numpy(desc.dtype), buffer=memory, offset=offset)
             for offset, desc in self.layout.buffers
         ]
 
@@ -263,7 +264,7 @@ class Plan:
                 found.append(None if item is None else item.copy())
         return found
 
-    def _again(self, number: int, found: list[Any], arrays: Arrays) -> np.ndarray:
+    def _again(self, number: int, found: list[Any], arrays: Arrays) -> ndarray:
         for (_, item), array in zip(self._fetches, found):
             if item == number:
                 return array  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from opkit.ir import Operation, Shape, Value, to_numpy
 from opkit.record import record
@@ -36,7 +36,7 @@ class Run:
 
 
 def find_runs(
-    ops: Sequence[Operation], known: Known, constants: Mapping[Value, np.ndarray], last: Mapping[Value, int]
+    ops: Sequence[Operation], known: Known, constants: Mapping[Value, ndarray], last: Mapping[Value, int]
 ) -> list[Run]:
     """Return the runs of a plan, in order.
 
@@ -62,7 +62,7 @@ def find_runs(
     return runs
 
 
-def _shape_of(op: Operation, known: Known, constants: Mapping[Value, np.ndarray]) -> Shape | None:
+def _shape_of(op: Operation, known: Known, constants: Mapping[Value, ndarray]) -> Shape | None:
     """Return the shape of a large elementwise op whose operands all have it or are scalars; None for any other op."""
     opdef: Any = op.opdef
     if not opdef.is_elementwise or opdef.kernel_out is None or opdef.is_user or opdef.is_random or opdef.is_view:
@@ -78,5 +78,5 @@ def _shape_of(op: Operation, known: Known, constants: Mapping[Value, np.ndarray]
     return desc.shape
 
 
-def _is_scalar(value: Value, known: Known, constants: Mapping[Value, np.ndarray]) -> bool:
+def _is_scalar(value: Value, known: Known, constants: Mapping[Value, ndarray]) -> bool:
     return known[value].shape == () or (value in constants and constants[value].ndim == 0)

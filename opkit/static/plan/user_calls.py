@@ -11,6 +11,7 @@ from sys import getrefcount
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from opkit.errors import KernelError, ShapeError
 from opkit.ir import Operation, Shape, TensorDesc
@@ -66,7 +67,7 @@ class PlannedCall:
 
     def settle(self, result: Any, args: tuple[Any, ...]) -> Any:
         """Return the only output of an op whose result is not simply a fresh array of the expected kind."""
-        if type(result) is np.ndarray and not self.is_gradient:
+        if type(result) is ndarray and not self.is_gradient:
             is_alone = getrefcount(result) <= OF_ARGUMENT and _is_base_alone(result)
             return self._compared([result if is_alone else _share_or_copy(result, args)])[0]
         return self.unpack(result, args)[0]
@@ -131,9 +132,9 @@ class PlannedCall:
                 help="a list or tuple counts as several values; wrap one value in numpy.array" if wanted == 1 else "",
             )
 
-    def _array(self, items: Sequence[Any], index: int, args: tuple[Any, ...], what: str) -> np.ndarray:
+    def _array(self, items: Sequence[Any], index: int, args: tuple[Any, ...], what: str) -> ndarray:
         item = items[index]
-        if type(item) is np.ndarray and item.dtype.kind in "biufc":
+        if type(item) is ndarray and item.dtype.kind in "biufc":
             is_alone = getrefcount(item) <= OF_ITEM and _is_base_alone(item)
             return item if is_alone else _share_or_copy(item, args)
         if item is None:
@@ -166,7 +167,7 @@ class PlannedCall:
                 raise MismatchError(self.position, arrays)
         return arrays
 
-    def _warn(self, name: str, desc: TensorDesc, array: np.ndarray) -> None:
+    def _warn(self, name: str, desc: TensorDesc, array: ndarray) -> None:
         self.op.is_warned = True
         where = f" (added at {self.op.where})" if self.op.where is not None else ""
         got = TensorDesc(array.shape, array.dtype.name)
@@ -175,36 +176,36 @@ class PlannedCall:
         warnings.warn_explicit(text, UserWarning, file, line)
 
 
-def is_own(array: np.ndarray) -> bool:
+def is_own(array: ndarray) -> bool:
     """Return whether an array owns its memory, or is the only reference to the array that does."""
     return array.base is None or _is_base_alone(array)
 
 
-def _is_base_alone(array: np.ndarray) -> bool:
+def _is_base_alone(array: ndarray) -> bool:
     base = array.base
     if base is None:
         return True
     del base
     return (
-        type(array.base) is np.ndarray
+        type(array.base) is ndarray
         and array.base.base is None
         and array.base.flags.owndata
         and getrefcount(array.base) <= OF_ATTRIBUTE
     )
 
 
-def _share_or_copy(array: np.ndarray, args: tuple[Any, ...]) -> np.ndarray:
+def _share_or_copy(array: ndarray, args: tuple[Any, ...]) -> ndarray:
     """Return an array that the user's function kept (copied) or was given (read-only, so it can be shared)."""
     base = array.base
     for arg in args:
-        if type(arg) is np.ndarray and arg.base is None and not arg.flags.writeable and (array is arg or base is arg):
+        if type(arg) is ndarray and arg.base is None and not arg.flags.writeable and (array is arg or base is arg):
             return array
-    copied: np.ndarray = array.copy()
+    copied: ndarray = array.copy()
     return copied
 
 
 def _copied(item: Any) -> Any:
-    return item.copy() if type(item) is np.ndarray else item
+    return item.copy() if type(item) is ndarray else item
 
 
 def _fits(shape: Shape, declared: Shape) -> bool:
