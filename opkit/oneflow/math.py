@@ -141,18 +141,18 @@ def _unary(op: str) -> Function:
 
 
 # ---- two operands ----------------------------------------------------------------------------------------------------
-add = _binary(lambda x, y: ops.add(x, y), "Return ``x + y``.")
-subtract = _binary(lambda x, y: ops.sub(x, y), "Return ``x - y``.")
-multiply = _binary(lambda x, y: ops.mul(x, y), "Return ``x * y``.")
-divide = _binary(lambda x, y: ops.div(x, y), "Return ``x / y``.")
-mod = floormod = _binary(lambda x, y: ops.floor_mod(x, y), "Return the remainder of ``x / y``.")
-floordiv = _binary(lambda x, y: ops.floor_div(x, y), "Return ``floor(x / y)``.")
-pow = _binary(lambda x, y: ops.pow(x, y), "Return ``x ** y``.")
-maximum = _binary(lambda x, y: ops.maximum(x, y), "Return the larger of x and y.")
-minimum = _binary(lambda x, y: ops.minimum(x, y), "Return the smaller of x and y.")
-atan2 = _binary(lambda x, y: ops.atan2(x, y), "Return the angle of (y, x).")
-xlogy = _binary(lambda x, y: ops.xlogy(x, y), "Return ``x * log(y)``, 0 where x is 0.")
-xdivy = _binary(lambda x, y: ops.xdivy(x, y), "Return ``x / y``, 0 where x is 0.")
+add = _binary(ops.add, "Return ``x + y``.")
+subtract = _binary(ops.sub, "Return ``x - y``.")
+multiply = _binary(ops.mul, "Return ``x * y``.")
+divide = _binary(ops.div, "Return ``x / y``.")
+mod = floormod = _binary(ops.floor_mod, "Return the remainder of ``x / y``.")
+floordiv = _binary(ops.floor_div, "Return ``floor(x / y)``.")
+pow = _binary(ops.pow, "Return ``x ** y``.")
+maximum = _binary(ops.maximum, "Return the larger of x and y.")
+minimum = _binary(ops.minimum, "Return the smaller of x and y.")
+atan2 = _binary(ops.atan2, "Return the angle of (y, x).")
+xlogy = _binary(ops.xlogy, "Return ``x * log(y)``, 0 where x is 0.")
+xdivy = _binary(ops.xdivy, "Return ``x / y``, 0 where x is 0.")
 squared_difference = _binary(lambda x, y: ops.square(ops.sub(x, y)), "Return ``(x - y) ** 2``.")
 
 
@@ -310,14 +310,14 @@ def _reduction(builder: Function, doc: str) -> Function:
     return function
 
 
-reduce_sum = _reduction(lambda x, axis, keep: ops.reduce_sum(x, axis, keep), "Return the sum over axes.")
-reduce_mean = _reduction(lambda x, axis, keep: ops.reduce_mean(x, axis, keep), "Return the mean over axes.")
-reduce_max = _reduction(lambda x, axis, keep: ops.amax(x, axis, keep), "Return the largest over axes.")
-reduce_min = _reduction(lambda x, axis, keep: ops.amin(x, axis, keep), "Return the smallest over axes.")
-reduce_prod = _reduction(lambda x, axis, keep: ops.reduce_prod(x, axis, keep), "Return the product over axes.")
-reduce_any = _reduction(lambda x, axis, keep: ops.reduce_any(x, axis, keep), "Return 1 where any element holds.")
-reduce_all = _reduction(lambda x, axis, keep: ops.reduce_all(x, axis, keep), "Return 1 where all elements hold.")
-reduce_logsumexp = _reduction(lambda x, axis, keep: ops.logsumexp(x, axis, keep), "Return ``log(sum(exp(x)))``.")
+reduce_sum = _reduction(ops.reduce_sum, "Return the sum over axes.")
+reduce_mean = _reduction(ops.reduce_mean, "Return the mean over axes.")
+reduce_max = _reduction(ops.amax, "Return the largest over axes.")
+reduce_min = _reduction(ops.amin, "Return the smallest over axes.")
+reduce_prod = _reduction(ops.reduce_prod, "Return the product over axes.")
+reduce_any = _reduction(ops.reduce_any, "Return 1 where any element holds.")
+reduce_all = _reduction(ops.reduce_all, "Return 1 where all elements hold.")
+reduce_logsumexp = _reduction(ops.logsumexp, "Return ``log(sum(exp(x)))``.")
 reduce_euclidean_norm = _reduction(
     lambda x, axis, keep: ops.sqrt(ops.reduce_sum(ops.square(x), axis, keep)), "Return the Euclidean norm over axes."
 )
