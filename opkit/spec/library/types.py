@@ -66,6 +66,26 @@ class Type:
         return self.name in ("vector", "fixed_vector")
 
     @property
+    def is_map(self) -> bool:
+        """Whether it is HashMap or std::map."""
+        return self.name in ("map", "ordered_map")
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it is HashSet or std::set."""
+        return self.name in ("set", "ordered_set")
+
+    @property
+    def is_shape(self) -> bool:
+        """Whether it is Shape or ShapeView."""
+        return self.name in ("Shape", "ShapeView")
+
+    @property
+    def is_iterator(self) -> bool:
+        """Whether it is an iterator, of a vector or of a map."""
+        return self.name in ("iter", "mapiter")
+
+    @property
     def element(self) -> Type:
         """First type argument: of a vector, pointer, set, Maybe."""
         return self.args[0] if self.args else UNKNOWN

@@ -85,9 +85,9 @@ class CallLowering(MemberLowering):
             return self.struct_call(owner, name, args, node)
         if name in ("emplace_back", "push_back") and kind.is_vector:
             return self.append(owner, args, node)
-        if name == "emplace" and kind.name in ("map", "ordered_map") and len(args) == 1:
+        if name == "emplace" and kind.is_map and len(args) == 1:
             name = "insert"
-        if name == "insert" and kind.name in ("set", "ordered_set") and len(args) == 2:
+        if name == "insert" and kind.is_set and len(args) == 2:
             code = f"[{owner.at(ATOM)}.insert(_x) for _x in between({args[0].code}, {args[1].code})]"
             return Lowered(code, VOID)
         if name == "resize" and kind.is_vector and args:
@@ -139,7 +139,7 @@ class CallLowering(MemberLowering):
             made.deref = _fill(chosen.deref, ready)
         if name in ("at", "front", "back", "Get") and kind.is_vector and owner is not None:
             self.mark_element(made, name, owner, ready)
-        elif name == "at" and kind.name in ("map", "ordered_map") and not result.is_object:
+        elif name == "at" and kind.is_map and not result.is_object:
             made.target = f"{ready[0]}.data[{ready[1]}]"
         return made
 

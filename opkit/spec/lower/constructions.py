@@ -24,6 +24,8 @@ from opkit.spec.lower.conversions import (
     convert,
     copied,
     fit,
+    is_range,
+    listed,
     made_of_nothing,
 )
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
@@ -46,7 +48,7 @@ _Maker = Callable[[Constructing, Type, list[Lowered], Any, bool], "Lowered | Non
 def _make_vector(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
     check = "axes(" if kind.name == "fixed_vector" else "("
     if braced and args and not (len(args) == 1 and args[0].type == kind):
-        return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
+        return construct_list(listed(args), kind, node)
     if len(args) == 1:
         value = args[0]
         if value.items is not None:
@@ -61,7 +63,7 @@ def _make_vector(self: Constructing, kind: Type, args: list[Lowered], node: Node
                 return Lowered(f"{check}[{made} for _ in filled({count}, 0)])", kind)
             return Lowered(f"{check}filled({count}, {made_of_nothing(kind.element, node)}))", kind)
     elif len(args) == 2:
-        if all(arg.type.name in ("iter", "mapiter") for arg in args):
+        if is_range(args):
             return Lowered(f"{check}between({args[0].code}, {args[1].code}))", kind)
         if args[0].type.is_integer and fit(args[1], kind.element, node) is not None:
             count, fill = convert(args[0], INT64, node).code, convert(args[1], kind.element, node)
@@ -81,16 +83,16 @@ def _make_shape(self: Constructing, kind: Type, args: list[Lowered], node: Node,
             return construct_list(value, kind, node)
         if value.type == DIM_VECTOR:
             return Lowered(f"Shape(tuple({value.code}))", kind)
-        if value.type.name in ("Shape", "ShapeView"):
+        if value.type.is_shape:
             code = f"Shape({value.at(ATOM)}.dims)" if kind.name == "Shape" else value.code
             return Lowered(code, kind)
         if braced and value.type.is_integer:
-            return construct_list(Lowered("", Type("init"), items=(value,)), kind, node)
+            return construct_list(listed(args), kind, node)
         raise LowerError(
             "SPEC022", f"a Shape cannot be constructed from a {spelled(value.type)}", node, "write Shape({...})"
         )
     if args and braced:
-        return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
+        return construct_list(listed(args), kind, node)
     return None
 
 
@@ -103,18 +105,18 @@ def _make_op_arg(self: Constructing, kind: Type, args: list[Lowered], node: Node
         raise LowerError(
             "SPEC022", f"an OpArg is constructed from a name and an index, {len(args)} arguments given", node
         )
-    return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
+    return construct_list(listed(args), kind, node)
 
 
 def _make_pair(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
-    return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node) if len(args) == 2 else None
+    return construct_list(listed(args), kind, node) if len(args) == 2 else None
 
 
 def _make_set(self: Constructing, kind: Type, args: list[Lowered], node: Node, braced: bool) -> Lowered | None:
-    if len(args) == 2 and all(arg.type.name in ("iter", "mapiter") for arg in args):
+    if is_range(args):
         return Lowered(f'make_map("{kind.name}", between({args[0].code}, {args[1].code}))', kind)
     if args and (braced or args[0].items is not None):
-        value = args[0] if args[0].items is not None else Lowered("", Type("init"), items=tuple(args))
+        value = args[0] if args[0].items is not None else listed(args)
         return construct_list(value, kind, node)
     return None
 

@@ -5,6 +5,8 @@ Nothing is emitted here: a conversion is a new Lowered.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from opkit.spec.library.types import (
     BOOL,
     DIM_VECTOR,
@@ -21,54 +23,43 @@ from opkit.spec.library.types import (
 from opkit.spec.lower.lowered import ATOM, CMP, Lowered, LowerError
 from opkit.spec.parse.syntax import Node, TypeName
 from opkit.spec.runtime.arithmetic import f32, to_signed, truncate
-
-_VIEWS = {("Shape", "ShapeView")}
+from opkit.tables import by_name
 
 
 def copied(value: Lowered) -> str:
     """Return code that evaluates to a value of its own, where C++ would copy."""
     if not value.is_stored or not value.type.is_object:
         return value.code
-    kind, code = value.type.name, value.at(ATOM)
-    if kind in ("vector", "fixed_vector"):
-        if value.type.element.is_object:
-            item = Lowered("item", value.type.element, is_stored=True)
+    kind, code = value.type, value.at(ATOM)
+    if kind.is_vector:
+        if kind.element.is_object:
+            item = Lowered("item", kind.element, is_stored=True)
             return f"[{copied(item)} for item in METER.whole({code})]"
-        return f"list(METER.whole({code}))" if kind == "vector" else f"list({code})"
-    if kind in ("Shape", "ShapeView"):
+        return f"list(METER.whole({code}))" if kind.name == "vector" else f"list({code})"
+    if kind.is_shape:
         return f"Shape({code}.dims)"
-    if kind == "SbpSignature":
-        return f"dict({code})"
-    return f"{code}.copy()"
+    return f"dict({code})" if kind.name == "SbpSignature" else f"{code}.copy()"
+
+
+#: What ``T()`` is, by the name of the type.
+_DEFAULTS = {
+    "string": '""',
+    "TensorDesc": 'Desc(Shape(), "invalid", False)',
+    "SbpParallel": "Sbp()",
+    "ParallelDistribution": "Distribution()",
+    "function": "None",
+    **by_name({"[]": "vector fixed_vector SbpSignatureList", "Shape()": "Shape ShapeView"}),
+    **by_name({"Stream()": "stringstream Error", "{}": "SbpSignature"}),
+    **{name: f'make_map("{name}")' for name in ("map", "ordered_map", "set", "ordered_set")},
+}
 
 
 def default_code(kind: Type) -> str:
     """Return code for ``T()``; "" where a variable of the type starts without a value."""
-    name = kind.name
-    if name in ("vector", "fixed_vector"):
-        return "[]"
-    if name in ("Shape", "ShapeView"):
-        return "Shape()"
-    if name in ("map", "ordered_map", "set", "ordered_set"):
-        return f'make_map("{name}")'
-    if name == "string":
-        return '""'
-    if name in ("stringstream", "Error"):
-        return "Stream()"
-    if name == "TensorDesc":
-        return 'Desc(Shape(), "invalid", False)'
-    if name == "SbpParallel":
-        return "Sbp()"
-    if name == "ParallelDistribution":
-        return "Distribution()"
-    if name in ("SbpSignature", "SbpSignatureList"):
-        return "[]" if name.endswith("List") else "{}"
-    if name == "pair":
+    if kind.name == "pair":
         first, second = (default_code(arg) or zero_code(arg) for arg in kind.args)
         return f"({first}, {second})"
-    if name == "function":
-        return "None"
-    return ""
+    return _DEFAULTS.get(kind.name, "")
 
 
 def zero_code(kind: Type) -> str:
@@ -139,17 +130,15 @@ def _convert_other(value: Lowered, wanted: Type) -> Lowered | None:
         return None
     if wanted == BOOL and kind.name in ("ptr", "function"):
         return Lowered(f"{value.at(CMP + 1)} is not None", BOOL, CMP)
-    if (kind.name, wanted.name) in _VIEWS or _is_base(wanted, kind):
-        return value
-    if wanted.name in ("vector", "fixed_vector") and kind.name == wanted.name and wanted.element is UNKNOWN:
-        return value
-    if wanted.name == "iter" and kind.name in ("iter", "mapiter"):
-        return value
-    if wanted.name == "pair" and kind.name == "pair":
-        return value
-    if wanted.name == "maybe" and wanted.element == VOID and kind.name == "maybe":
-        return value
-    return None
+    is_same = kind.name == wanted.name
+    stands = (
+        (kind.name, wanted.name) == ("Shape", "ShapeView")
+        or _is_base(wanted, kind)
+        or (is_same and wanted.is_vector and wanted.element is UNKNOWN)
+        or (kind.is_iterator and wanted.name == "iter")
+        or (is_same and (wanted.name == "pair" or (wanted.name == "maybe" and wanted.element == VOID)))
+    )
+    return value if stands else None
 
 
 def unbuilt(node: Node) -> LowerError:
@@ -249,15 +238,25 @@ def number_literal(number: object, kind: Type) -> Lowered:
     return Lowered(code, kind, prec, const=number, is_const=True, is_small=small)
 
 
+def listed(values: Iterable[Lowered]) -> Lowered:
+    """Return a braced list of values."""
+    return Lowered("", Type("init"), items=tuple(values))
+
+
+def is_range(values: Sequence[Lowered]) -> bool:
+    """Return whether the values are two iterators, the bounds of a range."""
+    return len(values) == 2 and all(value.type.is_iterator for value in values)
+
+
 def construct_list(value: Lowered, wanted: Type, node: Node) -> Lowered:
     """Make a value of a type from a braced list."""
     items = value.items or ()
     name = wanted.name
-    if name in ("vector", "fixed_vector"):
+    if wanted.is_vector:
         if len(items) == 1 and items[0].items is not None and fit(items[0], wanted.element, node) is None:
             items = items[0].items
         return Lowered(_vector_code(items, wanted, node), wanted)
-    if name in ("Shape", "ShapeView"):
+    if wanted.is_shape:
         if len(items) == 1 and items[0].type == DIM_VECTOR:
             return Lowered(f"Shape(tuple({items[0].code}))", wanted)
         return Lowered(f"shape_of({_tuple_code(items, Type('int64_t'), node)})", wanted)
@@ -268,9 +267,9 @@ def construct_list(value: Lowered, wanted: Type, node: Node) -> Lowered:
         made = Lowered(f"({copied(parts[0])}, {copied(parts[1])})", wanted)
         made.const, made.is_const = const, const is not None
         return made
-    if name in ("set", "ordered_set"):
+    if wanted.is_set:
         return Lowered(f'make_map("{name}", {_vector_code(items, Type("vector", wanted.args[:1]), node)})', wanted)
-    if name in ("map", "ordered_map"):
+    if wanted.is_map:
         return Lowered(
             f'make_map("{name}", {_vector_code(items, Type("vector", (Type("pair", wanted.args),)), node)})', wanted
         )
@@ -282,7 +281,7 @@ def construct_list(value: Lowered, wanted: Type, node: Node) -> Lowered:
 
 
 def _vector_code(items: tuple[Lowered, ...], wanted: Type, node: Node) -> str:
-    if len(items) == 2 and all(item.type.name in ("iter", "mapiter") for item in items):
+    if is_range(items):
         return _checked(f"between({items[0].code}, {items[1].code})", wanted)
     if len(items) == 1 and items[0].type == wanted:
         return copied(items[0])
@@ -295,7 +294,7 @@ def _checked(code: str, wanted: Type) -> str:
 
 
 def _tuple_code(items: tuple[Lowered, ...], kind: Type, node: Node) -> str:
-    if len(items) == 2 and all(item.type.name in ("iter", "mapiter") for item in items):
+    if is_range(items):
         return f"between({items[0].code}, {items[1].code})"
     parts = [convert(item, kind, node).code for item in items]
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
@@ -328,12 +327,12 @@ def _fit_list(value: Lowered, wanted: Type, node: Node) -> int | None:
             return None
         fits = [fit(item, kind, node) for item, kind in zip(items, kinds, strict=True)]
     elif wanted.name in ("vector", "fixed_vector", "set", "ordered_set"):
-        if len(items) == 2 and all(item.type.name in ("iter", "mapiter") for item in items):
+        if is_range(items):
             return 1
         fits = [fit(item, wanted.element, node) for item in items]
     elif wanted == SHAPE or wanted.name == "ShapeView":
         fits = [fit(item, Type("int64_t"), node) for item in items]
-    elif wanted.name in ("map", "ordered_map"):
+    elif wanted.is_map:
         fits = [fit(item, Type("pair", wanted.args), node) for item in items]
     elif len(items) <= 1 and not wanted.is_object and wanted != OP_ARG:
         fits = [fit(item, wanted, node) for item in items]

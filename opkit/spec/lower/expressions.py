@@ -267,7 +267,7 @@ class ExpressionLowering(OperatorLowering):
             obj = owner.at(ATOM)
             target = "" if kind.element.is_object or obj.endswith(".dims") else f"{obj}[idx({obj}, {index})]"
             return Lowered(f"at({owner.code}, {index})", kind.element, ATOM, True, target, ("item", obj, index))
-        if kind.name in ("map", "ordered_map"):
+        if kind.is_map:
             key = convert(key, kind.args[0], node)
             new = self.construct(kind.args[1], [], node, False).code
             code = f"{owner.at(ATOM)}.get({key.code}, lambda: {new})"

@@ -249,9 +249,9 @@ class LoopLowering(DeclarationLowering):
             return f"[{codes}]", element
         if kind.is_vector:
             return f"METER.each({values.code})", kind.element
-        if kind.name in ("map", "ordered_map"):
+        if kind.is_map:
             return f"METER.each({values.at(ATOM)}.items())", Type("pair", kind.args)
-        if kind.name in ("set", "ordered_set"):
+        if kind.is_set:
             return f"METER.each({values.code})", kind.element
         if kind == STRING:
             return f"map(ord, METER.each({values.code}))", Type("char")

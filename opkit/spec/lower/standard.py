@@ -79,6 +79,11 @@ class StandardLowering(CallLowering):
         """Return the names that ``special_call`` knows, for suggestions."""
         return set(_SPECIAL)
 
+    def given_type(self, name: Name, otherwise: Type = UNKNOWN, at: int = -1) -> Type:
+        """Return the type that a part of a name has as its template argument."""
+        given = name.parts[at].args
+        return self.program.template_type_argument(given, self.bindings) if given else otherwise
+
     def swapped(self, node: Call, name: Name) -> Lowered:
         """Lower std::swap."""
         if len(node.args) != 2:
@@ -109,7 +114,7 @@ class StandardLowering(CallLowering):
 
     def size_of(self, node: Call, name: Name) -> Lowered:
         """Lower sizeof of an arithmetic type."""
-        kind = self.program.template_type_argument(name.parts[-1].args, self.bindings)
+        kind = self.given_type(name)
         if kind.is_integer:
             return number_literal(max(INT_INFO[kind.name][0] // 8, 1), SIZE)
         if kind.is_real:
@@ -120,9 +125,7 @@ class StandardLowering(CallLowering):
         """Lower a CHECK macro that stands inside an expression."""
         if text in ("CHECK_NOTNULL", "CHECK_NOTNULL_OR_RETURN"):
             value = self.lower(node.args[0]) if node.args else unknown_value()
-            if value.is_unknown:
-                return value
-            if value.deref:
+            if value.is_unknown or value.deref:
                 return value
             return Lowered(f"not_null({self.program.site(node)}, {value.code})", value.type, is_stored=value.is_stored)
         if text == "CHECK_JUST":
@@ -134,17 +137,11 @@ class StandardLowering(CallLowering):
         if len(node.args) != 1:
             raise LowerError("SPEC022", "JUST takes one value", node)
         value = self.lower(node.args[0])
-        if value.is_unknown:
-            return value
         if value.type.name != "maybe":
-            if value.type == ERROR:
-                return value
             return value
         held = value.type.element
         code, prec = value.code, value.prec
-        if held == VOID or held.is_number or held.name in ("DataType", "ptr", "DeviceType"):
-            return Lowered(code, held, prec)
-        if held.name in ("OpConf",):
+        if held == VOID or held.is_number or held.name in ("DataType", "ptr", "DeviceType", "OpConf"):
             return Lowered(code, held, prec)
         return Lowered(code, pointer(held), prec, deref=code if self.is_celled(held) else "")
 
@@ -168,7 +165,7 @@ class StandardLowering(CallLowering):
         """Lower std::min and std::max."""
         word = name.parts[-1].text
         args = self.arguments(node)
-        given = self.program.template_type_argument(name.parts[-1].args, self.bindings) if name.parts[-1].args else None
+        given = self.given_type(name) if name.parts[-1].args else None
         if len(args) == 1 and args[0].items:
             args = list(args[0].items)
         if len(args) < 2:
@@ -218,14 +215,11 @@ class StandardLowering(CallLowering):
 
     def limit(self, node: Call, name: Name) -> Lowered:
         """Lower ``std::numeric_limits<T>::max()``."""
-        part, word = name.parts[-2], name.parts[-1].text
-        kind = self.program.template_type_argument(part.args, self.bindings) if part.args else UNKNOWN
+        kind, word = self.given_type(name, at=-2), name.parts[-1].text
         if kind.is_integer:
             bits, signed = INT_INFO[kind.name]
             top = (1 << (bits - 1 if signed else bits)) - 1
-            return number_literal(
-                {"max": top, "min": -top - 1 if signed else 0, "lowest": -top - 1 if signed else 0}[word], kind
-            )
+            return number_literal(top if word == "max" else -top - 1 if signed else 0, kind)
         limits = {
             "float": {"max": 3.4028234663852886e38, "min": 1.1754943508222875e-38},
             "double": {"max": 1.7976931348623157e308, "min": 2.2250738585072014e-308},
@@ -243,8 +237,7 @@ class StandardLowering(CallLowering):
 
     def make_shared(self, node: Call, name: Name) -> Lowered:
         """Lower std::make_shared: a pointer to a new object."""
-        given = name.parts[-1].args
-        kind = self.program.template_type_argument(given, self.bindings) if given else UNKNOWN
+        kind = self.given_type(name)
         made = self.construct(kind, self.arguments(node), node, False)
         if self.is_celled(kind):
             return Lowered(f"Cell({made.code})", pointer(kind))
@@ -260,7 +253,7 @@ class StandardLowering(CallLowering):
         result, least, most, code = _ALGORITHMS[word]
         if not least <= len(args) <= most:
             raise LowerError("SPEC022", f"std::{word} takes {least} arguments, {len(args)} given", node)
-        if args[0].type.name not in ("iter", "mapiter"):
+        if not args[0].type.is_iterator:
             raise LowerError("SPEC022", f"std::{word} takes iterators, not a {spelled(args[0].type)}", node.args[0])
         element = args[0].type.element
         if word in ("find", "count", "remove", "fill", "iota"):
@@ -281,8 +274,7 @@ class StandardLowering(CallLowering):
 
     def multiplies(self, node: Call, name: Name) -> Lowered:
         """Lower std::multiplies and std::plus, as functions for std::accumulate."""
-        given = name.parts[-1].args
-        kind = self.program.template_type_argument(given, self.bindings) if given else INT64
+        kind = self.given_type(name, INT64)
         operation = "*" if name.parts[-1].text == "multiplies" else "+"
         body = f"_a {operation} _b"
         if kind.is_integer:
@@ -291,8 +283,7 @@ class StandardLowering(CallLowering):
 
     def modifier_like(self, node: Call, name: Name) -> Lowered:
         """Lower GetOneVal<T>() and GetZeroVal<T>()."""
-        given = name.parts[-1].args
-        kind = self.program.template_type_argument(given, self.bindings) if given else INT32
+        kind = self.given_type(name, INT32)
         return number_literal(1 if "One" in name.parts[-1].text else 0, kind)
 
     def maths(self, node: Call, name: Name) -> Lowered:
