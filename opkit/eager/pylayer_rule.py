@@ -109,9 +109,7 @@ def _slot_values(cls: Any, slot: Slot, value: Any, position: int) -> Sequence[An
     if len(value) == len(places):
         return list(value)
     return refuse(
-        cls,
-        "backward",
-        f"the gradient at position {position} belongs to a list of {length} and has {len(value)} items",
+        cls, "backward", f"the gradient at position {position} belongs to a list of {length} and has {len(value)} items"
     )
 
 

@@ -52,8 +52,7 @@ def parsed(text: str) -> list[ast.stmt]:
 
 def _too_deep() -> UsageError:
     return UsageError(
-        f"the formula is nested more than {_DEEPEST} deep",
-        help="split it: name parts, such as t = a + b; y = t * c",
+        f"the formula is nested more than {_DEEPEST} deep", help="split it: name parts, such as t = a + b; y = t * c"
     )
 
 

@@ -88,12 +88,7 @@ class Design:
 
 
 def design(
-    text: str,
-    attrs: Mapping[str, Any],
-    *,
-    inputs: Sequence[str] = (),
-    outputs: Sequence[str] = (),
-    grad: bool = True,
+    text: str, attrs: Mapping[str, Any], *, inputs: Sequence[str] = (), outputs: Sequence[str] = (), grad: bool = True
 ) -> Design:
     """Turn a formula into a design.
 
@@ -231,8 +226,7 @@ def _check_axes(formula: Formula, attrs: Mapping[str, Any]) -> None:
         name = getattr(step, "axes", None)
         if isinstance(name, str) and not isinstance(attrs[name], int):
             raise UsageError(
-                f"axis={name}: an axis is a whole number, and {name} is {attrs[name]!r}",
-                help=f"--attr {name}:int=-1",
+                f"axis={name}: an axis is a whole number, and {name} is {attrs[name]!r}", help=f"--attr {name}:int=-1"
             )
 
 

@@ -16,10 +16,7 @@ from opkit.record import record
 _AXES = {"axis": "dim", "keepdims": "keepdim"}
 #: Functions of torch that take no Python number, and those that it does not have.
 _TENSORS_ALONE = frozenset({"maximum", "minimum", "hypot", "logaddexp", "arctan2"})
-_FORMS = {
-    "heaviside": "(torch.sign({0}) + 1) / 2",
-    "cbrt": "torch.sign({0}) * torch.abs({0}) ** (1 / 3)",
-}
+_FORMS = {"heaviside": "(torch.sign({0}) + 1) / 2", "cbrt": "torch.sign({0}) * torch.abs({0}) ** (1 / 3)"}
 
 
 @record

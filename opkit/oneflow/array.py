@@ -41,11 +41,7 @@ def flatten(input: Blob, start_dim: int = 0, end_dim: int = -1, name: Name = Non
 
 
 def transpose(
-    a: Blob,
-    perm: Ints | None = None,
-    conjugate: bool = False,
-    batch_axis_non_change: bool = False,
-    name: Name = None,
+    a: Blob, perm: Ints | None = None, conjugate: bool = False, batch_axis_non_change: bool = False, name: Name = None
 ) -> Blob:
     """Permute the axes; left out, they are reversed."""
     if conjugate:

@@ -354,10 +354,7 @@ def handler_of(function: Any, prompt: str) -> Handler:
     return lambda array: function(LocalBlob(array))
 
 
-def global_function(
-    type: str | FunctionConfig = "predict",
-    function_config: FunctionConfig | None = None,
-) -> Any:
+def global_function(type: str | FunctionConfig = "predict", function_config: FunctionConfig | None = None) -> Any:
     """Make a job of a function: ``@flow.global_function(type="train")``.
 
     Args:

@@ -6,11 +6,7 @@ from typing import Any
 
 from opkit.errors import ShapeError, UsageError
 from opkit.oneflow import array, nn
-from opkit.oneflow.initializers import (
-    Regularizer,
-    constant_initializer,
-    xavier_uniform_initializer,
-)
+from opkit.oneflow.initializers import Regularizer, constant_initializer, xavier_uniform_initializer
 from opkit.oneflow.scope import namespace
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.session import session

@@ -15,12 +15,7 @@ __all__ = ["matmul"]
 
 
 def matmul(
-    a: Any,
-    b: Any,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    alpha: float = 1.0,
-    name: Name = None,
+    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, name: Name = None
 ) -> Any:
     """Return ``alpha * a @ b``; leading axes are batches.
 

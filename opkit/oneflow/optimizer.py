@@ -89,11 +89,7 @@ class PiecewiseScalingScheduler(LrScheduler):
     """``base_lr`` times the scale of the interval that the step lies in."""
 
     def __init__(
-        self,
-        base_lr: float,
-        boundaries: Ints,
-        scale: float | Sequence[float],
-        warmup: Warmup | None = None,
+        self, base_lr: float, boundaries: Ints, scale: float | Sequence[float], warmup: Warmup | None = None
     ) -> None:
         super().__init__(schedules.piecewise_scaling(base_lr, list(boundaries), scale, warmup))
 

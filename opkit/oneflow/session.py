@@ -139,11 +139,7 @@ class Session:
 
     # ---- variables ---------------------------------------------------------------------------------------------------
     def find_or_make(
-        self,
-        name: str,
-        desc: TensorDesc,
-        initializer: Initializer | None = None,
-        random_seed: int | None = None,
+        self, name: str, desc: TensorDesc, initializer: Initializer | None = None, random_seed: int | None = None
     ) -> StoredArray:
         """Return the array of that name, made and initialised if there is none.
 

@@ -3,13 +3,7 @@
 A name that opkit does not have raises an AttributeError that says so and offers the nearest one.
 """
 
-from opkit.eager import (
-    Tensor,
-    enable_grad,
-    is_grad_enabled,
-    no_grad,
-    set_grad_enabled,
-)
+from opkit.eager import Tensor, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from opkit.paddle import (
     autograd,
     base,

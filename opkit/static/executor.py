@@ -231,12 +231,7 @@ class Executor:
         return result
 
     def _compile(
-        self,
-        program: Program,
-        fed: Mapping[str, ndarray],
-        values: Sequence[Value | None],
-        scope: Scope,
-        is_exact: bool,
+        self, program: Program, fed: Mapping[str, ndarray], values: Sequence[Value | None], scope: Scope, is_exact: bool
     ) -> Plan:
         block = program.blocks[0]
         feeds, sizes = [], {}
@@ -261,10 +256,7 @@ class Executor:
         if not isinstance(feed, Mapping):
             raise FetchTypeError(f"feed is a dict of arrays by name, got {type(feed).__name__}")
         if local.mode.apply not in (apply, forbidden):
-            raise ModeError(
-                "a program was run in dynamic mode",
-                help=self.mode_help,
-            )
+            raise ModeError("a program was run in dynamic mode", help=self.mode_help)
 
 
 def _source_value(variable: Variable, program: Program) -> Value:

@@ -25,9 +25,7 @@ _PROGRAM = "program.json"
 
 
 def program_bytes(
-    program: Program,
-    ops: Sequence[Operation] | None = None,
-    facts: Mapping[str, Sequence[str]] | None = None,
+    program: Program, ops: Sequence[Operation] | None = None, facts: Mapping[str, Sequence[str]] | None = None
 ) -> bytes:
     """Return a program as the contents of one file.
 

@@ -179,14 +179,7 @@ def conv2d_transpose(
 
 
 def _transposed(
-    op: str,
-    padding: str,
-    sizes: Ints,
-    kernel: Ints,
-    strides: Ints,
-    dilations: Ints,
-    target: Ints,
-    offset: int,
+    op: str, padding: str, sizes: Ints, kernel: Ints, strides: Ints, dilations: Ints, target: Ints, offset: int
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """Return (before, after) per axis of the window, and what the result has beyond."""
     if padding.upper() not in ("SAME", "VALID"):
@@ -274,13 +267,7 @@ def _sizes(value: Sizes, count: int, name: str) -> list[int]:
 
 
 def _paddings(
-    op: str,
-    padding: Padding,
-    sizes: Ints,
-    kernel: Ints,
-    strides: Ints,
-    dilations: Ints,
-    offset: int,
+    op: str, padding: Padding, sizes: Ints, kernel: Ints, strides: Ints, dilations: Ints, offset: int
 ) -> list[list[int]]:
     """Return (before, after) per axis of the window."""
     if not isinstance(padding, str):

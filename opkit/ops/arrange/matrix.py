@@ -23,11 +23,7 @@ _FILL = "diagonal:int64 floating_fill_value:double integer_fill_value:int64 is_f
 
 def _triangle(name: str, *, lower: bool) -> Any:
     def kernel(
-        x: ndarray,
-        diagonal: int,
-        floating_fill_value: float,
-        integer_fill_value: int,
-        is_floating_fill_value: bool,
+        x: ndarray, diagonal: int, floating_fill_value: float, integer_fill_value: int, is_floating_fill_value: bool
     ) -> ndarray:
         keep = np.tri(x.shape[-2], x.shape[-1], k=diagonal if lower else diagonal - 1, dtype=bool)
         fill = floating_fill_value if is_floating_fill_value else integer_fill_value

@@ -16,12 +16,7 @@ from opkit.ops.arrange.selection import add_rows, check_indices, check_range
 from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.arithmetic import mul
 from opkit.ops.core.define import NO_ATTRS, define
-from opkit.ops.core.inference import (
-    broadcast_shape,
-    is_same_size,
-    like,
-    shape_error,
-)
+from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints, Values

@@ -15,12 +15,7 @@ from opkit.ir import TensorDesc, canonical_dtype, is_integer
 from opkit.ops.arrange.indexing import IndexRangeError
 from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import NO_ATTRS, define
-from opkit.ops.core.inference import (
-    dtype_error,
-    is_same_size,
-    like,
-    shape_error,
-)
+from opkit.ops.core.inference import dtype_error, is_same_size, like, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Attrs, Descs, Out, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axis, shape_of

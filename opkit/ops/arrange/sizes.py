@@ -81,14 +81,7 @@ RESHAPE_BY = define(
     grad=_reshape_by_grad,
     attrs="known:vector<int64>",
 )
-RANGE_BY = define(
-    "range_by",
-    "start limit step",
-    "out",
-    _range_by,
-    infer=_infer_range_by,
-    attrs="dtype:data_type",
-)
+RANGE_BY = define("range_by", "start limit step", "out", _range_by, infer=_infer_range_by, attrs="dtype:data_type")
 
 
 def size_vector(x: Value) -> Value:

@@ -86,13 +86,7 @@ SLICE_GRAD = define(
     grad=lambda applied, douts: (local.mode.apply(SLICE, (douts[0],), applied.attrs), None),
 )
 SLICE_UPDATE = define(
-    "slice_update",
-    "x update",
-    "y",
-    _update,
-    infer=unchanged,
-    attrs=_SLICE_ATTRS,
-    grad=_slice_update_rule,
+    "slice_update", "x update", "y", _update, infer=unchanged, attrs=_SLICE_ATTRS, grad=_slice_update_rule
 )
 define(
     "logical_slice", "x", "y", _read, infer=_infer_slice, attrs=_SLICE_ATTRS, grad=first_only(_slice_rule), view=True
@@ -105,13 +99,7 @@ def _assign(ref: ndarray, value: ndarray, start: Ints, stop: Ints, step: Ints) -
 
 
 define(
-    "logical_slice_assign",
-    "ref value",
-    "",
-    _assign,
-    infer=lambda descs, attrs: [],
-    attrs=_SLICE_ATTRS,
-    writes="ref",
+    "logical_slice_assign", "ref value", "", _assign, infer=lambda descs, attrs: [], attrs=_SLICE_ATTRS, writes="ref"
 )
 
 

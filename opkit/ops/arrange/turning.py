@@ -77,11 +77,7 @@ def _infer_tile(descs: Descs, attrs: Attrs) -> Descs:
 
 
 TILE, TILE_GRAD = define_linear(
-    "tile",
-    lambda x, reps: np.tile(x, tuple(reps)),
-    _tile_back,
-    infer=_infer_tile,
-    attrs="reps:vector<int32>",
+    "tile", lambda x, reps: np.tile(x, tuple(reps)), _tile_back, infer=_infer_tile, attrs="reps:vector<int32>"
 )
 
 

@@ -235,10 +235,7 @@ def _scalar_again(name: str) -> Callable[[Any, Value], Value]:
 
 
 def _scalar(
-    name: str,
-    ufunc: Function,
-    rule: Callable[[Any, Value], Any],
-    of_integers: Function | None = None,
+    name: str, ufunc: Function, rule: Callable[[Any, Value], Any], of_integers: Function | None = None
 ) -> OpDef:
     kernel = _scalar_kernel(ufunc, of_integers or ufunc)
     again = bare_kernel(kernel)

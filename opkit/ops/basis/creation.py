@@ -177,20 +177,10 @@ CONSTANT = define(
     silent=True,
 )
 ZERO_LIKE = define(
-    "zero_like",
-    "=like",
-    "out",
-    lambda like: np.zeros(like.shape, like.dtype),
-    infer=unchanged,
-    out=_fill_out(0),
+    "zero_like", "=like", "out", lambda like: np.zeros(like.shape, like.dtype), infer=unchanged, out=_fill_out(0)
 )
 ONES_LIKE = define(
-    "ones_like",
-    "=like",
-    "out",
-    lambda like: np.ones(like.shape, like.dtype),
-    infer=unchanged,
-    out=_fill_out(1),
+    "ones_like", "=like", "out", lambda like: np.ones(like.shape, like.dtype), infer=unchanged, out=_fill_out(1)
 )
 FULL_LIKE = define(
     "full_like",

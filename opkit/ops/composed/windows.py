@@ -44,14 +44,7 @@ def columns_of(x: Value, kernel: Ints, strides: Ints, pads: Ints, dilations: Int
     return ops.reshape(columns, [n, c * places.shape[0], places.shape[1]])
 
 
-def image_of(
-    x: Value,
-    size: Ints,
-    kernel: Ints,
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-) -> Value:
+def image_of(x: Value, size: Ints, kernel: Ints, strides: Ints, pads: Ints, dilations: Ints) -> Value:
     """Return images of a height and width from their windows; windows that overlap are added.
 
     The other arguments are those of ``columns_of``.

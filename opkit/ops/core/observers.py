@@ -112,12 +112,7 @@ def observing() -> Iterator[None]:
 
 
 def notify(
-    observers: Sequence[Observing],
-    opdef: OpDef,
-    inputs: Values,
-    attrs: Attrs,
-    outputs: Values,
-    seconds: float,
+    observers: Sequence[Observing], opdef: OpDef, inputs: Values, attrs: Attrs, outputs: Values, seconds: float
 ) -> None:
     """Notify all observers of an op that ran.
 

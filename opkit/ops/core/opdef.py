@@ -109,12 +109,7 @@ class OpType(Protocol):
 
     name: str
 
-    def bind(
-        self,
-        inputs: Mapping[str, Values],
-        attrs: Attrs,
-        outputs: Mapping[str, int] | None = None,
-    ) -> BoundOp:
+    def bind(self, inputs: Mapping[str, Values], attrs: Attrs, outputs: Mapping[str, int] | None = None) -> BoundOp:
         """Bind named arguments and attributes; ``outputs`` counts those of variadic and optional outputs."""
 
 
@@ -201,12 +196,7 @@ class OpDef:
         """What messages and profiles call it; user functions have their own names."""
         return self.name
 
-    def bind(
-        self,
-        inputs: Mapping[str, Values],
-        attrs: Attrs,
-        outputs: Mapping[str, int] | None = None,
-    ) -> BoundOp:
+    def bind(self, inputs: Mapping[str, Values], attrs: Attrs, outputs: Mapping[str, int] | None = None) -> BoundOp:
         """Bind named arguments and attributes, as builders by name and gradient functions give them.
 
         Raises:

@@ -171,13 +171,7 @@ def forward(x: ndarray, weight: ndarray, attrs: Mapping[str, Any], out: Out = No
     return out
 
 
-def by_data(
-    dy: ndarray,
-    weight: ndarray,
-    shape: Sequence[int],
-    attrs: Mapping[str, Any],
-    out: Out = None,
-) -> ndarray:
+def by_data(dy: ndarray, weight: ndarray, shape: Sequence[int], attrs: Mapping[str, Any], out: Out = None) -> ndarray:
     """Return the adjoint of ``_forward`` in x: ``(N, C, inputs...)`` of ``dy (N, F, outputs...)``."""
     window = Window(attrs, shape[2:], dy.shape[2:])
     groups, filters = attrs["groups"], weight.shape[0]

@@ -111,14 +111,7 @@ def _eigh_rule(applied: Any, douts: Values) -> Values:
 
 
 EIGH = define(
-    "eigh",
-    "x",
-    "values vectors",
-    _eigh,
-    infer=_infer_eigh,
-    attrs="lower:bool",
-    grad=_eigh_rule,
-    reads="values vectors",
+    "eigh", "x", "values vectors", _eigh, infer=_infer_eigh, attrs="lower:bool", grad=_eigh_rule, reads="values vectors"
 )
 
 

@@ -15,12 +15,7 @@ from opkit.ops.basis.arithmetic import add, mul, scalar_add, scalar_mul, sub
 from opkit.ops.basis.broadcasting import broadcast_like, reduce_sum
 from opkit.ops.basis.creation import constant
 from opkit.ops.core.define import define, quiet
-from opkit.ops.core.inference import (
-    check_floating,
-    is_same_size,
-    merge_shapes,
-    shape_error,
-)
+from opkit.ops.core.inference import check_floating, is_same_size, merge_shapes, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axis, shape_of
@@ -99,13 +94,7 @@ def _trained_grad(applied: Any, douts: Values) -> Values:
 
 @quiet
 def _normalization_slope(
-    x: ndarray,
-    dy: ndarray,
-    mean: ndarray,
-    inv_variance: ndarray,
-    gamma: ndarray,
-    axis: int,
-    epsilon: float,
+    x: ndarray, dy: ndarray, mean: ndarray, inv_variance: ndarray, gamma: ndarray, axis: int, epsilon: float
 ) -> tuple[ndarray, ndarray, ndarray]:
     axes = _others(x.ndim, axis)
     r = _column(inv_variance, x.ndim, axis)

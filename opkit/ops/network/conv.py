@@ -15,13 +15,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ir import Shape, TensorDesc
 from opkit.ops.basis.broadcasting import broadcast_like
 from opkit.ops.core.define import define, quiet
-from opkit.ops.core.inference import (
-    check_floating,
-    check_same_dtype,
-    is_same_size,
-    like,
-    shape_error,
-)
+from opkit.ops.core.inference import check_floating, check_same_dtype, is_same_size, like, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints, Out, Values
@@ -74,12 +68,7 @@ def _delivered(result: ndarray, out: ndarray | None) -> ndarray:
 
 @quiet
 def _conv(
-    x: ndarray,
-    weight: ndarray,
-    bias: ndarray | None,
-    unused: Any = None,
-    out: Out = None,
-    **attrs: Any,
+    x: ndarray, weight: ndarray, bias: ndarray | None, unused: Any = None, out: Out = None, **attrs: Any
 ) -> ndarray:
     y = forward(_wide(to_first(x, attrs)), _wide(_weight_first(weight, attrs)), attrs, _direct(out, attrs))
     if bias is not None:
@@ -89,12 +78,7 @@ def _conv(
 
 @quiet
 def _data_grad(
-    dy: ndarray,
-    weight: ndarray,
-    x_like: Any,
-    addend: ndarray | None,
-    out: Out = None,
-    **attrs: Any,
+    dy: ndarray, weight: ndarray, x_like: Any, addend: ndarray | None, out: Out = None, **attrs: Any
 ) -> ndarray:
     shape = first_shape(x_like.shape, attrs)
     first, filters = _wide(to_first(dy, attrs)), _wide(_weight_first(weight, attrs))

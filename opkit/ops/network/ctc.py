@@ -165,17 +165,9 @@ def _rule(applied: Any, douts: Values) -> Values:
     return slope, None, None, None
 
 
-_COMMON: dict[str, Any] = {
-    "attrs": _ATTRS,
-    "defaults": {"blank": 0, "zero_infinity": False, "per_step": False},
-}
+_COMMON: dict[str, Any] = {"attrs": _ATTRS, "defaults": {"blank": 0, "zero_infinity": False, "per_step": False}}
 CTC_LOSS_GRAD = define(
-    "ctc_loss_grad",
-    f"grad_out {_INPUTS}",
-    "grad",
-    _ctc_slope,
-    infer=lambda descs, attrs: [descs[1]],
-    **_COMMON,
+    "ctc_loss_grad", f"grad_out {_INPUTS}", "grad", _ctc_slope, infer=lambda descs, attrs: [descs[1]], **_COMMON
 )
 CTC_LOSS = define("ctc_loss", _INPUTS, "loss alpha", _ctc, infer=_infer, grad=_rule, reads=_INPUTS, **_COMMON)
 

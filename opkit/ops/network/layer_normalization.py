@@ -15,12 +15,7 @@ from opkit.ir import TensorDesc
 from opkit.ops.basis.arithmetic import add, mul, scalar_add, sub
 from opkit.ops.basis.broadcasting import broadcast_like, reduce_mean, reduce_sum_like
 from opkit.ops.core.define import define, quiet
-from opkit.ops.core.inference import (
-    check_floating,
-    is_same_size,
-    shape_error,
-    unchanged,
-)
+from opkit.ops.core.inference import check_floating, is_same_size, shape_error, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of

@@ -14,10 +14,7 @@ from opkit.ir import TensorDesc
 from opkit.ops.basis.arithmetic import div, mul, neg, scalar_div, scalar_mul, sub
 from opkit.ops.basis.creation import cast_like, full_like
 from opkit.ops.core.define import NO_ATTRS, define, quiet
-from opkit.ops.core.inference import (
-    check_floating,
-    merge_shapes,
-)
+from opkit.ops.core.inference import check_floating, merge_shapes
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value
@@ -134,11 +131,7 @@ def _binary_ce_slope_grad(applied: Any, douts: Values) -> Values:
     # The derivative of the spread is 1 - 2p where it is not the floor.
     bent = mul(cast_like(greater(area, floor), prediction), sub(1.0, scalar_mul(prediction, 2.0)))
     by_prediction = sub(div(dy, spread), div(mul(mul(dy, gap), bent), mul(spread, spread)))
-    return (
-        mul(douts[0], by_prediction),
-        div(mul(douts[0], gap), spread),
-        neg(div(mul(douts[0], dy), spread)),
-    )
+    return (mul(douts[0], by_prediction), div(mul(douts[0], gap), spread), neg(div(mul(douts[0], dy), spread)))
 
 
 BINARY_CE_GRAD = define(

@@ -254,10 +254,7 @@ def _define_avg(spatial: int) -> OpDef:
     def slope_rule(applied: Any, douts: Values) -> Values:
         return None, None, local.mode.apply(opdef, (douts[0],), applied.attrs)
 
-    common: dict[str, Any] = {
-        "attrs": f"{_ATTRS} exclusive:bool",
-        "defaults": {**_DEFAULTS, "exclusive": True},
-    }
+    common: dict[str, Any] = {"attrs": f"{_ATTRS} exclusive:bool", "defaults": {**_DEFAULTS, "exclusive": True}}
     grad = f"{name}_grad"
     slope = define(grad, "=x =y dy", "dx", _avg_pool_slope, infer=like(0, dtype_from=2), grad=slope_rule, **common)
     opdef = define(name, "x", "y", _avg_pool, infer=_infer_pool(name, spatial), grad=rule, **common)

@@ -195,11 +195,7 @@ def _assign(ref: ndarray, value: ndarray) -> tuple[()]:
 
 
 def _scale_schedule(
-    count_not_finite: ndarray,
-    loss_scale: ndarray,
-    good_step_counter: ndarray,
-    increment_period: int,
-    multiplier: float,
+    count_not_finite: ndarray, loss_scale: ndarray, good_step_counter: ndarray, increment_period: int, multiplier: float
 ) -> tuple[()]:
     """Divide the scale after a step with infinities, multiply it after a period of steps without."""
     if count_not_finite[0]:

@@ -1,13 +1,6 @@
 """``paddle.io``: datasets, samplers, and the DataLoader."""
 
-from opkit.paddle.io.dataset import (
-    ConcatDataset,
-    Dataset,
-    IterableDataset,
-    Subset,
-    TensorDataset,
-    random_split,
-)
+from opkit.paddle.io.dataset import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, random_split
 from opkit.paddle.io.loader import DataLoader, get_worker_info
 from opkit.paddle.io.sampler import (
     BatchSampler,

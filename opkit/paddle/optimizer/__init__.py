@@ -6,18 +6,6 @@ from opkit.paddle.optimizer.descent import SGD, Adadelta, Adagrad, Momentum, RMS
 from opkit.paddle.optimizer.optimizer import Optimizer
 from opkit.shim.missing import guard
 
-__all__ = [
-    "SGD",
-    "Adadelta",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "Lamb",
-    "Momentum",
-    "Optimizer",
-    "RMSProp",
-    "lr",
-]
+__all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Lamb", "Momentum", "Optimizer", "RMSProp", "lr"]
 
 __getattr__ = guard(globals())

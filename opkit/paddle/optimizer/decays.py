@@ -173,12 +173,7 @@ class MultiStepDecay(LRScheduler):
     """``lr * gamma**i`` after the i-th milestone."""
 
     def __init__(
-        self,
-        learning_rate: float,
-        milestones: Ints,
-        gamma: float = 0.1,
-        last_epoch: int = -1,
-        verbose: bool = False,
+        self, learning_rate: float, milestones: Ints, gamma: float = 0.1, last_epoch: int = -1, verbose: bool = False
     ) -> None:
         if not isinstance(milestones, (list, tuple)):
             raise ScheduleError(f"MultiStepDecay: milestones is a list, got {type(milestones).__name__}")

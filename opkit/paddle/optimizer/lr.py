@@ -1,11 +1,6 @@
 """``paddle.optimizer.lr``: schedules of the learning rate."""
 
-from opkit.paddle.optimizer.cycles import (
-    CosineAnnealingDecay,
-    CyclicLR,
-    OneCycleLR,
-    ReduceOnPlateau,
-)
+from opkit.paddle.optimizer.cycles import CosineAnnealingDecay, CyclicLR, OneCycleLR, ReduceOnPlateau
 from opkit.paddle.optimizer.decays import (
     ExponentialDecay,
     InverseTimeDecay,

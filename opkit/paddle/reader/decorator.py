@@ -11,15 +11,7 @@ from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.shim.missing import guard
 
-__all__ = [
-    "buffered",
-    "cache",
-    "chain",
-    "map_readers",
-    "multiprocess_reader",
-    "shuffle",
-    "xmap_readers",
-]
+__all__ = ["buffered", "cache", "chain", "map_readers", "multiprocess_reader", "shuffle", "xmap_readers"]
 
 Reader = Callable[[], Iterable[Any]]
 

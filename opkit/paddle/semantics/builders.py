@@ -34,11 +34,4 @@ def _einsum(equation: str, operands: Sequence[Any]) -> Any:
 
 
 globals().update({name: build for name, build in builders_for(always(PADDLE)).items() if name in ops.__all__})
-globals().update(
-    {
-        "clip": ops.clip_inside,
-        "einsum": _einsum,
-        "reshape": shapes.reshape,
-        "squeeze": shapes.squeeze,
-    }
-)
+globals().update({"clip": ops.clip_inside, "einsum": _einsum, "reshape": shapes.reshape, "squeeze": shapes.squeeze})

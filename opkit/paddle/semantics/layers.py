@@ -20,16 +20,7 @@ from opkit.static.builder import name_outputs
 from opkit.static.names import unique_name
 from opkit.static.parameters import create_parameter, create_state
 
-__all__ = [
-    "Spec",
-    "batch_norm",
-    "embedding",
-    "fc",
-    "filter_of",
-    "layer_norm",
-    "parameter_of",
-    "running_average",
-]
+__all__ = ["Spec", "batch_norm", "embedding", "fc", "filter_of", "layer_norm", "parameter_of", "running_average"]
 
 
 @record

@@ -81,12 +81,7 @@ def read_program_state(path: StrPath) -> dict[str, ndarray]:
     return state
 
 
-def save_inference_program(
-    path: StrPath,
-    feeds: Sequence[Variable],
-    fetches: Sequence[Variable],
-    scope: Scope,
-) -> None:
+def save_inference_program(path: StrPath, feeds: Sequence[Variable], fetches: Sequence[Variable], scope: Scope) -> None:
     """Write the part that computes the fetches from the feeds: ``PATH.pdmodel`` and ``PATH.pdiparams``.
 
     Raises:
@@ -176,9 +171,7 @@ def _write(stem: str, files: Mapping[str, bytes]) -> None:
     name = os.path.basename(stem)
     try:
         write_together(
-            os.path.dirname(stem) or ".",
-            name,
-            {name + suffix: marked(data, mark) for suffix, data in files.items()},
+            os.path.dirname(stem) or ".", name, {name + suffix: marked(data, mark) for suffix, data in files.items()}
         )
     except OSError as error:
         raise StorageError(f"cannot save {stem!r}: {error.filename or ''}: {error.strerror}") from error

@@ -22,14 +22,7 @@ from opkit.shim.missing import guard as _guard
 from opkit.static.functions import Allow
 from opkit.static.storage import set_program_state as put_state
 
-__all__ = [
-    "load",
-    "load_inference_model",
-    "load_program_state",
-    "save",
-    "save_inference_model",
-    "set_program_state",
-]
+__all__ = ["load", "load_inference_model", "load_program_state", "save", "save_inference_model", "set_program_state"]
 
 
 def save(program: Program, model_path: Any, protocol: int = 4, **configs: Any) -> None:

@@ -39,12 +39,7 @@ def data(name: str, shape: Sequence[Any], dtype: Any = None, lod_level: int = 0)
 
 
 def create_global_var(
-    shape: Ints,
-    value: float,
-    dtype: Any,
-    persistable: bool = False,
-    force_cpu: bool = False,
-    name: Name = None,
+    shape: Ints, value: float, dtype: Any, persistable: bool = False, force_cpu: bool = False, name: Name = None
 ) -> Variable:
     """Return a variable that the startup program fills with a value and that lives across runs."""
     desc = TensorDesc(tuple(shape), canonical_dtype(dtype))

@@ -12,16 +12,7 @@ from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, needed
 
-__all__ = [
-    "deg2rad",
-    "erfinv",
-    "fmax",
-    "fmin",
-    "frac",
-    "heaviside",
-    "nan_to_num",
-    "rad2deg",
-]
+__all__ = ["deg2rad", "erfinv", "fmax", "fmin", "frac", "heaviside", "nan_to_num", "rad2deg"]
 
 
 class FloatsError(DtypeError, RuntimeError):

@@ -12,15 +12,7 @@ from opkit.paddle.semantics import integers
 from opkit.paddle.tensor.checks import axis_of, ints, need_value, needed
 from opkit.shim.missing import guard as _guard
 
-__all__ = [
-    "bincount",
-    "count_nonzero",
-    "histogram",
-    "kthvalue",
-    "mode",
-    "nanmean",
-    "quantile",
-]
+__all__ = ["bincount", "count_nonzero", "histogram", "kthvalue", "mode", "nanmean", "quantile"]
 
 
 def nanmean(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:

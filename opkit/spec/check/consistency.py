@@ -137,14 +137,7 @@ class _Checks:
         kind = "input" if item.use.kind == "in" else "input or output"
         specs = entry.inputs if item.use.kind == "in" else [*entry.inputs, *entry.outputs]
         said = _undeclared(f"op {entry.name!r} has no {kind}", name, specs)
-        self.add(
-            "SPEC040",
-            said.message,
-            item.use,
-            *_declared(specs),
-            help=said.help,
-            subject=entry.name,
-        )
+        self.add("SPEC040", said.message, item.use, *_declared(specs), help=said.help, subject=entry.name)
 
     def attribute(self, item: _Shared) -> None:
         """Warn of an attribute that none of the ops which reach it declares, or declares as this type."""
@@ -224,13 +217,7 @@ class _Checks:
             return ""
         said = _undeclared(f"op {op.name!r} has no {kind}", use.name, specs)
         self.add(
-            "SPEC040",
-            said.message,
-            use,
-            *_declared(specs),
-            help=said.help,
-            subject=op.name,
-            severity=Severity.ERROR,
+            "SPEC040", said.message, use, *_declared(specs), help=said.help, subject=op.name, severity=Severity.ERROR
         )
         return said.message
 

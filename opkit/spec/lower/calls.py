@@ -9,15 +9,7 @@ from collections.abc import Sequence
 
 from opkit.errors import Unknown, unknown
 from opkit.spec.library.table import FREE_FUNCTIONS, METHODS, STATIC_FUNCTIONS, LibraryFunction, substitute
-from opkit.spec.library.types import (
-    DIM_VECTOR,
-    INT64,
-    STRING,
-    UNKNOWN,
-    VOID,
-    Type,
-    spelled,
-)
+from opkit.spec.library.types import DIM_VECTOR, INT64, STRING, UNKNOWN, VOID, Type, spelled
 from opkit.spec.lower.constructions import CONSTRUCTORS
 from opkit.spec.lower.conversions import (
     construct_list,

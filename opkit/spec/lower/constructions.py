@@ -8,26 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from opkit.spec.library.types import (
-    BOOL,
-    DIM_VECTOR,
-    INT32,
-    INT64,
-    OP_ARG,
-    STRING,
-    Type,
-    pointer,
-    spelled,
-)
-from opkit.spec.lower.conversions import (
-    construct_list,
-    convert,
-    copied,
-    fit,
-    is_range,
-    listed,
-    made_of_nothing,
-)
+from opkit.spec.library.types import BOOL, DIM_VECTOR, INT32, INT64, OP_ARG, STRING, Type, pointer, spelled
+from opkit.spec.lower.conversions import construct_list, convert, copied, fit, is_range, listed, made_of_nothing
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse.syntax import Node
 
@@ -186,11 +168,9 @@ CONSTRUCTORS: dict[str, _Maker] = {
         (INT32, Type("ShapeView"), STRING, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, BOOL, BOOL),
     ),
     "AvgPoolingParams": _make_called(
-        "AvgPoolingParams",
-        (INT32, Type("ShapeView"), STRING, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, BOOL, BOOL, INT64),
+        "AvgPoolingParams", (INT32, Type("ShapeView"), STRING, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, BOOL, BOOL, INT64)
     ),
     "Params3D": _make_called(
-        "Params3D",
-        (INT32, Type("ShapeView"), STRING, STRING, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, BOOL),
+        "Params3D", (INT32, Type("ShapeView"), STRING, STRING, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, BOOL)
     ),
 }

@@ -7,11 +7,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from opkit.spec.library.types import (
-    Type,
-    plain_type,
-    spelled,
-)
+from opkit.spec.library.types import Type, plain_type, spelled
 from opkit.spec.lower.bindings import Binding, Bindings, binding_key, binding_text
 from opkit.spec.lower.conversions import convert, fit
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
@@ -122,11 +118,7 @@ class Instances(Names):
         return name
 
     def instance(
-        self,
-        overloads: list[Function],
-        node: Node,
-        given: tuple[TypeName | Expr, ...],
-        bindings: Bindings,
+        self, overloads: list[Function], node: Node, given: tuple[TypeName | Expr, ...], bindings: Bindings
     ) -> tuple[Function, dict[str, Binding]]:
         """Return the template, or its specialisation, that template arguments choose."""
         ready = [self.template_binding(arg, bindings) for arg in given]

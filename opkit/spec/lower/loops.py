@@ -193,14 +193,7 @@ class LoopLowering(DeclarationLowering):
         self.loops.pop()
 
     def range_loop(
-        self,
-        name: str,
-        kind: Type,
-        begin: Lowered,
-        end: Lowered,
-        is_closed: bool,
-        body: Statement,
-        node: Node,
+        self, name: str, kind: Type, begin: Lowered, end: Lowered, is_closed: bool, body: Statement, node: Node
     ) -> None:
         """Write a loop over a range of integers."""
         stop = f"{end.at(13)} + 1" if is_closed else end.code

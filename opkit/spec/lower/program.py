@@ -8,12 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from opkit.diagnostics import Note
-from opkit.spec.library.types import (
-    UNKNOWN,
-    Type,
-    TypeTooLargeError,
-    spelled,
-)
+from opkit.spec.library.types import UNKNOWN, Type, TypeTooLargeError, spelled
 from opkit.spec.lower.bindings import Bindings
 from opkit.spec.lower.constructors import bind_fields, lower_constructor
 from opkit.spec.lower.instances import Instances

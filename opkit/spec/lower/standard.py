@@ -23,12 +23,7 @@ from opkit.spec.library.types import (
     spelled,
 )
 from opkit.spec.lower.calls import CallLowering
-from opkit.spec.lower.conversions import (
-    convert,
-    convert_number,
-    copied,
-    number_literal,
-)
+from opkit.spec.lower.conversions import convert, convert_number, copied, number_literal
 from opkit.spec.lower.expressions import any_unknown, unknown_value
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse.syntax import Call, Name

@@ -13,10 +13,7 @@ from typing import Protocol
 from opkit.diagnostics import Span
 from opkit.record import record
 from opkit.spec.findings import Findings
-from opkit.spec.library.types import (
-    UNKNOWN,
-    Type,
-)
+from opkit.spec.library.types import UNKNOWN, Type
 from opkit.spec.lower.bindings import Bindings
 from opkit.spec.lower.lowered import Lowered, LowerError, Variable
 from opkit.spec.lower.uses import Use, attr_use, computed_type, use_of

@@ -5,13 +5,7 @@ Whether ``<`` opens template arguments is found out by trying, never looked up.
 
 from __future__ import annotations
 
-from opkit.spec.parse.syntax import (
-    Expr,
-    Name,
-    Param,
-    Part,
-    TypeName,
-)
+from opkit.spec.parse.syntax import Expr, Name, Param, Part, TypeName
 from opkit.spec.parse.token_reader import ParseError, TokenReader
 from opkit.spec.text.lexer import CHAR, IDENT, NUMBER, STRING
 

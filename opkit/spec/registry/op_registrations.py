@@ -152,11 +152,7 @@ class OpReader(ChainReader):
         entry.attrs[name] = AttrSpec(name, kind, value_of, self.program.tree.span(args[0]))
 
     def attr_kind(
-        self,
-        entry: OpEntry,
-        link: Link,
-        given: tuple[TypeName | Expr, ...] | None,
-        rest: list[Expr],
+        self, entry: OpEntry, link: Link, given: tuple[TypeName | Expr, ...] | None, rest: list[Expr]
     ) -> str | None:
         """Return the attribute type that ``Attr<T>``, an AttrType or the default gives."""
         enumerated = rest[0] if rest else None

@@ -7,13 +7,7 @@ from __future__ import annotations
 
 from opkit.errors import unknown
 from opkit.spec.findings import Findings
-from opkit.spec.library.registration_names import (
-    GRAD_MACROS,
-    GRAD_SETTERS,
-    KERNEL_MACROS,
-    OP_MACROS,
-    QUIET_MACROS,
-)
+from opkit.spec.library.registration_names import GRAD_MACROS, GRAD_SETTERS, KERNEL_MACROS, OP_MACROS, QUIET_MACROS
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.names import FUNCTION_TYPES
 from opkit.spec.lower.program import SpecProgram

@@ -15,15 +15,7 @@ from opkit.spec.runtime.faults import FatalError
 from opkit.spec.runtime.objects import Desc, Shape
 from opkit.spec.runtime.sbp import Arg, Distribution, Sbp
 
-__all__ = [
-    "Arg",
-    "Conf",
-    "InferContext",
-    "missing",
-    "modifier_getter",
-    "Modifier",
-    "ParallelContext",
-]
+__all__ = ["Arg", "Conf", "InferContext", "missing", "modifier_getter", "Modifier", "ParallelContext"]
 
 
 @dataclass(slots=True, eq=False)

@@ -253,10 +253,7 @@ SEQUENCE_MACROS: dict[str, tuple[int, Callable[[list[Tokens], Token], Tokens]]] 
     "OF_PP_PAIR_SECOND": (1, lambda args, near: _tuple_elem([_count(1, near), args[0]], near)),
     "OF_PP_TUPLE_ELEM": (2, _tuple_elem),
     "OF_PP_TUPLE_SIZE": (1, lambda args, near: _count(len(_elements(args[0])), near)),
-    "OF_PP_TUPLE_PUSH_FRONT": (
-        2,
-        lambda args, near: _wrap(comma_join([args[1], *_elements(args[0])], near), near),
-    ),
+    "OF_PP_TUPLE_PUSH_FRONT": (2, lambda args, near: _wrap(comma_join([args[1], *_elements(args[0])], near), near)),
     "OF_PP_SEQ_SIZE": (1, lambda args, near: _count(len(_sequence(args[0])), near)),
     "OF_PP_VARIADIC_SIZE": (1, lambda args, near: _count(len(args), near)),
     "OF_PP_ATOMIC_TO_TUPLE": (1, lambda args, near: _wrap(comma_join(args, near), near)),

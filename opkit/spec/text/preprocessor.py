@@ -16,10 +16,7 @@ from opkit.spec.text.decoding import read_source
 from opkit.spec.text.expansion import State, Tokens, TooLargeError, expand, spend, too_large
 from opkit.spec.text.includes import find_include, is_built_in
 from opkit.spec.text.lexer import END, IDENT, STRING, Token, lex
-from opkit.spec.text.macros import (
-    Macro,
-    derived,
-)
+from opkit.spec.text.macros import Macro, derived
 
 _DEEPEST_INCLUDE = 20
 _DEEPEST_CONDITION = 200

@@ -19,16 +19,7 @@ from opkit.shim.missing import guard as guarded
 from opkit.static import disable_static as enable_dygraph
 from opkit.static import enable_static as disable_dygraph
 
-__all__ = [
-    "disable_dygraph",
-    "enable_dygraph",
-    "enabled",
-    "grad",
-    "guard",
-    "no_grad",
-    "no_grad_",
-    "to_variable",
-]
+__all__ = ["disable_dygraph", "enable_dygraph", "enabled", "grad", "guard", "no_grad", "no_grad_", "to_variable"]
 
 no_grad_ = no_grad
 

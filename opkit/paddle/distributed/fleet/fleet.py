@@ -27,11 +27,7 @@ class Fleet:
         self._groups = HybridCommunicateGroup()
 
     def init(
-        self,
-        role_maker: Any = None,
-        is_collective: bool = False,
-        strategy: Any = None,
-        log_level: Any = "INFO",
+        self, role_maker: Any = None, is_collective: bool = False, strategy: Any = None, log_level: Any = "INFO"
     ) -> Fleet:
         """Begin.
 

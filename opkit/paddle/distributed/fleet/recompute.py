@@ -9,10 +9,7 @@ from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.shim.missing import guard
 
-__all__ = [
-    "recompute",
-    "recompute_hybrid",
-]
+__all__ = ["recompute", "recompute_hybrid"]
 
 _OPTIONS = ("preserve_rng_state", "use_reentrant")
 

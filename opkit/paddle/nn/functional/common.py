@@ -36,12 +36,7 @@ def linear(x: Any, weight: Any, bias: Any = None, name: Name = None) -> Any:
 
 
 def dropout(
-    x: Any,
-    p: Any = 0.5,
-    axis: Any = None,
-    training: bool = True,
-    mode: str = "upscale_in_train",
-    name: Name = None,
+    x: Any, p: Any = 0.5, axis: Any = None, training: bool = True, mode: str = "upscale_in_train", name: Name = None
 ) -> Any:
     """Return x with elements set to 0 with probability p while training.
 
@@ -108,12 +103,7 @@ def one_hot(x: Any, num_classes: int, name: Name = None) -> Any:
 
 
 def pad(
-    x: Any,
-    pad: Any,
-    mode: str = "constant",
-    value: float = 0.0,
-    data_format: str = "NCHW",
-    name: Name = None,
+    x: Any, pad: Any, mode: str = "constant", value: float = 0.0, data_format: str = "NCHW", name: Name = None
 ) -> Any:
     """Return x with elements added at its edges.
 

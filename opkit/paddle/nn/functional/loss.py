@@ -109,12 +109,7 @@ def softmax_with_cross_entropy(
 
 
 def nll_loss(
-    input: Any,
-    label: Any,
-    weight: Any = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    name: Name = None,
+    input: Any, label: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", name: Name = None
 ) -> Any:
     """Return the negative log likelihood of labels, of log probabilities with the classes along axis 1."""
     check_reduction(reduction, "nll_loss")
@@ -160,12 +155,7 @@ def binary_cross_entropy(input: Any, label: Any, weight: Any = None, reduction: 
 
 
 def binary_cross_entropy_with_logits(
-    logit: Any,
-    label: Any,
-    weight: Any = None,
-    reduction: str = "mean",
-    pos_weight: Any = None,
-    name: Name = None,
+    logit: Any, label: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None, name: Name = None
 ) -> Any:
     """Return the cross entropy of logits and labels between 0 and 1."""
     check_reduction(reduction, "binary_cross_entropy_with_logits")

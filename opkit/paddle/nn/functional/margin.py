@@ -11,10 +11,7 @@ from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics.losses import check_reduction, reduced
 from opkit.paddle.tensor.checks import need_value
 
-__all__ = [
-    "sigmoid_focal_loss",
-    "soft_margin_loss",
-]
+__all__ = ["sigmoid_focal_loss", "soft_margin_loss"]
 
 
 # ---- pairs -----------------------------------------------------------------------------------------------------------

@@ -11,20 +11,11 @@ from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, needed
 from opkit.shim.missing import guard as _guard
 
-__all__ = [
-    "batch_norm",
-    "instance_norm",
-    "layer_norm",
-]
+__all__ = ["batch_norm", "instance_norm", "layer_norm"]
 
 
 def layer_norm(
-    x: Any,
-    normalized_shape: Any,
-    weight: Any = None,
-    bias: Any = None,
-    epsilon: float = 1e-05,
-    name: Name = None,
+    x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, epsilon: float = 1e-05, name: Name = None
 ) -> Any:
     """Return x normalised over its last axes, scaled and shifted.
 
@@ -65,15 +56,7 @@ def batch_norm(
     uses_batch = training if use_global_stats is None else training and not use_global_stats
     axis = 1 if channel_layout(data_format) == "channels_first" else x.ndim - 1
     return ops.batch_norm(
-        x,
-        running_mean,
-        running_var,
-        weight,
-        bias,
-        training=uses_batch,
-        momentum=momentum,
-        epsilon=epsilon,
-        axis=axis,
+        x, running_mean, running_var, weight, bias, training=uses_batch, momentum=momentum, epsilon=epsilon, axis=axis
     )
 
 

@@ -15,15 +15,7 @@ from opkit.paddle.nn.functional.common import dropout
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, needed
 
-__all__ = [
-    "alpha_dropout",
-    "bilinear",
-    "dropout3d",
-    "fold",
-    "pairwise_distance",
-    "sequence_mask",
-    "unfold",
-]
+__all__ = ["alpha_dropout", "bilinear", "dropout3d", "fold", "pairwise_distance", "sequence_mask", "unfold"]
 
 
 # ---- windows ---------------------------------------------------------------------------------------------------------

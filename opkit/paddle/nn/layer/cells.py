@@ -15,11 +15,7 @@ from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.semantics import builders as ops
 
-__all__ = [
-    "GRUCell",
-    "LSTMCell",
-    "RNNCellBase",
-]
+__all__ = ["GRUCell", "LSTMCell", "RNNCellBase"]
 
 
 class RNNCellBase(Layer):

@@ -20,12 +20,7 @@ class Linear(Layer):
     """``x @ weight + bias`` with a weight of (in_features, out_features)."""
 
     def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        weight_attr: Any = None,
-        bias_attr: Any = None,
-        name: Name = None,
+        self, in_features: int, out_features: int, weight_attr: Any = None, bias_attr: Any = None, name: Name = None
     ) -> None:
         super().__init__(dtype=default_dtype())
         self.weight = self.create_parameter([in_features, out_features], weight_attr)

@@ -115,12 +115,7 @@ class Layer:
 
     # ---- making parameters -----------------------------------------------------------------------------------------
     def create_parameter(
-        self,
-        shape: Any,
-        attr: Any = None,
-        dtype: Any = None,
-        is_bias: bool = False,
-        default_initializer: Any = None,
+        self, shape: Any, attr: Any = None, dtype: Any = None, is_bias: bool = False, default_initializer: Any = None
     ) -> Any:
         """Return a new parameter; assign it to an attribute to register it. ``attr=False`` makes none."""
         given = ParamAttr.of(attr)

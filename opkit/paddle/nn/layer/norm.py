@@ -17,14 +17,7 @@ from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard as _guard
 
-__all__ = [
-    "GroupNorm",
-    "InstanceNorm1D",
-    "InstanceNorm2D",
-    "InstanceNorm3D",
-    "LayerNorm",
-    "SpectralNorm",
-]
+__all__ = ["GroupNorm", "InstanceNorm1D", "InstanceNorm2D", "InstanceNorm3D", "LayerNorm", "SpectralNorm"]
 
 
 def _check_channels(layer: Layer, count: int, x: Any) -> None:

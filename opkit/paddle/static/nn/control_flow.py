@@ -82,13 +82,7 @@ def case(pred_fn_pairs: Sequence[tuple[Any, Branch]], default: Branch | None = N
     return cond(pred, function, lambda: case(rest, default) if rest else default())  # type: ignore[misc]
 
 
-def while_loop(
-    cond: Function,
-    body: Function,
-    loop_vars: Any,
-    is_test: bool = False,
-    name: Name = None,
-) -> Any:
+def while_loop(cond: Function, body: Function, loop_vars: Any, is_test: bool = False, name: Name = None) -> Any:
     """Call ``body`` with the loop's Tensors, and again with what it returns, while ``cond`` of them is true.
 
     Args:

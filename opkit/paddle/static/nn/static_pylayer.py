@@ -18,10 +18,7 @@ __all__ = ["static_pylayer"]
 
 
 def static_pylayer(
-    forward_fn: Function,
-    inputs: Sequence[Any],
-    backward_fn: Function | None = None,
-    name: Name = None,
+    forward_fn: Function, inputs: Sequence[Any], backward_fn: Function | None = None, name: Name = None
 ) -> Any:
     """Append what ``forward_fn`` builds, with the gradient that ``backward_fn`` builds.
 

@@ -84,12 +84,7 @@ class VocabParallelEmbedding(Embedding):
     """
 
     def __init__(
-        self,
-        num_embeddings: int,
-        embedding_dim: int,
-        weight_attr: Any = None,
-        mp_group: Any = None,
-        name: Name = None,
+        self, num_embeddings: int, embedding_dim: int, weight_attr: Any = None, mp_group: Any = None, name: Name = None
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, weight_attr=weight_attr, name=name)
         self.is_mp = False
