@@ -30,7 +30,7 @@ from opkit.spec.parse.syntax import (
 )
 from opkit.spec.parse.token_reader import ParseError
 from opkit.spec.parse.type_names import WORDS, TypeParser
-from opkit.spec.text.lexer import CHAR, END, IDENT, NUMBER, STRING
+from opkit.spec.text.lexer import CHAR, IDENT, NUMBER, STRING
 
 _BINARY = {
     "||": 1,
@@ -68,8 +68,7 @@ class ExpressionParser(TypeParser):
         """Parse ``a, b``: only the step of a for loop needs it."""
         start = self.at
         left = self.expression()
-        while self.here == ",":
-            self.at += 1
+        while self.accept(","):
             left = Binary(start, self.at - 1, ",", left, self.expression())
         return left
 
@@ -80,37 +79,34 @@ class ExpressionParser(TypeParser):
     def init_list(self) -> InitList:
         """Parse ``{a, b}``."""
         start = self.at
-        items = self.arguments("{", "}")
+        items = self.arguments("{")
         return InitList(start, self.at - 1, items)
 
-    def arguments(self, opening: str, closing: str) -> tuple[Expr, ...]:
-        """Parse ``(a, {b, c})`` or ``{a, b}``."""
+    def arguments(self, opening: str = "") -> tuple[Expr, ...]:
+        """Parse ``(a, {b, c})`` or ``{a, b}``, whichever stands here or has to."""
         opened = self.at
+        opening = opening or ("{" if self.here == "{" else "(")
+        closing = ")" if opening == "(" else "}"
         self.expect(opening)
-        self.depth += 1
-        self.check_depth()
+        self.deepen()
         args: list[Expr] = []
         while self.here != closing:
             args.append(self.initializer())
-            if self.here != ",":
+            if not self.accept(","):
                 break
-            self.at += 1
-        if self.here != closing:
-            if self.kinds[self.at] == END:
+        if not self.accept(closing):
+            if self.is_end:
                 raise self.wrong(f"this '{opening}' is never closed", opened, help=f"add '{closing}'")
             raise self.expected(f"',' or '{closing}'")
-        self.at += 1
         self.depth -= 1
         return tuple(args)
 
     def expression(self) -> Expr:
         """Parse an expression, assignments included."""
         start = self.at
-        self.depth += 1
-        self.check_depth()
+        self.deepen()
         left = self.binary(1)
-        if self.here == "?":
-            self.at += 1
+        if self.accept("?"):
             then = self.expression()
             self.expect(":")
             otherwise = self.expression()
@@ -146,8 +142,7 @@ class ExpressionParser(TypeParser):
         """Parse a prefix operator, a cast or what follows them."""
         start, text = self.at, self.here
         if text in ("*", "&", "-", "+", "!", "~", "++", "--") and self.kinds[self.at] == "punct":
-            self.depth += 1
-            self.check_depth()
+            self.deepen()
             self.at += 1
             operand = self.unary()
             self.depth -= 1
@@ -183,14 +178,13 @@ class ExpressionParser(TypeParser):
         while True:
             text = self.here
             if text == "(":
-                args = self.arguments("(", ")")
+                args = self.arguments("(")
                 if isinstance(value, Name):
                     self.note_passed(value, args)
                 value = Call(start, self.at - 1, value, args)
             elif text in (".", "->"):
                 self.at += 1
-                if self.here == "template":
-                    self.at += 1
+                self.accept("template")
                 if self.here == "~" or self.here == "operator":
                     raise ParseError("SPEC012", f"'{self.here}' is not supported in definitions", self.at)
                 part = self.name_part(False)
@@ -205,7 +199,7 @@ class ExpressionParser(TypeParser):
                 value = Postfix(start, self.at - 1, text, value)
             elif text == "{" and isinstance(value, Name) and self.is_braced_construction(value):
                 made = TypeName(value.first, value.last, value)
-                args = self.arguments("{", "}")
+                args = self.arguments("{")
                 value = Construct(start, self.at - 1, made, args, True)
             elif self.kinds[self.at] == STRING and isinstance(value, Call) and self.texts[start].startswith("CHECK"):
                 # OneFlow's CHECK macros end in a string literal, so that a message may follow without <<
@@ -242,10 +236,7 @@ class ExpressionParser(TypeParser):
             self.at += 1
             return Literal(start, start, "char", text, character(text))
         if text == "(":
-            self.at += 1
-            inner = self.expression()
-            self.expect(")")
-            return inner
+            return self.between("(", self.expression, ")")
         if text == "[":
             return self.lambda_expression()
         if text == "{":
@@ -266,7 +257,7 @@ class ExpressionParser(TypeParser):
         if text in WORDS:
             made = TypeName(start, start, self.built_in_type())
             braced = self.here == "{"
-            args = self.arguments("{", "}") if braced else self.arguments("(", ")")
+            args = self.arguments()
             return Construct(start, self.at - 1, made, args, braced)
         if text == "new":
             return self.new_expression()
@@ -277,20 +268,18 @@ class ExpressionParser(TypeParser):
         if text == "::":
             self.at += 1
         parts = [self.name_part(False)]
-        while self.here == "::":
-            self.at += 1
+        while self.accept("::"):
             parts.append(self.name_part(False))
         return Name(start, self.at - 1, tuple(parts))
 
     def new_expression(self) -> Expr:
         """Parse ``new Type(args)``, which means the same as ``std::make_shared<Type>(args)`` here."""
-        start = self.at
-        self.at += 1
+        start = self.step()
         made = self.type_name()
         args: tuple[Expr, ...] = ()
         if self.here in ("(", "{"):
             is_braced = self.here == "{"
-            args = self.arguments("{", "}") if is_braced else self.arguments("(", ")")
+            args = self.arguments()
             if is_braced:
                 args = (InitList(start, self.at - 1, args),) if args else ()
         maker = Name(start, start, (Part(start, start, "std"), Part(start, start, "make_shared", (made,))))
@@ -298,11 +287,8 @@ class ExpressionParser(TypeParser):
 
     def sizeof_expression(self) -> Expr:
         """Parse ``sizeof(type)`` of an arithmetic type."""
-        start = self.at
-        self.at += 1
-        self.expect("(")
-        made = self.type_name()
-        self.expect(")")
+        start = self.step()
+        made = self.between("(", self.type_name, ")")
         maker = Name(start, start, (Part(start, start, "sizeof", (made,)),))
         return Call(start, self.at - 1, maker, ())
 
@@ -310,12 +296,8 @@ class ExpressionParser(TypeParser):
         """Parse ``static_cast<T>(value)`` and similar ones."""
         start, kind = self.at, self.here
         self.at += 1
-        self.expect("<")
-        made = self.type_name()
-        self.expect(">")
-        self.expect("(")
-        operand = self.expression()
-        self.expect(")")
+        made = self.between("<", self.type_name, ">")
+        operand = self.between("(", self.expression, ")")
         return Cast(start, self.at - 1, kind, made, operand)
 
     def string_literal(self) -> Literal:
@@ -339,30 +321,19 @@ class ExpressionParser(TypeParser):
         while self.here in ("mutable", "noexcept", "constexpr"):
             is_mutable |= self.here == "mutable"
             self.at += 1
-        result = None
-        if self.here == "->":
-            self.at += 1
-            result = self.type_name()
+        result = self.type_name() if self.accept("->") else None
         body = self.block()
         return Lambda(start, self.at - 1, captures, params, result, body, is_mutable)
 
     def captures(self) -> tuple[Capture, ...]:
         """Parse the capture list of a lambda."""
         self.expect("[")
-        captures: list[Capture] = []
-        while self.here != "]":
-            start, by_ref = self.at, False
-            if self.here in ("&", "="):
-                by_ref = self.here == "&"
-                self.at += 1
-            name = self.take_name() if self.kinds[self.at] == IDENT else ""
-            value = None
-            if self.here == "=" and name:
-                self.at += 1
-                value = self.expression()
-            captures.append(Capture(start, self.at - 1, name, by_ref, value))
-            if self.here != ",":
-                break
-            self.at += 1
-        self.expect("]")
-        return tuple(captures)
+        return self.several(self.capture, "]")
+
+    def capture(self) -> Capture:
+        """Parse one item of a capture list."""
+        start, by_ref = self.at, self.here == "&"
+        self.accept("&", "=")
+        name = self.take_name() if self.is_name else ""
+        value = self.expression() if name and self.accept("=") else None
+        return Capture(start, self.at - 1, name, by_ref, value)

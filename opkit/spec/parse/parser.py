@@ -28,7 +28,7 @@ from opkit.spec.parse.syntax import (
     TypeName,
 )
 from opkit.spec.parse.token_reader import ParseError
-from opkit.spec.text.lexer import END, IDENT, STRING, Token
+from opkit.spec.text.lexer import STRING, Token
 
 _REGISTERING = frozenset(OP_MACROS) | GRAD_MACROS
 
@@ -52,7 +52,7 @@ class _Parser(StatementParser):
 
     def file_items(self, items: list[Node], top: bool) -> None:
         """Parse up to the end of the file or of a namespace; recover from mistakes at file scope."""
-        while self.kinds[self.at] != END:
+        while not self.is_end:
             if self.here == "}":
                 if not top:
                     return
@@ -72,7 +72,7 @@ class _Parser(StatementParser):
         stop = max(self.at, start + 1)
         self.at = start
         depth = 0
-        while self.kinds[self.at] != END:
+        while not self.is_end:
             text = self.here
             if text in ("(", "[", "{"):
                 depth += 1
@@ -126,7 +126,7 @@ class _Parser(StatementParser):
     def namespace(self, items: list[Node]) -> None:
         opened = self.at
         while self.here not in ("{", ";", "="):
-            if self.kinds[self.at] == END:
+            if self.is_end:
                 raise self.wrong("a namespace needs '{'", opened)
             self.at += 1
         if self.here != "{":
@@ -135,10 +135,8 @@ class _Parser(StatementParser):
         self.braced_items(items)
 
     def braced_items(self, items: list[Node]) -> None:
-        opened = self.at
-        self.at += 1
-        self.depth += 1
-        self.check_depth()
+        opened = self.step()
+        self.deepen()
         self.file_items(items, top=False)
         self.depth = max(self.depth - 1, 0)
         if self.here == "}":
@@ -156,15 +154,14 @@ class _Parser(StatementParser):
             error = self.expected("';'")  # C++ refuses it; what stands here is known all the same
             self.report(error.code, error.message, error.at, start, error.help)
         elif (
-            not (self.tokens[self.at].first or self.tokens[self.at].origin or self.kinds[self.at] == END)
+            not (self.tokens[self.at].first or self.tokens[self.at].origin or self.is_end)
             or not self.texts[start].isupper()
         ):
             raise self.expected("';'")
         return ExprStatement(start, self.at - 1, value)
 
     def template(self) -> Node:
-        start = self.at
-        self.at += 1
+        start = self.step()
         params = self.template_params()
         if self.here in ("struct", "class"):
             struct = self.struct(params)
@@ -175,38 +172,29 @@ class _Parser(StatementParser):
 
     def template_params(self) -> tuple[TemplateParam, ...]:
         self.expect("<")
-        params: list[TemplateParam] = []
-        while self.here != ">":
-            start = self.at
-            kind = self.template_kind()
-            name = ""
-            if self.here == "(" and self.texts[self.at + 1] == "*":
-                # a function: Result (*name)(parameters)
-                self.at += 2
-                kind, name = "function", self.take_name()
-                self.expect(")")
-                self.parameter_list()
-            elif self.kinds[self.at] == IDENT:
-                name = self.take_name()
-            default: TypeName | Expr | None = None
-            if self.here == "=":
-                self.at += 1
-                default = self.template_argument()
-            if self.here == "...":
-                raise ParseError("SPEC012", "variadic templates are not supported in definitions", self.at)
-            params.append(TemplateParam(start, self.at - 1, kind, name, default))
-            if self.here != ",":
-                break
-            self.at += 1
-        self.expect(">")
-        return tuple(params)
+        return self.several(self.template_param, ">")
+
+    def template_param(self) -> TemplateParam:
+        start = self.at
+        kind = self.template_kind()
+        name = ""
+        if self.here == "(" and self.texts[self.at + 1] == "*":
+            # a function: Result (*name)(parameters)
+            self.at += 2
+            kind, name = "function", self.take_name()
+            self.expect(")")
+            self.parameter_list()
+        elif self.is_name:
+            name = self.take_name()
+        default = self.template_argument() if self.accept("=") else None
+        if self.here == "...":
+            raise ParseError("SPEC012", "variadic templates are not supported in definitions", self.at)
+        return TemplateParam(start, self.at - 1, kind, name, default)
 
     def template_kind(self) -> str:
-        if self.here in ("typename", "class"):
-            self.at += 1
+        if self.accept("typename", "class"):
             return "type"
-        if self.here == "template":
-            self.at += 1
+        if self.accept("template"):
             self.template_params()
             self.at += 1
             return "template"
@@ -214,28 +202,18 @@ class _Parser(StatementParser):
 
     def enum(self) -> Enum:
         """Parse an enumeration."""
-        start = self.at
-        self.at += 1
-        if self.here in ("class", "struct"):
-            self.at += 1
-        name = self.take_name() if self.kinds[self.at] == IDENT else ""
-        if self.here == ":":
-            self.at += 1
+        start = self.step()
+        self.accept("class", "struct")
+        name = self.take_name() if self.is_name else ""
+        if self.accept(":"):
             self.type_name()
         self.expect("{")
-        items: list[tuple[str, Expr | None]] = []
-        while self.here != "}":
-            item, value = self.take_name(), None
-            if self.here == "=":
-                self.at += 1
-                value = self.expression()
-            items.append((item, value))
-            if self.here != ",":
-                break
-            self.at += 1
-        self.expect("}")
+        items = self.several(self.enum_item, "}")
         self.expect(";")
-        return Enum(start, self.at - 1, name, tuple(items))
+        return Enum(start, self.at - 1, name, items)
+
+    def enum_item(self) -> tuple[str, Expr | None]:
+        return self.take_name(), self.expression() if self.accept("=") else None
 
     def struct(self, template: tuple[TemplateParam, ...] | None) -> Struct | None:
         """Parse a struct with its functions and fields; None for a declaration."""
@@ -245,22 +223,20 @@ class _Parser(StatementParser):
         if word == "union":
             raise ParseError("SPEC012", "a definition file cannot define a union", start)
         name = self.take_name()
-        if self.here == "final":
-            self.at += 1
+        self.accept("final")
         has_base = self.here in (":", "<")
         while self.here not in ("{", ";"):
-            if self.kinds[self.at] == END:
+            if self.is_end:
                 raise self.expected("'{'")
             self.at += 1
-        if self.here == ";":
-            self.at += 1
+        if self.accept(";"):
             return None
         self.at += 1
         functions: list[Function] = []
         fields: list[Declaration] = []
         constructors: list[Constructor] = []
         while self.here != "}":
-            if self.kinds[self.at] == END:
+            if self.is_end:
                 raise self.wrong("this struct is never closed", start)
             self.struct_item(name, functions, fields, constructors)
         self.at += 1
@@ -287,8 +263,7 @@ class _Parser(StatementParser):
                 constructors.append(constructor)
         else:
             template = None
-            if self.here == "template":
-                self.at += 1
+            if self.accept("template"):
                 template = self.template_params()
             is_static = self.here == "static"
             member = self.function_or_variable(template)
@@ -300,19 +275,16 @@ class _Parser(StatementParser):
     def constructor(self, name: str) -> Constructor | None:
         """Parse a constructor; None for one that is defaulted or deleted."""
         start = self.at
-        if self.here == "explicit":
-            self.at += 1
+        self.accept("explicit")
         if self.take_name() != name:
             raise self.wrong("'explicit' is only for constructors", start)
         params = self.parameter_list()
         self.note_references(name, params)
         inits: list[tuple[str, tuple[Expr, ...]]] = []
         if self.here == ":":
-            while self.here in (":", ","):
-                self.at += 1
+            while self.accept(":", ","):
                 field = self.take_name()
-                args = self.arguments("{", "}") if self.here == "{" else self.arguments("(", ")")
-                inits.append((field, args))
+                inits.append((field, self.arguments()))
         if self.here in ("=", ";"):
             self.skip_to_semicolon()
             return None
@@ -321,13 +293,12 @@ class _Parser(StatementParser):
     def skip_member(self) -> None:
         """Step over a member that has no effect here."""
         while self.here not in (";", "{"):
-            if self.kinds[self.at] == END:
+            if self.is_end:
                 raise self.expected("';'")
             self.at += 1
         if self.here == "{":
             self.skip_braces()
-        if self.here == ";":
-            self.at += 1
+        self.accept(";")
 
     def function_or_variable(self, template: tuple[TemplateParam, ...] | None) -> Function | Declaration:
         start = self.at
@@ -345,10 +316,9 @@ class _Parser(StatementParser):
     def function(self, start: int, made: TypeName, name: Name, template: tuple[TemplateParam, ...] | None) -> Function:
         params = self.parameter_list()
         self.note_references(name.parts[-1].text, params)
-        while self.here in ("const", "override", "final", "noexcept"):
-            self.at += 1
-        if self.here == "->":
-            self.at += 1
+        while self.accept("const", "override", "final", "noexcept"):
+            pass
+        if self.accept("->"):
             made = self.type_name()
         body: Compound | None = None
         if self.here == "{":
@@ -372,10 +342,10 @@ class _Parser(StatementParser):
         self.at += 1
         try:
             self.skip_specifiers()
-            if self.kinds[self.at] != IDENT or self.here in ("true", "false", "nullptr"):
+            if not self.is_name or self.here in ("true", "false", "nullptr"):
                 return False
             self.type_name()
-            return self.kinds[self.at] == IDENT or self.here in (",", ")", "=")
+            return self.is_name or self.here in (",", ")", "=")
         except ParseError:
             return False
         finally:

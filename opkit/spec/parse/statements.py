@@ -32,7 +32,7 @@ from opkit.spec.parse.syntax import (
     While,
 )
 from opkit.spec.parse.token_reader import ParseError
-from opkit.spec.text.lexer import END, IDENT
+from opkit.spec.text.lexer import IDENT
 
 _UNSUPPORTED = frozenset({"try", "goto", "asm", "co_await", "co_return", "case", "catch"})
 _AFTER_DECLARED = frozenset({"=", ";", "(", "{", ",", ":", "["})
@@ -44,8 +44,7 @@ class StatementParser(ExpressionParser):
     def alias(self) -> Node:
         """Parse ``using name = type;`` and ``typedef type name;``."""
         start = self.at
-        if self.here == "using":
-            self.at += 1
+        if self.accept("using"):
             if self.texts[self.at + 1] != "=":
                 self.skip_to_semicolon()
                 return Empty(start, self.at - 1)
@@ -63,11 +62,10 @@ class StatementParser(ExpressionParser):
         """Parse ``{ statements }``."""
         start = self.at
         self.expect("{")
-        self.depth += 1
-        self.check_depth()
+        self.deepen()
         items: list[Statement] = []
         while self.here != "}":
-            if self.kinds[self.at] == END:
+            if self.is_end:
                 raise self.wrong("this '{' is never closed", start, help="add '}'")
             items.append(self.statement())
         self.at += 1
@@ -84,8 +82,7 @@ class StatementParser(ExpressionParser):
             return Empty(start, start)
         handler = _STATEMENTS.get(text)
         if handler is not None:
-            self.depth += 1
-            self.check_depth()
+            self.deepen()
             made = handler(self)
             self.depth -= 1
             return made
@@ -103,7 +100,7 @@ class StatementParser(ExpressionParser):
 
     def is_declaration(self) -> bool:
         """Return whether a declaration starts here: a type, then a name that is declared."""
-        if self.kinds[self.at] != IDENT:
+        if not self.is_name:
             return False
         text = self.here
         if text in ("const", "static", "constexpr", "inline", "auto", "unsigned", "signed", "typename", "extern"):
@@ -116,7 +113,7 @@ class StatementParser(ExpressionParser):
         saved = self.at
         try:
             self.type_name()
-            if self.kinds[self.at] != IDENT:
+            if not self.is_name:
                 return False
             self.at += 1
             while self.here == "::":
@@ -140,8 +137,7 @@ class StatementParser(ExpressionParser):
     def declaration_rest(self, start: int, made: TypeName, name: str, at: int) -> Declaration:
         """Parse a declaration after its type and first name."""
         names = [self.declarator(name, made.stars, made.ref, at)]
-        while self.here == ",":
-            self.at += 1
+        while self.accept(","):
             stars, ref = self.pointer_marks()
             at = self.at
             names.append(self.declarator(self.take_name(), stars, ref, at))
@@ -153,34 +149,25 @@ class StatementParser(ExpressionParser):
         style = ""
         args: tuple[Expr, ...] = ()
         size: Expr | None = None
-        if self.here == "[":
-            self.at += 1
+        if self.accept("["):
             size = InitList(self.at, self.at, ()) if self.here == "]" else self.expression()
             self.expect("]")
-        if self.here == "=":
-            self.at += 1
+        if self.accept("="):
             style, args = "=", (self.initializer(),)
-        elif self.here == "(":
-            style, args = "(", self.arguments("(", ")")
-        elif self.here == "{":
-            style, args = "{", self.arguments("{", "}")
+        elif self.here in ("(", "{"):
+            style, args = self.here, self.arguments()
         return Declarator(at, self.at - 1, name, stars, ref, style, args, size)
 
     def if_statement(self) -> Statement:
         """Parse if, with a declaration as its condition where there is one."""
-        start = self.at
-        self.at += 1
-        if self.here == "constexpr":
-            self.at += 1
+        start = self.step()
+        self.accept("constexpr")
         self.expect("(")
         declared = self.condition_declaration() if self.is_declaration() else None
         condition = declared[1] if declared else self.expression()
         self.expect(")")
         then = self.statement()
-        otherwise = None
-        if self.here == "else":
-            self.at += 1
-            otherwise = self.statement()
+        otherwise = self.statement() if self.accept("else") else None
         made = If(start, self.at - 1, condition, then, otherwise)
         return Compound(start, self.at - 1, (declared[0], made)) if declared else made
 
@@ -195,11 +182,8 @@ class StatementParser(ExpressionParser):
 
     def switch_statement(self) -> Switch:
         """Parse switch."""
-        start = self.at
-        self.at += 1
-        self.expect("(")
-        value = self.expression()
-        self.expect(")")
+        start = self.step()
+        value = self.between("(", self.expression, ")")
         self.expect("{")
         groups: list[tuple[tuple[Expr | None, ...], tuple[Statement, ...]]] = []
         while self.here != "}":
@@ -213,7 +197,7 @@ class StatementParser(ExpressionParser):
                 raise self.expected("'case'")
             items: list[Statement] = []
             while self.here not in ("case", "default", "}"):
-                if self.kinds[self.at] == END:
+                if self.is_end:
                     raise self.wrong("this switch is never closed", start)
                 items.append(self.statement())
             groups.append((tuple(labels), tuple(items)))
@@ -222,16 +206,14 @@ class StatementParser(ExpressionParser):
 
     def for_statement(self) -> Statement:
         """Parse the three kinds of for."""
-        start = self.at
-        self.at += 1
+        start = self.step()
         self.expect("(")
         ranged = self.range_for(start)
         if ranged is not None:
             return ranged
         init_at = self.at
         init: Statement
-        if self.here == ";":
-            self.at += 1
+        if self.accept(";"):
             init = Empty(init_at, init_at)
         elif self.is_declaration():
             init = self.declaration()
@@ -264,8 +246,7 @@ class StatementParser(ExpressionParser):
 
     def for_range_macro(self) -> ForRange:
         """Parse FOR_RANGE(type, name, begin, end)."""
-        start = self.at
-        self.at += 1
+        start = self.step()
         self.expect("(")
         made = self.type_name()
         self.expect(",")
@@ -279,29 +260,22 @@ class StatementParser(ExpressionParser):
 
     def while_statement(self) -> While:
         """Parse while."""
-        start = self.at
-        self.at += 1
-        self.expect("(")
-        condition = self.expression()
-        self.expect(")")
+        start = self.step()
+        condition = self.between("(", self.expression, ")")
         return While(start, self.at, condition, self.statement())
 
     def do_statement(self) -> While:
         """Parse do."""
-        start = self.at
-        self.at += 1
+        start = self.step()
         body = self.statement()
         self.expect("while")
-        self.expect("(")
-        condition = self.expression()
-        self.expect(")")
+        condition = self.between("(", self.expression, ")")
         self.expect(";")
         return While(start, self.at - 1, condition, body, True)
 
     def return_statement(self) -> Return:
         """Parse return, and throw, which has the same meaning for an Error."""
-        start = self.at
-        self.at += 1
+        start = self.step()
         value = None if self.here == ";" else self.initializer()
         self.expect(";")
         return Return(start, self.at - 1, value)

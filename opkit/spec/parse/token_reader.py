@@ -5,10 +5,15 @@ No grammar here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from opkit.spec.findings import Findings
 from opkit.spec.parse.brackets import open_bracket
 from opkit.spec.parse.syntax import Node, Tree
 from opkit.spec.text.lexer import END, IDENT, Token
+
+_Item = TypeVar("_Item")
 
 #: How deep blocks, parentheses and template arguments may nest.
 DEEPEST = 60
@@ -47,10 +52,50 @@ class TokenReader:
         """Text of the next token; a string literal reads as one quote."""
         return self.texts[self.at]
 
-    def check_depth(self) -> None:
-        """Refuse nesting past the bound."""
+    @property
+    def is_name(self) -> bool:
+        """Whether the next token is an identifier."""
+        return self.kinds[self.at] == IDENT
+
+    @property
+    def is_end(self) -> bool:
+        """Whether the file ends here."""
+        return self.kinds[self.at] == END
+
+    def deepen(self) -> None:
+        """Count one more level of nesting, and refuse it past the bound."""
+        self.depth += 1
         if self.depth > DEEPEST:
             raise ParseError("SPEC011", f"nested more than {DEEPEST} deep", self.at, "split it into helper functions")
+
+    def step(self) -> int:
+        """Step over a token and return its index."""
+        self.at += 1
+        return self.at - 1
+
+    def accept(self, *texts: str) -> bool:
+        """Step over a token if it is one of these; return whether it was."""
+        if self.texts[self.at] not in texts:
+            return False
+        self.at += 1
+        return True
+
+    def several(self, item: Callable[[], _Item], closing: str) -> tuple[_Item, ...]:
+        """Parse items with commas between them, up to and with what closes them."""
+        items: list[_Item] = []
+        while self.here != closing:
+            items.append(item())
+            if not self.accept(","):
+                break
+        self.expect(closing)
+        return tuple(items)
+
+    def between(self, opening: str, item: Callable[[], _Item], closing: str) -> _Item:
+        """Parse one item in brackets."""
+        self.expect(opening)
+        found = item()
+        self.expect(closing)
+        return found
 
     def expect(self, text: str) -> None:
         """Step over a token that must be there."""
@@ -60,10 +105,9 @@ class TokenReader:
 
     def take_name(self) -> str:
         """Step over an identifier and return it."""
-        if self.kinds[self.at] != IDENT:
+        if not self.is_name:
             raise self.expected("a name")
-        self.at += 1
-        return self.texts[self.at - 1]
+        return self.texts[self.step()]
 
     def expected(self, what: str) -> ParseError:
         """Make the error for a token that is not there, placed after the last one where that reads better."""
@@ -88,7 +132,7 @@ class TokenReader:
     def skip_to_semicolon(self) -> None:
         """Step over everything up to and with the next semicolon outside brackets."""
         depth = 0
-        while self.kinds[self.at] != END:
+        while not self.is_end:
             text = self.here
             self.at += 1
             if text in ("(", "{", "["):
@@ -102,7 +146,7 @@ class TokenReader:
     def skip_braces(self) -> None:
         """Step over a block."""
         depth = 0
-        while self.kinds[self.at] != END:
+        while not self.is_end:
             depth += {"{": 1, "}": -1}.get(self.here, 0)
             self.at += 1
             if depth == 0:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from opkit.spec.parse.syntax import Expr, Name, Param, Part, TypeName
 from opkit.spec.parse.token_reader import ParseError, TokenReader
-from opkit.spec.text.lexer import CHAR, IDENT, NUMBER, STRING
+from opkit.spec.text.lexer import CHAR, NUMBER, STRING
 
 WORDS = frozenset({"unsigned", "signed", "long", "short", "int", "char", "double", "float", "bool", "void"})
 #: Level of + and - among the binary operators; template arguments may be sums.
@@ -30,7 +30,7 @@ class TypeParser(TokenReader):
         """Parse operators; the expression parser provides it."""
         raise NotImplementedError
 
-    def arguments(self, opening: str, closing: str) -> tuple[Expr, ...]:
+    def arguments(self, opening: str = "") -> tuple[Expr, ...]:
         """Parse arguments; the expression parser provides it."""
         raise NotImplementedError
 
@@ -62,9 +62,8 @@ class TypeParser(TokenReader):
 
     def decltype(self) -> Name:
         """Parse ``decltype(expression)``, which counts as auto."""
-        start = self.at
-        self.at += 1
-        self.arguments("(", ")")
+        start = self.step()
+        self.arguments("(")
         return Name(start, self.at - 1, (Part(start, self.at - 1, "auto"),))
 
     def built_in_type(self) -> Name:
@@ -92,13 +91,10 @@ class TypeParser(TokenReader):
     def qualified_name(self) -> Name:
         """Parse ``a::b<c>::d`` where a type or a declared name stands."""
         start = self.at
-        if self.here == "::":
-            self.at += 1
+        self.accept("::")
         parts = [self.name_part(True)]
-        while self.here == "::":
-            self.at += 1
-            if self.here == "template":
-                self.at += 1
+        while self.accept("::"):
+            self.accept("template")
             parts.append(self.name_part(True))
         return Name(start, self.at - 1, tuple(parts))
 
@@ -125,17 +121,10 @@ class TypeParser(TokenReader):
     def template_arguments(self) -> tuple[TypeName | Expr, ...]:
         """Parse ``<a, b>``."""
         self.expect("<")
-        self.depth += 1
-        self.check_depth()
-        args: list[TypeName | Expr] = []
-        while self.here != ">":
-            args.append(self.template_argument())
-            if self.here != ",":
-                break
-            self.at += 1
-        self.expect(">")
+        self.deepen()
+        args = self.several(self.template_argument, ">")
         self.depth -= 1
-        return tuple(args)
+        return args
 
     def template_argument(self) -> TypeName | Expr:
         """Parse a type, a function type or a constant."""
@@ -147,40 +136,32 @@ class TypeParser(TokenReader):
             # a constant expression such as N + 1
             self.at = start
             return self.binary(ADDITIVE)
-        if self.here != "(":
+        if not self.accept("("):
             return made
-        self.at += 1
-        params: list[TypeName] = []
-        while self.here != ")":
-            params.append(self.type_name())
-            if self.kinds[self.at] == IDENT:
-                self.at += 1
-            if self.here != ",":
-                break
+        params = self.several(self.function_param, ")")
+        return TypeName(made.first, self.at - 1, made.name, made.is_const, made.stars, made.ref, params)
+
+    def function_param(self) -> TypeName:
+        """Parse a parameter of a function type, whose name says nothing."""
+        made = self.type_name()
+        if self.is_name:
             self.at += 1
-        self.expect(")")
-        return TypeName(made.first, self.at - 1, made.name, made.is_const, made.stars, made.ref, tuple(params))
+        return made
 
     def parameter_list(self) -> tuple[Param, ...]:
         """Parse ``(type name = default, ...)``."""
         self.expect("(")
-        params: list[Param] = []
-        while self.here != ")":
-            start = self.at
-            made = self.type_name()
-            if self.here == "...":
-                raise ParseError("SPEC012", "parameter packs are not supported in definitions", self.at)
-            name = self.take_name() if self.kinds[self.at] == IDENT else ""
-            default = None
-            if self.here == "=":
-                self.at += 1
-                default = self.initializer()
-            params.append(Param(start, self.at - 1, made, name, default))
-            if self.here != ",":
-                break
-            self.at += 1
-        self.expect(")")
-        return tuple(params)
+        return self.several(self.parameter, ")")
+
+    def parameter(self) -> Param:
+        """Parse ``type name = default``."""
+        start = self.at
+        made = self.type_name()
+        if self.here == "...":
+            raise ParseError("SPEC012", "parameter packs are not supported in definitions", self.at)
+        name = self.take_name() if self.is_name else ""
+        default = self.initializer() if self.accept("=") else None
+        return Param(start, self.at - 1, made, name, default)
 
     def note_references(self, name: str, params: tuple[Param, ...]) -> None:
         """Note the parameters through which a function may assign; a lambda has no name."""
