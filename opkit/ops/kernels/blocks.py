@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from opkit.ops.core.types import Out
-
 #: Elements per block: a few arrays of them fit a core's second-level cache.
 BLOCK = 16384
 
@@ -26,7 +24,7 @@ def elementwise_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(kernel)
-    def blocked(*arrays: Any, out: Out = None, **attrs: Any) -> Any:
+    def blocked(*arrays: Any, out: ndarray | None = None, **attrs: Any) -> Any:
         first = arrays[0]
         if first.size < 2 * BLOCK or not _are_alike(arrays):
             result = kernel(*arrays, **attrs) if attrs else kernel(*arrays)
@@ -59,7 +57,7 @@ def row_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(kernel)
-    def blocked(*arrays: Any, out: Out = None) -> Any:
+    def blocked(*arrays: Any, out: ndarray | None = None) -> Any:
         first = arrays[0]
         width = first.shape[-1] if first.ndim else 1
         if first.size < 2 * BLOCK or width > BLOCK or not _are_alike(arrays):

@@ -16,7 +16,6 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import ShapeError
-from opkit.ops.core.types import Out
 
 #: Bytes of unfolded columns at a time.
 _COLUMN_BYTES = 1 << 23
@@ -150,7 +149,7 @@ def given_shape(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ..
 
 
 # ---- the three products ----------------------------------------------------------------------------------------------
-def forward(x: ndarray, weight: ndarray, attrs: Mapping[str, Any], out: Out = None) -> ndarray:
+def forward(x: ndarray, weight: ndarray, attrs: Mapping[str, Any], out: ndarray | None = None) -> ndarray:
     """Return ``(N, F, outputs...)`` of ``x (N, C, inputs...)`` and ``weight (F, C/groups, kernel...)``."""
     window = Window(attrs, x.shape[2:])
     if 0 in window.outputs:
@@ -171,7 +170,9 @@ def forward(x: ndarray, weight: ndarray, attrs: Mapping[str, Any], out: Out = No
     return out
 
 
-def by_data(dy: ndarray, weight: ndarray, shape: Sequence[int], attrs: Mapping[str, Any], out: Out = None) -> ndarray:
+def by_data(
+    dy: ndarray, weight: ndarray, shape: Sequence[int], attrs: Mapping[str, Any], out: ndarray | None = None
+) -> ndarray:
     """Return the adjoint of ``_forward`` in x: ``(N, C, inputs...)`` of ``dy (N, F, outputs...)``."""
     window = Window(attrs, shape[2:], dy.shape[2:])
     groups, filters = attrs["groups"], weight.shape[0]

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from opkit.ops.core.types import Out
-
 __all__ = ["HALF", "ONE", "ZERO", "Number", "clipped", "number"]
 
 
@@ -41,7 +39,7 @@ def number(value: float, dtype: np.dtype) -> Any:
 _SMALL = 2048
 
 
-def clipped(x: ndarray, low: Any, high: Any, out: Out = None) -> Any:
+def clipped(x: ndarray, low: Any, high: Any, out: ndarray | None = None) -> Any:
     """Return ``np.clip(x, low, high)``, to the last bit: a zero that equals a bound keeps its sign."""
     if x.size > _SMALL or x.dtype.char == "e":  # halves, whose ufuncs keep the other zero
         return np.clip(x, low, high, out=out)

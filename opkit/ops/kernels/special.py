@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from opkit.ops.core.types import Out
 from opkit.ops.kernels.blocks import elementwise_blocks
 from opkit.ops.kernels.small import ONE, clipped
 
@@ -23,7 +22,7 @@ _FEW = 64
 
 def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
-    def widened(x: ndarray, *, out: Out = None, **rest: Any) -> ndarray:
+    def widened(x: ndarray, *, out: ndarray | None = None, **rest: Any) -> ndarray:
         result = function(x.astype(np.float64, copy=False), **rest)
         if out is None:
             return np.asarray(result).astype(x.dtype, copy=False)
@@ -199,7 +198,7 @@ def _erf_blocks(x: ndarray) -> Any:
     return _erf_single(x.reshape(-1)).reshape(x.shape) if x.dtype == np.float32 else _erf(x, complement=False)
 
 
-def erf_of(x: ndarray, out: Out = None) -> Any:
+def erf_of(x: ndarray, out: ndarray | None = None) -> Any:
     """Return the error function: in doubles to 2 units in the last place, in singles to 7."""
     if x.dtype == np.float16:
         result = _erf_blocks(x.astype(np.float32)).astype(np.float16)
