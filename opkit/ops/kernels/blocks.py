@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 #: Elements per block: a few arrays of them fit a core's second-level cache.
 BLOCK = 16384
