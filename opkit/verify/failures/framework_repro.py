@@ -134,41 +134,41 @@ def _to_device(failure: Failure) -> str:
 
 
 def _torch_slopes(which: str, _number: int) -> list[str]:
-    return [
-        "outputs = results(values)",
-        f"x = values[{which!r}]",
-        "(gradient,) = torch.autograd.grad(outputs[place][out], x, allow_unused=True, retain_graph=True)",
-        "step = 1e-6 * max(1.0, abs(float(x.detach()[at])))",
-        "",
-        "",
-        "def moved(by):",
-        "    other = x.detach().clone()",
-        "    other[at] += by",
-        f"    return float(results({{**values, {which!r}: other.requires_grad_()}})[place].detach()[out])",
-        "",
-        "",
-        'print("slope from the left: ", (moved(0) - moved(-step)) / step)',
-        'print("slope from the right:", (moved(step) - moved(0)) / step)',
-        'print("backward gives:      ", None if gradient is None else float(gradient[at]))',
-    ]
+    return f"""\
+outputs = results(values)
+x = values[{which!r}]
+(gradient,) = torch.autograd.grad(outputs[place][out], x, allow_unused=True, retain_graph=True)
+step = 1e-6 * max(1.0, abs(float(x.detach()[at])))
+
+
+def moved(by):
+    other = x.detach().clone()
+    other[at] += by
+    return float(results({{**values, {which!r}: other.requires_grad_()}})[place].detach()[out])
+
+
+print("slope from the left: ", (moved(0) - moved(-step)) / step)
+print("slope from the right:", (moved(step) - moved(0)) / step)
+print("backward gives:      ", None if gradient is None else float(gradient[at]))""".split("\n")
 
 
 def _torch_facts(failure: Failure) -> list[str]:
-    douts = len(failure.douts)
-    return [
-        "before = {name: item.detach().clone() for name, item in values.items() if isinstance(item, torch.Tensor)}",
-        "outputs = results(values)",
-        "leaves = [item for item in values.values() if isinstance(item, torch.Tensor) and item.requires_grad]",
-        "open_ = [(number, item) for number, item in enumerate(outputs) if item.requires_grad]",
-        f"seeds = [torch.from_numpy(data[f'dout_{{number}}']){_to_device(failure)} if number < {douts}"
-        " else torch.ones_like(item) for number, item in open_]",
-        "kept = [seed.clone() for seed in seeds]",
-        'print("forward:", [(item.dtype, tuple(item.shape)) for item in outputs])',
-        "found = torch.autograd.grad([item for _, item in open_], leaves, seeds, allow_unused=True, retain_graph=True)",
-        'print("backward:", [None if item is None else item.flatten()[:6] for item in found])',
-        'print("inputs unchanged:", all(torch.equal(values[name], item) for name, item in before.items()))',
-        'print("incoming gradients unchanged:", all(map(torch.equal, seeds, kept)))',
-    ]
+    to, given = (
+        _to_device(failure),
+        f"number < {len(failure.douts)} else torch.ones_like(item) for number, item in open_",
+    )
+    return f"""\
+before = {{name: item.detach().clone() for name, item in values.items() if isinstance(item, torch.Tensor)}}
+outputs = results(values)
+leaves = [item for item in values.values() if isinstance(item, torch.Tensor) and item.requires_grad]
+open_ = [(number, item) for number, item in enumerate(outputs) if item.requires_grad]
+seeds = [torch.from_numpy(data[f'dout_{{number}}']){to} if {given}]
+kept = [seed.clone() for seed in seeds]
+print("forward:", [(item.dtype, tuple(item.shape)) for item in outputs])
+found = torch.autograd.grad([item for _, item in open_], leaves, seeds, allow_unused=True, retain_graph=True)
+print("backward:", [None if item is None else item.flatten()[:6] for item in found])
+print("inputs unchanged:", all(torch.equal(values[name], item) for name, item in before.items()))
+print("incoming gradients unchanged:", all(map(torch.equal, seeds, kept)))""".split("\n")
 
 
 # --- JAX
@@ -191,43 +191,39 @@ def _jax_leaf(text: str, _value: Any, _failure: Failure) -> str:
 
 
 def _jax_slopes(which: str, number: int) -> list[str]:
-    return [
-        f"leaves, tree = jax.tree.flatten(values[{which!r}])",
-        f"x = leaves[{number}]",
-        "step = 1e-6 * max(1.0, abs(float(x[at])))",
-        "",
-        "",
-        "def moved(by):",
-        f"    leaves[{number}] = x.at[at].add(by)",
-        f"    return results({{**values, {which!r}: jax.tree.unflatten(tree, leaves)}})[place][out]",
-        "",
-        "",
-        'print("slope from the left: ", float(moved(0) - moved(-step)) / step)',
-        'print("slope from the right:", float(moved(step) - moved(0)) / step)',
-        'print("the rule gives:      ", float(jax.grad(moved)(0.0)))',
-    ]
+    return f"""\
+leaves, tree = jax.tree.flatten(values[{which!r}])
+x = leaves[{number}]
+step = 1e-6 * max(1.0, abs(float(x[at])))
 
 
-def _jax_facts(_failure: Failure) -> list[str]:
-    return [
-        "leaves, tree = jax.tree.flatten(values)",
-        "opened = [place for place, leaf in enumerate(leaves) if getattr(leaf, 'dtype', np.dtype(int)).kind == 'f']",
-        "",
-        "",
-        "def of_opened(*chosen):",
-        "    whole = dict(enumerate(leaves)) | dict(zip(opened, chosen))",
-        "    return results(jax.tree.unflatten(tree, list(whole.values())))",
-        "",
-        "",
-        "outputs, pullback = jax.vjp(of_opened, *(leaves[place] for place in opened))",
-        'print("forward:", [(item.dtype, item.shape) for item in results(values)])',
-        'print("under differentiation:", [item.ravel()[:6] for item in outputs])',
-        "ones = [jax.numpy.ones_like(item) for item in outputs]",
-        "paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(values)[0]]",
-        'print("gradients:", {paths[place]: item.ravel()[:6] for place, item in zip(opened, pullback(ones))})',
-    ]
+def moved(by):
+    leaves[{number}] = x.at[at].add(by)
+    return results({{**values, {which!r}: jax.tree.unflatten(tree, leaves)}})[place][out]
 
 
+print("slope from the left: ", float(moved(0) - moved(-step)) / step)
+print("slope from the right:", float(moved(step) - moved(0)) / step)
+print("the rule gives:      ", float(jax.grad(moved)(0.0)))""".split("\n")
+
+
+_JAX_FACTS = """\
+leaves, tree = jax.tree.flatten(values)
+opened = [place for place, leaf in enumerate(leaves) if getattr(leaf, 'dtype', np.dtype(int)).kind == 'f']
+
+
+def of_opened(*chosen):
+    whole = dict(enumerate(leaves)) | dict(zip(opened, chosen))
+    return results(jax.tree.unflatten(tree, list(whole.values())))
+
+
+outputs, pullback = jax.vjp(of_opened, *(leaves[place] for place in opened))
+print("forward:", [(item.dtype, item.shape) for item in results(values)])
+print("under differentiation:", [item.ravel()[:6] for item in outputs])
+ones = [jax.numpy.ones_like(item) for item in outputs]
+paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(values)[0]]
+print("gradients:", {paths[place]: item.ravel()[:6] for place, item in zip(opened, pullback(ones))})
+"""
 _TORCH = _Framework("torch", "torch", _TORCH_CALL, lambda _: [], _torch_leaf, _torch_slopes, _torch_facts)
-_JAX = _Framework("JAX", "jax", _JAX_CALL, _jax_settings, _jax_leaf, _jax_slopes, _jax_facts)
+_JAX = _Framework("JAX", "jax", _JAX_CALL, _jax_settings, _jax_leaf, _jax_slopes, lambda _: _JAX_FACTS.splitlines())
 _FRAMEWORKS = (_TORCH, _JAX)

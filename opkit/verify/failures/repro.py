@@ -183,22 +183,21 @@ def _recorded(arrays: Mapping[str, np.ndarray]) -> list[str]:
 
 def _live(failure: Failure, recipe: _Recipe) -> list[str]:
     """Return the lines that run the user's kernels; ``step.kernel(args)`` in the user's own file."""
-    lines = [
-        "import runpy",
-        "",
-        "import numpy as np",
-        "",
-        f"kernel = runpy.run_path({recipe.kernel!r})",
-        'data = np.load(__file__[:-3] + ".npz")',
-        "",
-        "",
-        "def run(name, attrs, *args):",
-        "    function = kernel[name]",
-        "    result = function(args, attrs) if function.__code__.co_argcount > 1 else function(args)",
-        "    return list(result) if isinstance(result, (list, tuple)) else [result]",
-        "",
-        "",
-    ]
+    lines = f"""\
+import runpy
+
+import numpy as np
+
+kernel = runpy.run_path({recipe.kernel!r})
+data = np.load(__file__[:-3] + ".npz")
+
+
+def run(name, attrs, *args):
+    function = kernel[name]
+    result = function(args, attrs) if function.__code__.co_argcount > 1 else function(args)
+    return list(result) if isinstance(result, (list, tuple)) else [result]
+
+""".split("\n")
     lines += [f"{_of('in', name)} = {_load(name, count, failure)}" for name, count in recipe.inputs]
     has_gradient = recipe.steps is not None and recipe.gradient is not None
     single = {name for name, count in recipe.inputs if count is None}
