@@ -17,6 +17,7 @@ import socket
 import struct
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -94,7 +95,10 @@ def _start(environment: dict[str, str | None]) -> None:
             listener = _alone_with(its)
             gc.freeze()
             gc.enable()
-            _serve(listener, parent, environment)
+            # In a thread, which has no callers: it is the main thread of each process that it forks.
+            _thread.start_new_thread(_serve_all, (listener, parent, environment))
+            while True:
+                time.sleep(_GLANCE)
         finally:
             os._exit(0)
     its.close()
@@ -128,6 +132,13 @@ def _alone_with(end: socket.socket) -> socket.socket:
     return socket.socket(fileno=3)
 
 
+def _serve_all(*given: Any) -> None:
+    try:
+        _serve(*given)
+    finally:
+        os._exit(0)
+
+
 def _serve(listener: socket.socket, parent: int, environment: dict[str, str | None]) -> None:
     """Fork a process for each request; end it when its client has closed its lifeline."""
     children: dict[int, int] = {}
@@ -143,7 +154,9 @@ def _serve(listener: socket.socket, parent: int, environment: dict[str, str | No
                 if not word:
                     break
                 connection, life = passed
-                pid = os.fork()
+                with warnings.catch_warnings():  # of the other thread, which only sleeps
+                    warnings.simplefilter("ignore")
+                    pid = os.fork()
                 if pid == 0:
                     listener.close()
                     for other in (life, *children):

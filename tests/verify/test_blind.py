@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +56,18 @@ def test_what_is_right_only_while_it_is_checked_fails(maker: str, here: Path) ->
     told = list(EXPLOITS) if maker == "layer" else [name for name in EXPLOITS if name not in MORE][::3]
     reports = reports_of([str(_MAKERS[maker](name, here)) for name in told])
     assert {name: report.status.value for name, report in zip(told, reports)} == dict.fromkeys(told, "fail")
+
+
+def test_what_the_command_line_copies_is_as_ordinary(here: Path) -> None:
+    """Its interpreter is no new one: every exploit fails there too, and what is right passes and is confirmed."""
+    (here / "right.py").write_text(_RIGHT)
+    words = [*(str(layer_of(name, here)) for name in EXPLOITS), str(directory_of(next(iter(EXPLOITS)), here))]
+    command = [sys.executable, "-m", "opkit", "gradcheck", "--format", "json", *words, "right.py::Square"]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+    *found, right = json.loads(done.stdout)["ops"]
+    assert [item["status"] for item in found] == ["fail"] * len(words)
+    assert right["status"] == "pass"
+    assert {item["code"]: item["status"] for item in right["checks"]}["GC199"] == "pass"
 
 
 @pytest.mark.peer

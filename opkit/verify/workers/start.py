@@ -7,13 +7,18 @@ needs itself; what it is asked is the client's business.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import NoReturn
 
+from opkit.deferred import imported
 from opkit.verify.isolation.interpreter import command
-from opkit.verify.isolation.limits import pinned
+from opkit.verify.isolation.limits import THREADS, pinned, threads_here
 
 #: The module whose ``main`` the interpreter runs.
 ZYGOTE = "opkit.verify.workers.zygote"
@@ -21,6 +26,8 @@ ZYGOTE = "opkit.verify.workers.zygote"
 LOADER = "opkit.project.loading"
 #: How long the interpreter may take to end its workers when it is not wanted any more.
 _PATIENCE = 2.0
+#: The highest descriptor that a copy closes when it begins.
+_HIGHEST = 4096
 
 
 def start(words: Iterable[str] = (), folder: str | None = None) -> subprocess.Popen[bytes]:
@@ -54,10 +61,52 @@ def _needed(words: Iterable[str]) -> list[str]:
     return sorted([*(f"opkit.{name}" for name in found), *[LOADER] * (found != {"paddle"})])
 
 
+def _copied(words: Iterable[str]) -> subprocess.Popen[bytes]:
+    """Fork the interpreter off this process, which has loaded nothing yet: both need numpy and opkit's ops."""
+    environment = dict(os.environ)
+    os.environ.update(pinned(environment))
+    try:
+        for name in ("opkit.blind.server", *_needed(words)):
+            imported(name)
+        return subprocess.Popen(
+            [sys.executable],  # which is not run: what is called before never returns
+            preexec_fn=lambda: _become({name: environment.get(name) for name in THREADS}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            restore_signals=False,
+            bufsize=0,
+        )
+    finally:
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+def _become(usual: Mapping[str, str | None]) -> NoReturn:
+    """Be the interpreter, as if it had just been started."""
+    try:
+        os.closerange(3, _HIGHEST)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        gc.disable()
+        sys.argv[:] = ["-c"]
+        sys.path[:] = map(os.path.abspath, sys.path)
+        sys.modules["__main__"] = ModuleType("__main__")
+        sys.modules["opkit.blind.server"].main(ZYGOTE, usual)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(1)
+
+
 @contextlib.contextmanager
 def started(words: Iterable[str] = ()) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the interpreter, and end it with everything beneath it; see ``start``."""
-    process = start(words)
+    """Start the interpreter, and end it with everything beneath it; see ``start``.
+
+    A process that has no threads and was only just started itself is copied.
+    """
+    is_new = hasattr(os, "fork") and "numpy" not in sys.modules and threads_here() == 1
+    process = _copied(words) if is_new else start(words)
     try:
         yield process
     except BaseException:
