@@ -153,14 +153,6 @@ def _count_not_finite(*arrays: ndarray) -> ndarray:
     return np.array([sum(int(np.count_nonzero(~np.isfinite(x))) for x in arrays)], np.int64)
 
 
-def _regularized(model: ndarray, diff: ndarray, l1: float, l2: float) -> Any:
-    return diff + l1 * np.sign(model) + l2 * model
-
-
-def _regularized_rule(applied: Any, douts: Values) -> Values:
-    return scalar_mul(douts[0], float(applied.attrs["l2"])), douts[0]
-
-
 for _name, _args in (("square_sum", "x"), ("multi_square_sum", "*x")):
     define(_name, _args, "y", quiet(_square_sum), infer=_one_element(_name), grad=_square_sum_rule, reads="x")
 for _name, _args in (("count_not_finite", "x"), ("multi_count_not_finite", "*x")):
@@ -169,10 +161,10 @@ define(
     "l1_l2_regularize_gradient",
     "model model_diff",
     "out",
-    quiet(_regularized),
+    quiet(lambda model, diff, l1, l2: diff + l1 * np.sign(model) + l2 * model),
     infer=same_shape("l1_l2_regularize_gradient"),
     attrs="l1:float l2:float",
-    grad=_regularized_rule,
+    grad=lambda applied, douts: (scalar_mul(douts[0], float(applied.attrs["l2"])), douts[0]),
     elementwise=True,
 )
 
@@ -395,10 +387,6 @@ _define_pad2d("replication_pad2d", "replicate")
 
 
 # ---- expand: broadcasting with strides -------------------------------------------------------------------------------
-def _expand(x: ndarray, in_shape: Ints, out_shape: Ints, stride: Ints) -> ndarray:
-    return np.array(np.broadcast_to(x, tuple(out_shape)))
-
-
 def _expand_back(dy: ndarray, out_shape: Ints, stride: Ints) -> Any:
     shape = tuple(out_shape)
     lead = dy.ndim - len(shape)
@@ -410,22 +398,14 @@ def _to_declared(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(tuple(attrs["out_shape"]), descs[0].dtype)]
 
 
-def _expand_rule(applied: Any, dout: Value) -> Value:
-    return reduce_sum_like(dout, applied.inputs[0])
-
-
-def _expand_back_rule(applied: Any, dout: Value) -> Value:
-    return broadcast_like(dout, applied.inputs[0])
-
-
 define(
     "expand",
     "in",
     "out",
-    _expand,
+    lambda x, in_shape, out_shape, stride: np.array(np.broadcast_to(x, tuple(out_shape))),
     infer=_to_declared,
     attrs="in_shape:vector<int32> out_shape:vector<int32> stride:vector<int32>",
-    grad=first_only(_expand_rule),
+    grad=first_only(lambda applied, dout: reduce_sum_like(dout, applied.inputs[0])),
 )
 define(
     "expand_grad",
@@ -434,7 +414,7 @@ define(
     quiet(_expand_back),
     infer=_to_declared,
     attrs="out_shape:vector<int32> stride:vector<int32>",
-    grad=first_only(_expand_back_rule),
+    grad=first_only(lambda applied, dout: broadcast_like(dout, applied.inputs[0])),
 )
 
 

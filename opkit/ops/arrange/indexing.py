@@ -17,6 +17,7 @@ from opkit.ir import Shape, TensorDesc
 from opkit.ops.basis.broadcasting import sum_to
 from opkit.ops.basis.creation import as_value, cast_like, constant
 from opkit.ops.core.define import define
+from opkit.ops.core.inference import like, unchanged
 from opkit.ops.core.meeting import dialect_of
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Attrs, Descs, Ints, Values
@@ -119,10 +120,6 @@ def _scatter(dy: ndarray, like: Any, *tensors: Any, index: tuple[Any, ...]) -> n
     return out
 
 
-def _infer_scatter(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc(descs[1].shape, descs[0].dtype)]
-
-
 def _scatter_grad(applied: Any, douts: Values) -> Values:
     tensors = applied.inputs[2:]
     return (_get(douts[0], applied.attrs["index"], tensors), None, *[None] * len(tensors))
@@ -144,10 +141,6 @@ def _write(x: ndarray, value: ndarray, *tensors: Any, index: tuple[Any, ...]) ->
     return out
 
 
-def _infer_write(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc(descs[0].shape, descs[0].dtype)]
-
-
 def _write_grad(applied: Any, douts: Values) -> Values:
     _, value, *tensors = applied.inputs
     template = applied.attrs["index"]
@@ -164,8 +157,8 @@ def _write_grad(applied: Any, douts: Values) -> Values:
 # fmt: off
 GETITEM = define("getitem", "in", "out", _view, infer=_infer_read, attrs="index:object", grad=_read_grad, view=True)
 GETITEM_ADVANCED = define("getitem_advanced", f"in {_SLOTS}", "out", _read_advanced, infer=_infer_read, attrs="index:object", grad=_read_grad, reads=_SLOTS.replace("?", ""))  # noqa: E501
-GETITEM_GRAD = define("getitem_grad", f"dy =like {_SLOTS}", "dx", _scatter, infer=_infer_scatter, attrs="index:object", grad=_scatter_grad, reads=_SLOTS.replace("?", ""))  # noqa: E501
-SETITEM = define("setitem", f"in value {_SLOTS}", "out", _write, infer=_infer_write, attrs="index:object", grad=_write_grad, reads=_SLOTS.replace("?", ""))  # noqa: E501
+GETITEM_GRAD = define("getitem_grad", f"dy =like {_SLOTS}", "dx", _scatter, infer=like(1), attrs="index:object", grad=_scatter_grad, reads=_SLOTS.replace("?", ""))  # noqa: E501
+SETITEM = define("setitem", f"in value {_SLOTS}", "out", _write, infer=unchanged, attrs="index:object", grad=_write_grad, reads=_SLOTS.replace("?", ""))  # noqa: E501
 # fmt: on
 
 

@@ -51,11 +51,6 @@ def _split_like(x: ndarray, *likes: Any, axis: int) -> tuple[ndarray, ...]:
     return tuple(np.split(x, ends[:-1], axis))
 
 
-def _infer_split_like(descs: Descs, attrs: Attrs) -> Descs:
-    # A like may have the leading axes alone.
-    return [TensorDesc((*desc.shape, *descs[0].shape[desc.ndim :]), descs[0].dtype) for desc in descs[1:]]
-
-
 def _split_grad(applied: Any, douts: Values) -> Values:
     pieces = [_zeros_for(dout, applied.outputs[i]) for i, dout in enumerate(douts)]
     return (concat(pieces, applied.attrs["axis"]), *([None] * (len(applied.inputs) - 1)))
@@ -90,7 +85,9 @@ SPLIT_LIKE = define(
     "in *=like",
     "*out",
     _split_like,
-    infer=_infer_split_like,
+    infer=lambda descs, attrs: [
+        TensorDesc((*desc.shape, *descs[0].shape[desc.ndim :]), descs[0].dtype) for desc in descs[1:]
+    ],
     attrs="axis:int64",
     grad=_split_grad,
     view=True,

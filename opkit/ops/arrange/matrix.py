@@ -66,10 +66,6 @@ def triu(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
 
 
 # ---- diag ------------------------------------------------------------------------------------------------------------
-def _diag(x: ndarray, diagonal: int) -> ndarray:
-    return np.array(np.diag(x, diagonal))
-
-
 def _diag_slope(dy: ndarray, like: Any, diagonal: int) -> ndarray:
     if len(like.shape) == 1:
         return np.array(np.diag(dy, diagonal))
@@ -92,7 +88,12 @@ def _infer_diag(descs: Descs, attrs: Attrs) -> Descs:
 
 
 DIAG, DIAG_GRAD = define_linear(
-    "diag", _diag, _diag_slope, names=("in", "out", "in"), infer=_infer_diag, attrs="diagonal:int32"
+    "diag",
+    lambda x, diagonal: np.array(np.diag(x, diagonal)),
+    _diag_slope,
+    names=("in", "out", "in"),
+    infer=_infer_diag,
+    attrs="diagonal:int32",
 )
 
 

@@ -14,7 +14,6 @@ from opkit.ops.arrange.scattering import take_along_axis
 from opkit.ops.arrange.shape import swapaxes
 from opkit.ops.core.define import define
 from opkit.ops.core.mode import local
-from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 from opkit.ops.kernels.introselect import least_places, ranks_of
 
@@ -42,11 +41,14 @@ def _from_the_largest(x: ndarray, order: ndarray) -> ndarray:
     return np.take_along_axis(order, np.argsort(is_number, axis=-1, kind="stable"), -1)
 
 
-def _infer(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc((*descs[0].shape[:-1], attrs["k"]), "int64")]
-
-
-PLACES = define("selected_places", "x", "places", _places, infer=_infer, attrs="k:int32 largest:bool")
+PLACES = define(
+    "selected_places",
+    "x",
+    "places",
+    _places,
+    infer=lambda descs, attrs: [TensorDesc((*descs[0].shape[:-1], attrs["k"]), "int64")],
+    attrs="k:int32 largest:bool",
+)
 
 
 def selected(x: Value, k: int, axis: int = -1, largest: bool = False) -> tuple[Value, Value]:

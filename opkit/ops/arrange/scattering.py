@@ -31,10 +31,6 @@ def _places(indices: ndarray, shape: Shape, op: str) -> tuple[ndarray, ...]:
     return tuple(indices[..., k] for k in range(depth))
 
 
-def _gather_nd(params: ndarray, indices: ndarray) -> Any:
-    return params[_places(indices, params.shape, "gather_nd")]
-
-
 def _scatter_nd(indices: ndarray, updates: ndarray, shape: Ints) -> ndarray:
     return _scatter_add(np.zeros(tuple(shape), updates.dtype), updates, indices)
 
@@ -76,15 +72,11 @@ def _update_grad(applied: Any, douts: Values) -> Values:
     return blank, _pick(douts[0], indices), None
 
 
-def _declared_shape(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc(tuple(attrs["shape"]), descs[1].dtype)]
-
-
 GATHER_ND = define(
     "gather_nd",
     "params indices",
     "out",
-    _gather_nd,
+    lambda params, indices: params[_places(indices, params.shape, "gather_nd")],
     infer=_infer_gather_nd,
     grad=lambda applied, douts: (
         local.mode.apply(SCATTER_ND_LIKE, (applied.inputs[0], applied.inputs[1], douts[0]), NO_ATTRS),
@@ -97,7 +89,7 @@ SCATTER_ND = define(
     "indices updates",
     "out",
     _scatter_nd,
-    infer=_declared_shape,
+    infer=lambda descs, attrs: [TensorDesc(tuple(attrs["shape"]), descs[1].dtype)],
     attrs="shape:shape",
     grad=lambda applied, douts: (None, _pick(douts[0], applied.inputs[0])),
     reads="indices",

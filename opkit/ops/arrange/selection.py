@@ -82,10 +82,6 @@ def _segment_sum(data: ndarray, ids: ndarray, axis: int, num_segments: int) -> n
     return np.moveaxis(total, 0, axis) if axis else total
 
 
-def _segment_sum_like(data: ndarray, ids: ndarray, like: Any, axis: int) -> ndarray:
-    return _segment_sum(data, ids, axis, like.shape[axis])
-
-
 def _infer_segment_sum(descs: Descs, attrs: Attrs) -> Descs:
     data, ids = descs
     check_indices("unsorted_segment_sum", descs, 1)
@@ -126,7 +122,7 @@ SEGMENT_SUM_LIKE = define(
     "unsorted_segment_sum_like",
     "data segment_ids =like",
     "out",
-    _segment_sum_like,
+    lambda data, ids, like, axis: _segment_sum(data, ids, axis, like.shape[axis]),
     infer=like(2),
     attrs="axis:int64",
     grad=_segment_sum_grad,

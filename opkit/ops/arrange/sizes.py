@@ -18,7 +18,7 @@ from opkit.ops.basis.unbroadcast import multiply
 from opkit.ops.core.define import NO_ATTRS, define
 from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.types import Attrs, Descs, Ints, Values
+from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value, ndim_of, shape_of
 
 
@@ -39,22 +39,10 @@ def _range_by(start: ndarray, limit: ndarray, step: ndarray, dtype: Any) -> ndar
     return np.arange(first, end, far, dtype=np.dtype(dtype))
 
 
-def _infer_fill_by(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc(_known("fill_by", descs, 0, attrs), attrs["dtype"])]
-
-
-def _infer_reshape_by(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc(_known("reshape_by", descs, 1, attrs), descs[0].dtype)]
-
-
 def _infer_range_by(descs: Descs, attrs: Attrs) -> Descs:
     if any(not desc.dtype.startswith("int") or set(desc.shape) - {1, -1} for desc in descs):
         raise shape_error("range_by", descs, "start, limit and step are integers")
     return [TensorDesc((-1,), attrs["dtype"])]
-
-
-def _reshape_by_grad(applied: Any, douts: Values) -> Values:
-    return (reshape_like(douts[0], applied.inputs[0]), None)
 
 
 SHAPE_OF = define(
@@ -69,7 +57,7 @@ FILL_BY = define(
     "sizes",
     "out",
     lambda sizes, value, dtype, known: np.full(_sizes(sizes), value, dtype),
-    infer=_infer_fill_by,
+    infer=lambda descs, attrs: [TensorDesc(_known("fill_by", descs, 0, attrs), attrs["dtype"])],
     attrs="value:double dtype:data_type known:vector<int64>",
 )
 RESHAPE_BY = define(
@@ -77,8 +65,8 @@ RESHAPE_BY = define(
     "x sizes",
     "out",
     lambda x, sizes, known: np.array(x.reshape(_sizes(sizes))),
-    infer=_infer_reshape_by,
-    grad=_reshape_by_grad,
+    infer=lambda descs, attrs: [TensorDesc(_known("reshape_by", descs, 1, attrs), descs[0].dtype)],
+    grad=lambda applied, douts: (reshape_like(douts[0], applied.inputs[0]), None),
     attrs="known:vector<int64>",
 )
 RANGE_BY = define("range_by", "start limit step", "out", _range_by, infer=_infer_range_by, attrs="dtype:data_type")

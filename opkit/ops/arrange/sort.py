@@ -17,7 +17,7 @@ from opkit.ops.arrange.shape import reshape, swapaxes
 from opkit.ops.basis.arithmetic import neg
 from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import define
-from opkit.ops.core.inference import is_same_size, shape_error
+from opkit.ops.core.inference import is_same_size, shape_error, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
@@ -31,24 +31,25 @@ def _arg_sort(x: ndarray, direction: str) -> Any:
     return np.argsort(x, axis=-1, kind="stable").astype(np.int32)
 
 
-def _sort(x: ndarray, direction: str) -> ndarray:
-    return np.take_along_axis(x, _arg_sort(x, direction).astype(np.int64), -1)
-
-
 def _sort_grad(applied: Any, douts: Values) -> Values:
     order = local.mode.apply(ARG_SORT, (applied.inputs[0],), applied.attrs)
     inverse = local.mode.apply(ARG_SORT, (order,), {"direction": "ASCENDING"})
     return (take_along_axis(douts[0], inverse, -1),)
 
 
-def _index_like(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc(descs[0].shape, "int32")]
-
-
 _DIRECTION: dict[str, Any] = {"attrs": "direction:string", "defaults": {"direction": "ASCENDING"}}
-ARG_SORT = define("arg_sort", "in", "out", _arg_sort, infer=_index_like, **_DIRECTION)
+ARG_SORT = define(
+    "arg_sort", "in", "out", _arg_sort, infer=lambda descs, attrs: [TensorDesc(descs[0].shape, "int32")], **_DIRECTION
+)
 SORT = define(
-    "sort", "in", "out", _sort, infer=lambda descs, attrs: [descs[0]], grad=_sort_grad, reads="in", **_DIRECTION
+    "sort",
+    "in",
+    "out",
+    lambda x, direction: np.take_along_axis(x, _arg_sort(x, direction).astype(np.int64), -1),
+    infer=unchanged,
+    grad=_sort_grad,
+    reads="in",
+    **_DIRECTION,
 )
 
 
@@ -84,7 +85,14 @@ def _infer_top_k(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc((*descs[0].shape[:-1], attrs["k"] if size == -1 else min(size, attrs["k"])), "int32")]
 
 
-TOP_K = define("top_k", "in", "out", _top_k, infer=_infer_top_k, attrs="k:int32 sorted:bool")
+TOP_K = define(
+    "top_k",
+    "in",
+    "out",
+    _top_k,
+    infer=_infer_top_k,
+    attrs="k:int32 sorted:bool",
+)
 
 
 def topk(x: Value, k: int, axis: int = -1, largest: bool = True, dtype: Any = "int64") -> tuple[Value, Value]:
@@ -107,17 +115,13 @@ def _argwhere(x: ndarray, dtype: str) -> tuple[ndarray, ndarray]:
     return places, np.array([len(places)], dtype)
 
 
-def _infer_argwhere(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc((-1, descs[0].ndim), attrs["dtype"]), TensorDesc((1,), attrs["dtype"])]
-
-
 # Source: OneFlow v0.4, which pads the list of places to the number of elements; here it has its own length.
 ARGWHERE = define(
     "argwhere",
     "input",
     "output output_size",
     _argwhere,
-    infer=_infer_argwhere,
+    infer=lambda descs, attrs: [TensorDesc((-1, descs[0].ndim), attrs["dtype"]), TensorDesc((1,), attrs["dtype"])],
     attrs="dtype:data_type",
     defaults={"dtype": "int32"},
 )

@@ -14,7 +14,7 @@ from opkit.errors import ShapeError
 from opkit.ir import Shape, TensorDesc
 from opkit.ops.core.define import define_linear, define_map
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import Infer
+from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis
 
@@ -29,22 +29,14 @@ def _infer_along(op: str) -> Infer:
     return infer
 
 
-def _flip_rule(applied: Any, dout: Value) -> Value:
-    return local.mode.apply(FLIP, (dout,), applied.attrs)
-
-
-FLIP = define_map(
+FLIP: OpDef = define_map(
     "flip",
     lambda x, axis: np.flip(x, tuple(axis)),
-    _flip_rule,
+    lambda applied, dout: local.mode.apply(FLIP, (dout,), applied.attrs),
     attrs="axis:vector<int32>",
     view=True,
     infer=_infer_along("flip"),
 )
-
-
-def _roll(x: ndarray, shifts: Ints, axis: Ints) -> ndarray:
-    return np.roll(x, tuple(shifts), tuple(axis) or None) if axis else np.roll(x, shifts[0])
 
 
 def _roll_rule(applied: Any, dout: Value) -> Value:
@@ -53,7 +45,11 @@ def _roll_rule(applied: Any, dout: Value) -> Value:
 
 
 ROLL = define_map(
-    "roll", _roll, _roll_rule, attrs="shifts:vector<int32> axis:vector<int32>", infer=_infer_along("roll")
+    "roll",
+    lambda x, shifts, axis: np.roll(x, tuple(shifts), tuple(axis) or None) if axis else np.roll(x, shifts[0]),
+    _roll_rule,
+    attrs="shifts:vector<int32> axis:vector<int32>",
+    infer=_infer_along("roll"),
 )
 
 

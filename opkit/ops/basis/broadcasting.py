@@ -18,8 +18,8 @@ from opkit.ops.core.define import define, named, quiet
 from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_error
 from opkit.ops.core.meeting import Choose, strictly
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import Kept
-from opkit.ops.core.types import Attrs, Descs, Function, Ints, Out, Values
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.types import Attrs, Descs, Function, Ints, Out
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, shape_of
 
 #: ``add_reduce(x, axes, dtype, out, keepdims)``: what numpy's type stubs cannot say of positional arguments.
@@ -84,26 +84,10 @@ def _mean(input_tensor: ndarray, axis: Ints, keepdims: bool, out: Out = None) ->
 _bare_sum: Function = _sum.bare  # type: ignore[attr-defined]
 
 
-def _sum_grad(applied: Any, douts: Values) -> Values:
-    return (broadcast_like(douts[0], applied.inputs[0], applied.attrs["axis"]),)
-
-
-def _sum_kernel(kept: Kept, dy: ndarray) -> Values:
-    return (spread(dy, kept.array(0).shape, kept.attrs["axis"]),)
-
-
-def _mean_grad(applied: Any, douts: Values) -> Values:
-    return (local.mode.apply(REDUCE_MEAN_GRAD, (douts[0], applied.inputs[0]), applied.attrs),)
-
-
 @quiet
 def _mean_spread(dy: ndarray, like: Any, axis: Ints, keepdims: bool) -> ndarray:
     count = math.prod(like.shape) / dy.size if dy.size else 1.0
     return spread(np.asarray(dy / dy.dtype.type(count)), like.shape, axis)
-
-
-def _mean_grad_grad(applied: Any, douts: Values) -> Values:
-    return (local.mode.apply(REDUCE_MEAN, (douts[0],), applied.attrs), None)
 
 
 REDUCE_SUM = define(
@@ -113,8 +97,8 @@ REDUCE_SUM = define(
     _sum,
     infer=infer_reduce("reduce_sum"),
     attrs="axis:vector<int32> keepdims:bool",
-    grad=_sum_grad,
-    grad_kernel=_sum_kernel,
+    grad=lambda applied, douts: (broadcast_like(douts[0], applied.inputs[0], applied.attrs["axis"]),),
+    grad_kernel=lambda kept, dy: (spread(dy, kept.array(0).shape, kept.attrs["axis"]),),
     out=_sum,
 )
 REDUCE_MEAN = define(
@@ -124,18 +108,18 @@ REDUCE_MEAN = define(
     _mean,
     infer=infer_reduce("reduce_mean"),
     attrs="axis:vector<int32> keepdims:bool",
-    grad=_mean_grad,
+    grad=lambda applied, douts: (local.mode.apply(REDUCE_MEAN_GRAD, (douts[0], applied.inputs[0]), applied.attrs),),
     grad_kernel=lambda kept, dy: (_mean_spread.bare(dy, kept.array(0), **kept.attrs),),  # type: ignore[attr-defined]
     out=_mean,
 )
-REDUCE_MEAN_GRAD = define(
+REDUCE_MEAN_GRAD: OpDef = define(
     "reduce_mean_grad",
     "dy =like",
     "dx",
     _mean_spread,
     infer=like(1),
     attrs="axis:vector<int32> keepdims:bool",
-    grad=_mean_grad_grad,
+    grad=lambda applied, douts: (local.mode.apply(REDUCE_MEAN, (douts[0],), applied.attrs), None),
     view=True,
 )
 
@@ -177,14 +161,6 @@ def reduce_mean(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
 
 
 # ---- broadcast_like, reduce_sum_like ---------------------------------------------------------------------------------
-def _broadcast_like(x: ndarray, like: Any, broadcast_axes: Ints) -> ndarray:
-    return spread(x, like.shape, broadcast_axes)
-
-
-def _broadcast_like_grad(applied: Any, douts: Values) -> Values:
-    return (reduce_sum_like(douts[0], applied.inputs[0], applied.attrs["broadcast_axes"]), None)
-
-
 @quiet
 def _sum_like(x: ndarray, like: Any, axis: Ints) -> Any:
     shape = like.shape
@@ -197,10 +173,6 @@ def _sum_like(x: ndarray, like: Any, axis: Ints) -> Any:
 def _axes_between(wide: Shape, narrow: Shape) -> tuple[int, ...]:
     lead = len(wide) - len(narrow)
     return (*range(lead), *(i + lead for i, size in enumerate(narrow) if size == 1 and wide[i + lead] != 1))
-
-
-def _sum_like_grad(applied: Any, douts: Values) -> Values:
-    return (broadcast_like(douts[0], applied.inputs[0], applied.attrs["axis"]), None)
 
 
 def _infer_broadcast_like(descs: Descs, attrs: Attrs) -> Descs:
@@ -221,10 +193,10 @@ BROADCAST_LIKE = define(
     "broadcast_like",
     "x =like",
     "y",
-    _broadcast_like,
+    lambda x, like, broadcast_axes: spread(x, like.shape, broadcast_axes),
     infer=_infer_broadcast_like,
     attrs="broadcast_axes:vector<int32>",
-    grad=_broadcast_like_grad,
+    grad=lambda applied, douts: (reduce_sum_like(douts[0], applied.inputs[0], applied.attrs["broadcast_axes"]), None),
     view=True,
 )
 REDUCE_SUM_LIKE = define(
@@ -234,7 +206,7 @@ REDUCE_SUM_LIKE = define(
     _sum_like,
     infer=like(1),
     attrs="axis:vector<int32>",
-    grad=_sum_like_grad,
+    grad=lambda applied, douts: (broadcast_like(douts[0], applied.inputs[0], applied.attrs["axis"]), None),
     view=True,
 )
 
@@ -286,10 +258,6 @@ def _target(shape: Ints, wanted: Ints) -> Shape:
     return tuple(shape[i - lead] if size == -1 and i >= lead else size for i, size in enumerate(wanted))
 
 
-def _broadcast_to(x: ndarray, shape: Ints) -> ndarray:
-    return np.broadcast_to(x, _target(x.shape, shape))
-
-
 def _infer_broadcast_to(descs: Descs, attrs: Attrs) -> Descs:
     wanted = _target(descs[0].shape, attrs["shape"])
     if descs[0].ndim > len(wanted):
@@ -300,18 +268,14 @@ def _infer_broadcast_to(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(wanted, descs[0].dtype)]
 
 
-def _broadcast_to_grad(applied: Any, douts: Values) -> Values:
-    return (sum_to(douts[0], applied.inputs[0]),)
-
-
 BROADCAST_TO = define(
     "broadcast_to",
     "x",
     "y",
-    _broadcast_to,
+    lambda x, shape: np.broadcast_to(x, _target(x.shape, shape)),
     infer=_infer_broadcast_to,
     attrs="shape:shape",
-    grad=_broadcast_to_grad,
+    grad=lambda applied, douts: (sum_to(douts[0], applied.inputs[0]),),
     view=True,
 )
 

@@ -16,7 +16,7 @@ from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.core.inference import in_dtype, like, unchanged
 from opkit.ops.core.meeting import number_dtype
 from opkit.ops.core.mode import local
-from opkit.ops.core.types import Attrs, Descs, Values
+from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, dtype_of, is_value
 
 
@@ -63,10 +63,6 @@ def _back_to_input(applied: Any, dout: Value) -> Value:
     return cast(dout, dtype_of(applied.inputs[0]))
 
 
-def _no_grad_for_like(applied: Any, douts: Values) -> Values:
-    return (_back_to_input(applied, douts[0]), None)
-
-
 CAST = define(
     "cast",
     "in",
@@ -84,7 +80,7 @@ CAST_LIKE = define(
     "out",
     quiet(lambda x, like: x.astype(like.dtype)),
     infer=like(0, dtype_from=1),
-    grad=_no_grad_for_like,
+    grad=lambda applied, douts: (_back_to_input(applied, douts[0]), None),
     out=_cast_like_out,
 )
 IDENTITY = define(
@@ -127,31 +123,11 @@ def identity(x: Value) -> Value:
 
 
 # ---- constants -------------------------------------------------------------------------------------------------------
-def _constant(floating_value: float, integer_value: int, is_floating_value: bool, dtype: str, shape: Shape) -> ndarray:
-    return np.full(shape, floating_value if is_floating_value else integer_value, dtype)
-
-
-def _range(start: int, delta: int, limit: int, dtype: str) -> ndarray:
-    return np.arange(start, limit, delta, dtype=dtype)
-
-
 def _infer_range(descs: Descs, attrs: Attrs) -> Descs:
     start, delta, limit = attrs["start"], attrs["delta"], attrs["limit"]
     if not delta:
         raise ShapeError("op 'range': delta must not be 0")
     return [TensorDesc((max(0, int(np.ceil((limit - start) / delta))),), attrs["dtype"])]
-
-
-def _infer_literal(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc(attrs["value"].shape, attrs["value"].dtype.name)]
-
-
-def _full_like(like: Any, value: float, dtype: str) -> ndarray:
-    return np.full(like.shape, value, dtype)
-
-
-def _infer_full_like(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc(descs[0].shape, attrs["dtype"])]
 
 
 def _fill_out(value: Any) -> Any:
@@ -171,7 +147,9 @@ CONSTANT = define(
     "constant",
     "",
     "out",
-    _constant,
+    lambda floating_value, integer_value, is_floating_value, dtype, shape: np.full(
+        shape, floating_value if is_floating_value else integer_value, dtype
+    ),
     infer=_declared,
     attrs="floating_value:double integer_value:int64 is_floating_value:bool dtype:data_type shape:shape",
     silent=True,
@@ -186,17 +164,28 @@ FULL_LIKE = define(
     "full_like",
     "=like",
     "out",
-    _full_like,
-    infer=_infer_full_like,
+    lambda like, value, dtype: np.full(like.shape, value, dtype),
+    infer=in_dtype,
     attrs="value:double dtype:data_type",
     out=_full_like_out,
     silent=True,
 )
 RANGE = define(
-    "range", "", "out", _range, infer=_infer_range, attrs="start:int64 delta:int64 limit:int64 dtype:data_type"
+    "range",
+    "",
+    "out",
+    lambda start, delta, limit, dtype: np.arange(start, limit, delta, dtype=dtype),
+    infer=_infer_range,
+    attrs="start:int64 delta:int64 limit:int64 dtype:data_type",
 )
 LITERAL = define(
-    "literal", "", "out", lambda value: value.copy(), infer=_infer_literal, attrs="value:object", silent=True
+    "literal",
+    "",
+    "out",
+    lambda value: value.copy(),
+    infer=lambda descs, attrs: [TensorDesc(attrs["value"].shape, attrs["value"].dtype.name)],
+    attrs="value:object",
+    silent=True,
 )
 
 

@@ -139,10 +139,6 @@ def randperm(count: int, dtype: Any = "int64", seed: int = 0) -> Value:
 
 
 # ---- masks and choices: of another tensor's shape --------------------------------------------------------------------
-def _mask_like(like: Any, rate: float, seed: int) -> Any:
-    return (_rng(seed).random(like.shape, np.float32) >= rate).astype(np.int8)
-
-
 def _bernoulli(x: ndarray, seed: int, has_seed: bool, dtype: str) -> ndarray:
     rng = _rng(seed if has_seed else 0)
     return (rng.random(x.shape) < x).astype(dtype)
@@ -167,7 +163,7 @@ MASK_LIKE = define(
     "random_mask_like",
     "=like",
     "out",
-    _mask_like,
+    lambda like, rate, seed: (_rng(seed).random(like.shape, np.float32) >= rate).astype(np.int8),
     infer=lambda descs, attrs: [TensorDesc(descs[0].shape, "int8")],
     attrs="rate:float seed:int64",
     random=True,

@@ -53,10 +53,6 @@ def _add_n(*arrays: ndarray, out: Out = None) -> Any:
     return total
 
 
-def _add_n_grad(applied: Any, douts: Values) -> Values:
-    return [douts[0]] * len(applied.inputs)
-
-
 MULTIPLY = define(
     "multiply",
     "x y",
@@ -68,7 +64,16 @@ MULTIPLY = define(
     out=_strict(_mul, "multiply"),
     elementwise=True,
 )
-ADD_N = define("add_n", "*in", "out", _add_n, infer=same_shape("add_n"), grad=_add_n_grad, out=_add_n, elementwise=True)
+ADD_N = define(
+    "add_n",
+    "*in",
+    "out",
+    _add_n,
+    infer=same_shape("add_n"),
+    grad=lambda applied, douts: [douts[0]] * len(applied.inputs),
+    out=_add_n,
+    elementwise=True,
+)
 
 
 def multiply(x: Value, y: Value) -> Value:

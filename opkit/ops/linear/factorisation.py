@@ -43,10 +43,6 @@ def _least(rows: int, columns: int) -> int:
 
 
 # ---- Cholesky --------------------------------------------------------------------------------------------------------
-def _cholesky(x: ndarray) -> Any:
-    return decomposed("cholesky", NotPositiveError, np.linalg.cholesky, x)
-
-
 def _lower_half(x: Value) -> Value:
     """Return the lower triangle with half the diagonal."""
     return scalar_mul(add(tril(x), tril(x, -1)), 0.5)
@@ -63,7 +59,13 @@ def _cholesky_rule(applied: Any, dout: Value) -> Value:
     return _symmetric(transposed(solve(factor_t, transposed(solve(factor_t, inner)))))
 
 
-CHOLESKY = define_map("cholesky", _cholesky, _cholesky_rule, infer=square("cholesky"), reads="y")
+CHOLESKY = define_map(
+    "cholesky",
+    lambda x: decomposed("cholesky", NotPositiveError, np.linalg.cholesky, x),
+    _cholesky_rule,
+    infer=square("cholesky"),
+    reads="y",
+)
 
 
 def cholesky(x: Value) -> Value:

@@ -64,16 +64,18 @@ def square(op: str) -> Infer:
 
 
 # ---- inverse ---------------------------------------------------------------------------------------------------------
-def _inverse(x: ndarray) -> Any:
-    return decomposed("inverse", SingularError, np.linalg.inv, x)
-
-
 def _inverse_rule(applied: Any, dout: Value) -> Value:
     y = transposed(applied.outputs[0])
     return neg(matmul(matmul(y, dout), y))
 
 
-INVERSE = define_map("inverse", _inverse, _inverse_rule, infer=square("inverse"), reads="y")
+INVERSE = define_map(
+    "inverse",
+    lambda x: decomposed("inverse", SingularError, np.linalg.inv, x),
+    _inverse_rule,
+    infer=square("inverse"),
+    reads="y",
+)
 
 
 def inverse(x: Value) -> Value:
@@ -198,12 +200,6 @@ def solve(a: Value, b: Value) -> Value:
 
 
 # ---- pseudo-inverse --------------------------------------------------------------------------------------------------
-def _pseudo_inverse(x: ndarray, rcond: float, hermitian: bool) -> Any:
-    return decomposed("pseudo_inverse", ConvergenceError, np.linalg.pinv, x, rcond, hermitian).astype(
-        x.dtype, copy=False
-    )
-
-
 def _infer_pseudo_inverse(descs: Descs, attrs: Attrs) -> Descs:
     check_floating("pseudo_inverse", descs)
     if descs[0].ndim < 2:
@@ -228,7 +224,9 @@ PSEUDO_INVERSE = define(
     "pseudo_inverse",
     "x",
     "y",
-    _pseudo_inverse,
+    lambda x, rcond, hermitian: decomposed(
+        "pseudo_inverse", ConvergenceError, np.linalg.pinv, x, rcond, hermitian
+    ).astype(x.dtype, copy=False),
     infer=_infer_pseudo_inverse,
     attrs="rcond:double hermitian:bool",
     grad=first_only(_pseudo_inverse_rule),

@@ -141,10 +141,6 @@ def _infer_filter(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(given_shape(shape, attrs), descs[0].dtype)]
 
 
-def _infer_bias(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc((first_shape(descs[0].shape, attrs)[1],), descs[0].dtype)]
-
-
 # ---- gradients: each product is the others' --------------------------------------------------------------------------
 def _grad_attrs(attrs: Attrs) -> dict[str, Any]:
     names = ("padding_before", "data_format", "kernel_size", "strides", "dilation_rate", "groups")
@@ -243,7 +239,7 @@ CONV_BIAS_GRAD = define(
     "dy",
     "bias_diff",
     _bias_grad,
-    infer=_infer_bias,
+    infer=lambda descs, attrs: [TensorDesc((first_shape(descs[0].shape, attrs)[1],), descs[0].dtype)],
     attrs="num_spatial_dims:int32 data_format:string",
     defaults={"data_format": "channels_first"},
     grad=_bias_rule,

@@ -99,10 +99,6 @@ def _of_upsample(attrs: Attrs) -> dict[str, Any]:
     return {"sizes": (), "scales": (attrs["height_scale"], attrs["width_scale"]), **{n: attrs[n] for n in names}}
 
 
-def _infer_upsample(descs: Descs, attrs: Attrs) -> Descs:
-    return _infer_resize(descs, _of_upsample(attrs))
-
-
 def _infer_upsample_grad(descs: Descs, attrs: Attrs) -> Descs:
     shape = list(descs[0].shape)
     scales = (attrs["height_scale"], attrs["width_scale"])
@@ -121,7 +117,7 @@ UPSAMPLE = define(
     "x",
     "y",
     lambda x, **attrs: _resize(x, **_of_upsample(attrs)),
-    infer=_infer_upsample,
+    infer=lambda descs, attrs: _infer_resize(descs, _of_upsample(attrs)),
     attrs=_UPSAMPLE,
     defaults={"data_format": "channels_first", "interpolation": "nearest"},
     grad=first_only(

@@ -92,15 +92,9 @@ def _activation(
 
 
 # ---- relu ------------------------------------------------------------------------------------------------------------
-def _relu(x: ndarray) -> Any:
-    return np.maximum(x, ZERO[x.dtype])
-
-
-def _relu_slope(y: ndarray, dy: ndarray) -> Any:
-    return np.multiply(dy, y > ZERO[y.dtype])
-
-
-RELU = _activation("relu", _relu, _relu_slope, from_output=True)
+RELU = _activation(
+    "relu", lambda x: np.maximum(x, ZERO[x.dtype]), lambda y, dy: np.multiply(dy, y > ZERO[y.dtype]), from_output=True
+)
 
 
 relu = entered("relu", RELU, "max(x, 0), whose gradient at 0 is 0")
@@ -110,10 +104,6 @@ relu = entered("relu", RELU, "max(x, 0), whose gradient at 0 is 0")
 def _leaky(x: ndarray, alpha: float) -> Any:
     below = x * number(alpha, x.dtype)
     return np.maximum(x, below) if 0 <= alpha <= 1 else np.where(x >= ZERO[x.dtype], x, below)
-
-
-def _leaky_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
-    return np.where(x >= ZERO[x.dtype], dy, dy * number(alpha, x.dtype))
 
 
 def _elu(x: ndarray, alpha: float) -> Any:
@@ -128,19 +118,17 @@ def _elu_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
     return below if alpha == 1 else np.where(x >= zero, dy, below * number(alpha, x.dtype))
 
 
-def _selu(x: ndarray, scale: float, alpha: float) -> Any:
-    return _elu(x, alpha) * number(scale, x.dtype)
-
-
-def _selu_slope(x: ndarray, dy: ndarray, scale: float, alpha: float) -> Any:
-    return _elu_slope(x, dy * number(scale, x.dtype), alpha)
-
-
 def _where_negative(x: Value, value: Value) -> Value:
     return where(less(x, 0), value, 0)
 
 
-LEAKY_RELU = _activation("leaky_relu", _leaky, _leaky_slope, attrs="alpha:float", args=("x", "y"))
+LEAKY_RELU = _activation(
+    "leaky_relu",
+    _leaky,
+    lambda x, dy, alpha: np.where(x >= ZERO[x.dtype], dy, dy * number(alpha, x.dtype)),
+    attrs="alpha:float",
+    args=("x", "y"),
+)
 ELU = _activation(
     "elu",
     _elu,
@@ -152,8 +140,8 @@ ELU = _activation(
 
 SELU = _activation(
     "selu",
-    _selu,
-    _selu_slope,
+    lambda x, scale, alpha: _elu(x, alpha) * number(scale, x.dtype),
+    lambda x, dy, scale, alpha: _elu_slope(x, dy * number(scale, x.dtype), alpha),
     lambda x, attrs: _where_negative(x, scalar_mul(exp(x), float(attrs["alpha"]) * float(attrs["scale"]))),
     attrs="scale:double alpha:double",
 )
@@ -231,17 +219,9 @@ def _gelu(x: ndarray) -> Any:
     return cdf * HALF[x.dtype]
 
 
-def _gelu_slope(x: ndarray, dy: ndarray) -> Any:
-    return dy * (_phi(x) + x * np.exp(_LESS_HALF[x.dtype] * x * x) * _DENSITIES[x.dtype])
-
-
 def gelu_second(x: Value, attrs: Attrs) -> Value:
     """Return (2 - x*x) * density(x), the second derivative."""
     return mul(sub(2.0, square(x)), scalar_mul(exp(scalar_mul(square(x), -0.5)), _DENSITY))
-
-
-def _silu(x: ndarray) -> Any:
-    return x * logistic(x)
 
 
 def _silu_slope(x: ndarray, dy: ndarray) -> Any:
@@ -255,8 +235,13 @@ def _silu_second(x: Value, attrs: Attrs) -> Value:
     return mul(slope, add(mul(x, sub(1.0, scalar_mul(s, 2.0))), 2.0))
 
 
-GELU = _activation("gelu", _gelu, _gelu_slope, gelu_second)
-SILU = _activation("silu", _silu, _silu_slope, _silu_second)
+GELU = _activation(
+    "gelu",
+    _gelu,
+    lambda x, dy: dy * (_phi(x) + x * np.exp(_LESS_HALF[x.dtype] * x * x) * _DENSITIES[x.dtype]),
+    gelu_second,
+)
+SILU = _activation("silu", lambda x: x * logistic(x), _silu_slope, _silu_second)
 
 
 def _gelu_by_tanh(x: Value) -> Value:
@@ -265,10 +250,6 @@ def _gelu_by_tanh(x: Value) -> Value:
 
 
 silu = entered("silu", SILU, "x * sigmoid(x)")
-
-
-def _mish(x: ndarray) -> Any:
-    return x * np.tanh(softplus_of(x))
 
 
 def _mish_slope(x: ndarray, dy: ndarray) -> Any:
@@ -282,7 +263,7 @@ def _mish_second(x: Value, attrs: Attrs) -> Value:
     return mul(mul(sub(1.0, square(t)), s), bend)
 
 
-MISH = _activation("mish", _mish, _mish_slope, _mish_second)
+MISH = _activation("mish", lambda x: x * np.tanh(softplus_of(x)), _mish_slope, _mish_second)
 
 
 mish = entered("mish", MISH, "x * tanh(softplus(x))")
@@ -302,10 +283,6 @@ def _hardsigmoid_slope(x: ndarray, dy: ndarray) -> Any:
     return np.where((x > _LOW[kind]) & (x < _THREE[kind]), dy * _SIXTH[kind], ZERO[kind])
 
 
-def _hardswish(x: ndarray) -> Any:
-    return x * _hardsigmoid(x)
-
-
 def _hardswish_slope(x: ndarray, dy: ndarray) -> Any:
     kind = x.dtype
     within = np.where(x < _THREE[kind], dy * (x * _THIRD[kind] + HALF[kind]), dy)
@@ -315,10 +292,6 @@ def _hardswish_slope(x: ndarray, dy: ndarray) -> Any:
 def _hardswish_second(x: Value, attrs: Attrs) -> Value:
     inside = logical_and(greater(x, -3.0), less(x, 3.0))
     return scalar_mul(cast_like(inside, x), 1 / 3)
-
-
-def _hardtanh(x: ndarray, min_val: float, max_val: float) -> Any:
-    return clipped(x, number(min_val, x.dtype), number(max_val, x.dtype))
 
 
 def _hardtanh_slope(y: ndarray, dy: ndarray, min_val: float, max_val: float) -> Any:
@@ -337,9 +310,15 @@ def _ramp_slope(y: ndarray, dy: ndarray, slope: float, offset: float) -> Any:
 
 
 HARDSIGMOID = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)
-HARDSWISH = _activation("hardswish", _hardswish, _hardswish_slope, _hardswish_second)
+HARDSWISH = _activation("hardswish", lambda x: x * _hardsigmoid(x), _hardswish_slope, _hardswish_second)
 RAMP = _activation("ramp", _ramp, _ramp_slope, attrs="slope:double offset:double", from_output=True)
-HARDTANH = _activation("hardtanh", _hardtanh, _hardtanh_slope, attrs="min_val:double max_val:double", from_output=True)
+HARDTANH = _activation(
+    "hardtanh",
+    lambda x, min_val, max_val: clipped(x, number(min_val, x.dtype), number(max_val, x.dtype)),
+    _hardtanh_slope,
+    attrs="min_val:double max_val:double",
+    from_output=True,
+)
 
 
 hardsigmoid = entered("hardsigmoid", HARDSIGMOID, "clip(x / 6 + 1/2, 0, 1), whose gradient at the corners is 0")

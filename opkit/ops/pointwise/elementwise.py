@@ -347,10 +347,6 @@ sigmoid: Unary = entered("sigmoid", SIGMOID, "the logistic function")
 
 
 # ---- polygamma: differentiates into the next order -------------------------------------------------------------------
-def _polygamma_grad(applied: Any, dout: Value) -> Value:
-    return mul(dout, polygamma(applied.inputs[0], applied.attrs["n"] + 1))
-
-
 POLYGAMMA = define(
     "polygamma",
     "x",
@@ -358,7 +354,7 @@ POLYGAMMA = define(
     quiet(polygamma_of),
     infer=unchanged_floats("polygamma"),
     attrs="n:int32",
-    grad=first_only(_polygamma_grad),
+    grad=first_only(lambda applied, dout: mul(dout, polygamma(applied.inputs[0], applied.attrs["n"] + 1))),
     reads="x",
     elementwise=True,
 )

@@ -58,10 +58,6 @@ def _to_number(x: Value, exponent: float) -> Value:
     return local.mode.apply(SCALAR_POW, (x,), {"exponent": float(exponent)})
 
 
-def _scalar_pow_rule(applied: Any, dout: Value) -> Value:
-    return local.mode.apply(SCALAR_POW_GRAD, (applied.inputs[0], dout), applied.attrs)
-
-
 _POW: dict[str, Any] = {"attrs": "exponent:double", "elementwise": True}
 SCALAR_POW_GRAD = define(
     "scalar_pow_grad",
@@ -76,7 +72,7 @@ SCALAR_POW_GRAD = define(
 SCALAR_POW = define_map(
     "scalar_pow",
     _scalar_pow,
-    _scalar_pow_rule,
+    lambda applied, dout: local.mode.apply(SCALAR_POW_GRAD, (applied.inputs[0], dout), applied.attrs),
     names=("in", "out"),
     grad_kernel=slope_kernel(_scalar_pow_slope),
     reads="in",

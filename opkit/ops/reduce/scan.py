@@ -15,7 +15,7 @@ from opkit.ops.basis.arithmetic import div, mul
 from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import define_map, quiet
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import Infer
+from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 from opkit.ops.pointwise.compare import equal, logical_and, where
@@ -29,10 +29,6 @@ def _cumsum(x: ndarray, axis: int, reverse: bool) -> ndarray:
     return np.add.accumulate(x, axis, x.dtype)
 
 
-def _cumsum_rule(applied: Any, dout: Value) -> Value:
-    return local.mode.apply(CUMSUM, (dout,), {"axis": applied.attrs["axis"], "reverse": not applied.attrs["reverse"]})
-
-
 def _infer(op: str) -> Infer:
     """Return the inference of an op that keeps shape and dtype and has an axis."""
 
@@ -43,7 +39,15 @@ def _infer(op: str) -> Infer:
     return infer
 
 
-CUMSUM = define_map("cumsum", _cumsum, _cumsum_rule, attrs="axis:int32 reverse:bool", infer=_infer("cumsum"))
+CUMSUM: OpDef = define_map(
+    "cumsum",
+    _cumsum,
+    lambda applied, dout: local.mode.apply(
+        CUMSUM, (dout,), {"axis": applied.attrs["axis"], "reverse": not applied.attrs["reverse"]}
+    ),
+    attrs="axis:int32 reverse:bool",
+    infer=_infer("cumsum"),
+)
 
 
 def cumsum(x: Value, axis: int | None = None) -> Value:
