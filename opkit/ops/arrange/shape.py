@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 
 from opkit.errors import ShapeError
 from opkit.ir import Shape, TensorDesc
@@ -25,10 +24,6 @@ from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape
 
 
 # ---- reshape, reshape_like, flatten ----------------------------------------------------------------------------------
-def _reshape(x: ndarray, shape: Ints) -> ndarray:
-    return x.reshape(tuple(shape))
-
-
 def _infer_reshape(descs: Descs, attrs: Attrs) -> Descs:
     x, shape = descs[0], tuple(attrs["shape"])
     if shape.count(-1) > 1:
@@ -47,10 +42,6 @@ def _infer_reshape(descs: Descs, attrs: Attrs) -> Descs:
 
 def _with_kept(shape: Ints, kept: Ints, held: Ints) -> Shape:
     return tuple(held[i] if i in kept else size for i, size in enumerate(shape))
-
-
-def _reshape_kept(x: ndarray, shape: Ints, kept: Ints) -> ndarray:
-    return x.reshape(_with_kept(shape, kept, x.shape))
 
 
 def _infer_reshape_kept(descs: Descs, attrs: Attrs) -> Descs:
@@ -76,10 +67,6 @@ def _infer_reshape_like(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc(like_desc.shape, x.dtype)]
 
 
-def _flatten(x: ndarray, start_dim: int, end_dim: int) -> ndarray:
-    return x.reshape(_flat_shape(x.shape, start_dim, end_dim))
-
-
 def _flat_shape(shape: Shape, start_dim: int, end_dim: int) -> Shape:
     if not shape:
         return (1,)
@@ -87,10 +74,6 @@ def _flat_shape(shape: Shape, start_dim: int, end_dim: int) -> Shape:
     if first > last:
         raise ShapeError(f"op 'flatten': start_dim {start_dim} is greater than end_dim {end_dim}")
     return (*shape[:first], numel(shape[first : last + 1]), *shape[last + 1 :])
-
-
-def _infer_flatten(descs: Descs, attrs: Attrs) -> Descs:
-    return [TensorDesc(_flat_shape(descs[0].shape, attrs["start_dim"], attrs["end_dim"]), descs[0].dtype)]
 
 
 def _reorder(
@@ -107,11 +90,22 @@ def _reorder(
     return define(name, args[0], args[1], kernel, infer=infer, attrs=attrs, grad=grad, defaults=defaults, view=True)
 
 
-RESHAPE = _reorder("reshape", _reshape, _infer_reshape, "shape:shape")
+RESHAPE = _reorder("reshape", lambda x, shape: x.reshape(tuple(shape)), _infer_reshape, "shape:shape")
 FLATTEN = _reorder(
-    "flatten", _flatten, _infer_flatten, "start_dim:int32 end_dim:int32", defaults={"start_dim": 0, "end_dim": -1}
+    "flatten",
+    lambda x, start_dim, end_dim: x.reshape(_flat_shape(x.shape, start_dim, end_dim)),
+    lambda descs, attrs: [
+        TensorDesc(_flat_shape(descs[0].shape, attrs["start_dim"], attrs["end_dim"]), descs[0].dtype)
+    ],
+    "start_dim:int32 end_dim:int32",
+    defaults={"start_dim": 0, "end_dim": -1},
 )
-RESHAPE_KEPT = _reorder("reshape_kept", _reshape_kept, _infer_reshape_kept, "shape:shape kept:vector<int32>")
+RESHAPE_KEPT = _reorder(
+    "reshape_kept",
+    lambda x, shape, kept: x.reshape(_with_kept(shape, kept, x.shape)),
+    _infer_reshape_kept,
+    "shape:shape kept:vector<int32>",
+)
 RESHAPE_LIKE = define(
     "reshape_like",
     "in =like",
@@ -157,10 +151,6 @@ def flatten(x: Value, start_axis: int = 0, stop_axis: int = -1) -> Value:
 
 
 # ---- transpose -------------------------------------------------------------------------------------------------------
-def _transpose(x: ndarray, perm: Ints) -> Any:
-    return x.transpose(perm)
-
-
 def _infer_transpose(descs: Descs, attrs: Attrs) -> Descs:
     perm = tuple(attrs["perm"])
     if sorted(perm) != list(range(descs[0].ndim)):
@@ -174,7 +164,12 @@ def _transpose_back(applied: Any, dout: Value) -> Value:
 
 
 TRANSPOSE = _reorder(
-    "transpose", _transpose, _infer_transpose, "perm:vector<int32>", _transpose_back, args=("input", "output")
+    "transpose",
+    lambda x, perm: x.transpose(perm),
+    _infer_transpose,
+    "perm:vector<int32>",
+    _transpose_back,
+    args=("input", "output"),
 )
 
 
@@ -201,19 +196,11 @@ def swapaxes(x: Value, first: int, second: int) -> Value:
 
 
 # ---- squeeze, expand_dims --------------------------------------------------------------------------------------------
-def _squeeze(x: ndarray, axes: Ints) -> ndarray:
-    return x.squeeze(tuple(axes))
-
-
 def _infer_squeeze(descs: Descs, attrs: Attrs) -> Descs:
     axes = normal_axes(tuple(attrs["axes"]), descs[0].ndim, "squeeze") if attrs["axes"] else ()
     if any(not is_same_size(descs[0].shape[i], 1) for i in axes):
         raise shape_error("squeeze", descs, f"the axes {axes} must have size 1")
     return [TensorDesc(tuple(size for i, size in enumerate(descs[0].shape) if i not in axes), descs[0].dtype)]
-
-
-def _expand_dims(x: ndarray, axis: int) -> ndarray:
-    return np.expand_dims(x, axis)
 
 
 def _infer_expand_dims(descs: Descs, attrs: Attrs) -> Descs:
@@ -222,10 +209,10 @@ def _infer_expand_dims(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc((*shape[:axis], 1, *shape[axis:]), descs[0].dtype)]
 
 
-SQUEEZE = _reorder("squeeze", _squeeze, _infer_squeeze, "axes:vector<int32>")
+SQUEEZE = _reorder("squeeze", lambda x, axes: x.squeeze(tuple(axes)), _infer_squeeze, "axes:vector<int32>")
 EXPAND_DIMS = _reorder(
     "expand_dims",
-    _expand_dims,
+    lambda x, axis: np.expand_dims(x, axis),
     _infer_expand_dims,
     "axis:int32",
     lambda applied, dout: squeeze(dout, normal_axis(applied.attrs["axis"], ndim_of(dout), "expand_dims")),

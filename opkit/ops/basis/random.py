@@ -87,19 +87,15 @@ def _truncated_normal(shape: Ints, dtype: str, seed: int, mean: float, std: floa
     return np.asarray(drawn * std + mean).astype(dtype)
 
 
-def _randint(shape: Ints, dtype: str, seed: int, low: int, high: int) -> ndarray:
-    return np.asarray(_rng(seed).integers(low, high, tuple(shape))).astype(dtype)
-
-
-def _randperm(shape: Ints, dtype: str, seed: int) -> ndarray:
-    return _rng(seed).permutation(shape[0]).astype(dtype)
-
-
 UNIFORM = _source("uniform", _uniform, "low:double high:double")
 NORMAL = _source("normal", _normal, "mean:double std:double")
 TRUNCATED_NORMAL = _source("truncated_normal", _truncated_normal, "mean:double std:double")
-RANDINT = _source("randint", _randint, "low:int64 high:int64")
-RANDPERM = _source("randperm", _randperm, "")
+RANDINT = _source(
+    "randint",
+    lambda shape, dtype, seed, low, high: np.asarray(_rng(seed).integers(low, high, tuple(shape))).astype(dtype),
+    "low:int64 high:int64",
+)
+RANDPERM = _source("randperm", lambda shape, dtype, seed: _rng(seed).permutation(shape[0]).astype(dtype), "")
 
 
 def _draw(opdef: OpDef, shape: Any, dtype: Any, seed: int, **attrs: Any) -> Value:
