@@ -20,7 +20,7 @@ _SAME = words(
     atanh erf erfc lgamma
     """
 )
-_ARCS = ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")
+_ARCS = words("sin cos tan tan2 sinh cosh tanh")
 _STD = {name: name for name in _SAME} | {f"arc{name}": f"a{name}" for name in _ARCS}
 _STD |= {"rint": "nearbyint", "round": "nearbyint"}
 #: Functions that the template of the kernel file defines.

@@ -10,7 +10,7 @@ from opkit.oneflow.session import session, set_machines
 from opkit.ops.core.finite import FiniteCheck
 from opkit.settings import current_settings, note
 from opkit.shim.missing import guard
-from opkit.tables import words
+from opkit.tables import words as _words
 
 __all__ = [
     "collective_boxing",
@@ -27,7 +27,7 @@ _values: dict[str, Any] = {}
 DEBUG_CHECK = FiniteCheck(blames_origin=True)
 
 #: Settings whose effect does not exist on one CPU; they are remembered and change nothing.
-_WITHOUT_EFFECT = words(
+_WITHOUT_EFFECT = _words(
     """
     collect_act_event comm_net_worker_num compute_thread_pool_size disable_group_boxing_by_dst_parallel
     enable_legacy_model_io enable_mem_chain_merge enable_model_io_v2 enable_numa_aware_cuda_malloc_host
@@ -114,7 +114,7 @@ class _CollectiveBoxing:
         return lambda *args: _values.__setitem__(name, args[0] if args else True)
 
 
-_OF_BOXING = words(
+_OF_BOXING = _words(
     """
     enable_fusion nccl_enable_all_to_all nccl_enable_mixed_fusion nccl_fusion_all_gather nccl_fusion_all_reduce
     nccl_fusion_all_reduce_use_buffer nccl_fusion_broadcast nccl_fusion_max_ops nccl_fusion_reduce

@@ -18,8 +18,8 @@ from opkit.ops.core.define import define, named, quiet
 from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_error
 from opkit.ops.core.meeting import Choose, strictly
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Attrs, Descs, Function, Ints, Out
+from opkit.ops.core.opdef import Kept, OpDef
+from opkit.ops.core.types import Attrs, Descs, Function, Ints, Out, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, shape_of
 
 #: ``add_reduce(x, axes, dtype, out, keepdims)``: what numpy's type stubs cannot say of positional arguments.
@@ -90,6 +90,14 @@ def _mean_spread(dy: ndarray, like: Any, axis: Ints, keepdims: bool) -> ndarray:
     return spread(np.asarray(dy / dy.dtype.type(count)), like.shape, axis)
 
 
+def _sum_kernel(kept: Kept, dy: ndarray) -> Values:
+    return (spread(dy, kept.array(0).shape, kept.attrs["axis"]),)
+
+
+def _mean_grad(applied: Any, douts: Values) -> Values:
+    return (local.mode.apply(REDUCE_MEAN_GRAD, (douts[0], applied.inputs[0]), applied.attrs),)
+
+
 REDUCE_SUM = define(
     "reduce_sum",
     "input_tensor",
@@ -98,7 +106,7 @@ REDUCE_SUM = define(
     infer=infer_reduce("reduce_sum"),
     attrs="axis:vector<int32> keepdims:bool",
     grad=lambda applied, douts: (broadcast_like(douts[0], applied.inputs[0], applied.attrs["axis"]),),
-    grad_kernel=lambda kept, dy: (spread(dy, kept.array(0).shape, kept.attrs["axis"]),),
+    grad_kernel=_sum_kernel,
     out=_sum,
 )
 REDUCE_MEAN = define(
@@ -108,7 +116,7 @@ REDUCE_MEAN = define(
     _mean,
     infer=infer_reduce("reduce_mean"),
     attrs="axis:vector<int32> keepdims:bool",
-    grad=lambda applied, douts: (local.mode.apply(REDUCE_MEAN_GRAD, (douts[0], applied.inputs[0]), applied.attrs),),
+    grad=_mean_grad,
     grad_kernel=lambda kept, dy: (_mean_spread.bare(dy, kept.array(0), **kept.attrs),),  # type: ignore[attr-defined]
     out=_mean,
 )

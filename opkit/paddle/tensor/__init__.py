@@ -36,7 +36,7 @@ from opkit.paddle.tensor.search import *  # noqa: F403
 from opkit.paddle.tensor.selection import *  # noqa: F403
 from opkit.paddle.tensor.stat import *  # noqa: F403
 from opkit.shim.missing import guard
-from opkit.tables import words
+from opkit.tables import words as _words
 
 methods.install_tensor()
 
@@ -47,7 +47,7 @@ globals().update({name: function for name, function in INPLACE.items() if name !
 
 #: Functions that Paddle 2.6 has in ``paddle.linalg`` or as methods, and not as ``paddle.NAME``.
 _NOT_AT_THE_TOP = frozenset(
-    words(
+    _words(
         """
         cond det eig eigh eigvals eigvalsh fill_constant inv matrix_power pinv qr slogdet solve svd triangular_solve
         uniform_

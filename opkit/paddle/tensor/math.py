@@ -16,7 +16,7 @@ from opkit.paddle.semantics import integers, spread
 from opkit.paddle.tensor.checks import axis_of, need_value, needed, of_one, titled
 from opkit.shim.missing import guard as _guard
 from opkit.static.overwriting import overwrite
-from opkit.tables import words
+from opkit.tables import words as _words
 
 __all__ = [
     "BINARY",
@@ -50,7 +50,7 @@ __all__ = [
 # ---- functions of one operand ----------------------------------------------------------------------------------------
 _OF_ONE: tuple[Function, ...] = tuple(
     getattr(ops, name)
-    for name in words(
+    for name in _words(
         """
         acos acosh asin asinh atan atanh ceil cos cosh digamma erf exp expm1 floor isfinite isinf isnan
         lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sin sinh sqrt tan tanh bitwise_not
@@ -81,7 +81,7 @@ BINARY: dict[str, Function] = {
     for name, build in {
         **{
             name: getattr(ops, name)
-            for name in words("add atan2 bitwise_and bitwise_or bitwise_xor floor_mod maximum minimum")
+            for name in _words("add atan2 bitwise_and bitwise_or bitwise_xor floor_mod maximum minimum")
         },
         "divide": integers.divide,
         "floor_divide": ops.floor_div,
