@@ -21,6 +21,7 @@ from opkit.checker.model.report import OpReport
 from opkit.checker.model.types import Arrays, Attrs, Function, Gradients
 from opkit.checker.search.constants import constants_of
 from opkit.errors import Location, UsageError
+from opkit.listed import listed
 
 
 def check_functions(
@@ -63,13 +64,13 @@ def checkable_of(forward: Function, backward: Function, inputs: Sequence[Any], *
         raise UsageError("the sets of inputs have different numbers of arrays")
     names = _names(forward, count)
     with np.errstate(all="ignore"):
-        results = _as_list(forward(*sets[0]))
+        results = listed(forward(*sets[0]))
     takes_outputs = _takes_outputs(backward, count, len(results))
     floats = frozenset(label for label, item in zip(names, sets[0]) if is_float(item))
 
     def run_forward(arrays: Arrays, attrs: Attrs) -> list[Any]:
         found = forward(*[arrays[label] for label in names])
-        return [found] if type(found) is ndarray else _as_list(found)
+        return [found] if type(found) is ndarray else listed(found)
 
     def run_backward(
         arrays: Arrays, outputs: Sequence[Any], douts: Sequence[Any], attrs: Attrs, needs: frozenset[str]
@@ -78,7 +79,7 @@ def checkable_of(forward: Function, backward: Function, inputs: Sequence[Any], *
         result = backward(*given, *outputs, *douts) if takes_outputs else backward(*given, *douts)
         if count == 1 and type(result) is ndarray:
             return {names[0]: result}
-        found = _as_list(result)
+        found = listed(result)
         targets = list(names) if len(found) == count else [label for label in names if label in floats]
         if len(found) != len(targets):
             raise UsageError(f"backward returned {len(found)} gradients for {count} inputs")
@@ -98,10 +99,6 @@ def checkable_of(forward: Function, backward: Function, inputs: Sequence[Any], *
         forward_where=_where(forward),
         backward_where=_where(backward),
     )
-
-
-def _as_list(found: Any) -> list[Any]:
-    return list(found) if isinstance(found, (tuple, list)) else [found]
 
 
 def _names(forward: Function, count: int) -> tuple[str, ...]:

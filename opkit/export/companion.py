@@ -12,6 +12,7 @@ import numpy as np
 
 from opkit.export.model import Example, ExportOp
 from opkit.export.signature import literal, names_of
+from opkit.listed import present
 
 _MOST_CASES = 4
 _MOST_ELEMENTS = 64
@@ -58,10 +59,8 @@ def write_test(ops: Sequence[ExportOp], to: str, name: str) -> str:
 
 
 def _size(example: Example) -> int:
-    arrays = list(example.outputs)
-    for given in example.inputs.values():
-        arrays += given if isinstance(given, list) else [] if given is None else [given]
-    return sum(item.size for item in arrays)
+    given = (item for value in example.inputs.values() for item in present(value))
+    return sum(item.size for item in (*example.outputs, *given))
 
 
 def _case(op: ExportOp, example: Example) -> str:

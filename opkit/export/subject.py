@@ -22,7 +22,7 @@ from opkit.export.refusals import refused_near
 from opkit.export.signature import safe_name
 from opkit.export.wiring import describe, plan_at, read_wirings
 from opkit.ir import TensorDesc
-from opkit.listed import listed
+from opkit.listed import each, listed, present
 from opkit.ops.core.types import Arrays, Attrs
 from opkit.project.loading import LoadedOps
 from opkit.project.user_op import UserOp, is_list
@@ -174,7 +174,7 @@ def _varied(kernel: ExportKernel, cases: Sequence[Case]) -> list[Case]:
 
 
 def _signature(case: Case) -> set[Any]:
-    arrays = [(name, _arrays(value)) for name, value in case.inputs.items()]
+    arrays = [(name, present(value)) for name, value in case.inputs.items()]
     ranks = tuple((name, *(item.ndim for item in items)) for name, items in arrays)
     dtypes = tuple((name, *(item.dtype.name for item in items)) for name, items in arrays)
     return {(ranks, dtypes), *((("attr", name, repr(value))) for name, value in case.attrs.items())}
@@ -183,37 +183,25 @@ def _signature(case: Case) -> set[Any]:
 def _features(case: Case) -> set[Any]:
     found: set[Any] = {("regime", case.regime)}
     for name, given in case.inputs.items():
-        found.add((name, len(_arrays(given))))
-        for value in _arrays(given):
+        found.add((name, len(present(given))))
+        for value in present(given):
             found.add((name, value.ndim, tuple(min(size, 2) for size in value.shape)))
             found.add((name, "layout", value.flags.c_contiguous))
-    sizes = [value.shape for given in case.inputs.values() for value in _arrays(given)]
+    sizes = [value.shape for given in case.inputs.values() for value in present(given)]
     found.add(("alike", tuple(shape == sizes[0] for shape in sizes)))
     return found
 
 
 def _cast(case: Case, dtype: str) -> Case | None:
     """Return a case in another float dtype, None where it holds no other floats."""
-    arrays = [value for given in case.inputs.values() for value in _arrays(given)]
+    arrays = [value for given in case.inputs.values() for value in present(given)]
     if not any(value.dtype.kind == "f" and value.dtype != dtype for value in arrays):
         return None
     inputs = {
-        name: _each(lambda value: value.astype(dtype) if value.dtype.kind == "f" else value, given)
+        name: each(lambda value: value.astype(dtype) if value.dtype.kind == "f" else value, given)
         for name, given in case.inputs.items()
     }
     return Case(inputs, case.attrs, case.regime, case.seed, case.origin, case.label)
-
-
-def _arrays(value: Any) -> list[np.ndarray]:
-    """Return the arrays of an input: none, one, or those of a list."""
-    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
-
-
-def _each(function: Callable[[Any], Any], value: Any) -> Any:
-    """Return an input with a function applied to each of its arrays."""
-    if value is None or isinstance(value, (list, tuple)):
-        return None if value is None else [function(item) for item in value]
-    return function(value)
 
 
 def _is_taken(kernel: ExportKernel, case: Case) -> bool:
@@ -244,7 +232,7 @@ def _example(kernel: ExportKernel, case: Case, has_gradient: bool, rng: np.rando
         )
     grads = _gradients(kernel, case, outputs, douts, calls) if has_gradient else {}
     shapes = ", ".join(
-        f"{name} {' '.join(f'{value.dtype.name}{list(value.shape)}' for value in _arrays(given)) or 'absent'}"
+        f"{name} {' '.join(f'{value.dtype.name}{list(value.shape)}' for value in present(given)) or 'absent'}"
         for name, given in case.inputs.items()
     )
     attrs = "".join(f", {name}={value!r}" for name, value in case.attrs.items())
@@ -260,7 +248,7 @@ def _slack(
     grads: Mapping[str, Any],
 ) -> dict[str, float]:
     """Return how far results move where each float input moves by its last bit; frameworks may differ by as much."""
-    moved = Case({name: _each(_moved, value) for name, value in case.inputs.items()}, case.attrs)
+    moved = Case({name: each(_moved, value) for name, value in case.inputs.items()}, case.attrs)
     try:
         others = run_kernel(kernel.op, _args(kernel, moved.inputs), case.attrs)
         slopes = _gradients(kernel, moved, others, douts, {}) if grads else {}
@@ -289,7 +277,7 @@ def _named(grads: Mapping[str, Any]) -> dict[str, np.ndarray]:
     for name, given in grads.items():
         is_list = isinstance(given, list)
         found |= {
-            f"gradient {name}{f'[{place}]' if is_list else ''}": item for place, item in enumerate(_arrays(given))
+            f"gradient {name}{f'[{place}]' if is_list else ''}": item for place, item in enumerate(present(given))
         }
     return found
 
@@ -309,7 +297,7 @@ def _gradients(
     plan = plan_at(kernel.op, case.inputs, case.attrs)
     values: dict[str, Any] = {}
     for name, value in case.inputs.items():
-        values |= {f"in:{name}_{index}": item for index, item in enumerate(_arrays(value))}
+        values |= {f"in:{name}_{index}": item for index, item in enumerate(present(value))}
     for arg, item, dout in zip(kernel.outputs, outputs, douts):
         values[f"out:{arg.name}_0"] = item
         values[f"dout:{arg.name}_0"] = dout
@@ -329,8 +317,7 @@ def _gradients(
             continue
         bound = op.bind(inputs, step.attrs, {arg: len(blobs) for arg, blobs in step.outputs.items()})
         given = bound.opdef.kernel(*bound.inputs, **bound.attrs)
-        flat = list(given) if isinstance(given, tuple) else [given]
-        for (name, index), item in zip(bound.output_names, flat):
+        for (name, index), item in zip(bound.output_names, listed(given)):
             if name in step.outputs:
                 values[step.outputs[name][index]] = item
     try:

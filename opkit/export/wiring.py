@@ -11,6 +11,7 @@ from typing import Any
 from opkit.errors import AutogradError, OpkitError
 from opkit.export.model import BackwardStep, ExportError, ExportKernel, Wiring
 from opkit.ir import TensorDesc
+from opkit.listed import present
 from opkit.ops.core.types import Attrs
 from opkit.project.gradient import GradientPlan, plan_of
 from opkit.project.user_op import UserOp
@@ -23,8 +24,7 @@ _FORMS = ("{a}", "-{a}", "{a} + 1", "{a} - 1", "2 * {a}", "0.5 * {a}", "1 / {a}"
 
 def describe(value: Any) -> list[TensorDesc]:
     """Return the descriptions of an input's value, none where it is left out."""
-    items = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
-    return [TensorDesc(item.shape, item.dtype.name) for item in items]
+    return [TensorDesc(item.shape, item.dtype.name) for item in present(value)]
 
 
 def read_wirings(op: UserOp, cases: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> tuple[Wiring, ...]:

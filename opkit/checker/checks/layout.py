@@ -28,6 +28,7 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.types import ArrayMap, Results
 from opkit.ir import Shape
+from opkit.listed import each
 from opkit.record import record
 
 _REFUSED = "not served: "
@@ -242,10 +243,7 @@ class _Moved:
 
     def _is_steep(self, plain: dict[str, Any], dense: list[ndarray | None]) -> bool:
         """Say whether gradients at repeated values, such as those of a singular matrix, follow rounding alone."""
-        moved = {
-            name: [_next(item) for item in value] if isinstance(value, (list, tuple)) else _next(value)
-            for name, value in plain.items()
-        }
+        moved = {name: each(_next, value) for name, value in plain.items()}
         try:
             found = self._pulled(moved, self.douts)
         except Exception:  # user code

@@ -29,6 +29,7 @@ from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MEASURED_ELEMENTS, REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR
 from opkit.checker.model.types import Arrays, Attrs, Gradients, Ran, Results
 from opkit.ir import Shape
+from opkit.listed import each
 
 VALUES, GRADIENTS, ITSELF = "GC107", "GC108", "GC109"
 
@@ -164,9 +165,7 @@ def ran(
 
 def cast_to(value: Any, dtype: Any) -> Any:
     """Return the float arrays of an input in another dtype."""
-    if isinstance(value, (list, tuple)):
-        return [cast_to(item, dtype) for item in value]
-    return frozen(value.astype(dtype)) if is_float(value) else value
+    return each(lambda item: frozen(item.astype(dtype)) if is_float(item) else item, value)
 
 
 def _in_own(given: Reference, *arguments: Any) -> tuple[Results, Gradients] | None:

@@ -34,6 +34,7 @@ from opkit.checker.model.thresholds import (
     PROOF_WHOLE_SCALE,
 )
 from opkit.checker.model.trial import Trial
+from opkit.listed import each
 
 #: Sizes that the sizes of a case become, in order; those of one case grow with them.
 _TARGETS = ((5, 7, 9, 11, 13), (7, 10, 13, 17, 19), (6, 9, 14, 15, 21), (8, 12, 16, 20, 24))
@@ -240,9 +241,7 @@ def _whole_numbers(cases: Sequence[Case], trial: Trial) -> Iterator[Case]:
 
 
 def _rounded(value: Any, dtype: str) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_rounded(item, dtype) for item in value]
-    return np.rint(PROOF_WHOLE_SCALE * value).astype(dtype) if is_float(value) else value
+    return each(lambda item: np.rint(PROOF_WHOLE_SCALE * item).astype(dtype) if is_float(item) else item, value)
 
 
 def _keeps_dtypes(outcome: Any) -> bool:

@@ -195,8 +195,6 @@ def _repeats(subject: Subject, wholes: Sequence[Whole]) -> bool:
 
 
 def _halved(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_halved(item) for item in value]
     return np.asarray(value / 2, value.dtype) if is_float(value) else value
 
 

@@ -28,6 +28,7 @@ from opkit.checker.model.thresholds import (
     SUM_ULPS,
 )
 from opkit.checker.model.types import Results
+from opkit.listed import each
 from opkit.record import record
 from opkit.sharding import Arg
 
@@ -150,14 +151,12 @@ def nudge(inputs: Mapping[str, Any], rng: Generator) -> dict[str, Any]:
     """Return inputs whose floats differ in their last digits."""
 
     def moved(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [moved(item) for item in value]
         if not is_float(value):
             return value
         eps = NUDGE_ULPS * resolution_of(value)
         return np.asarray(value * (1.0 + eps * rng.choice([-1.0, 1.0], value.shape))).astype(value.dtype)
 
-    return {name: moved(value) for name, value in inputs.items()}
+    return {name: each(moved, value) for name, value in inputs.items()}
 
 
 def _copied(inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from opkit.checker.model.thresholds import (
     SLOW_CALL,
 )
 from opkit.checker.model.trial import Trial
+from opkit.listed import each
 
 
 def cast_case(case: Case, dtype: str) -> Case:
@@ -42,13 +43,11 @@ def cast_case(case: Case, dtype: str) -> Case:
     wide = iter(recast(arrays, dtype))
 
     def cast(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [cast(item) for item in value]
         if isinstance(value, ndarray):
             return next(wide) if is_float(value) else value
         return value.astype(dtype) if is_float(value) else value
 
-    return replace(case, inputs={name: cast(value) for name, value in case.inputs.items()})
+    return replace(case, inputs={name: each(cast, value) for name, value in case.inputs.items()})
 
 
 @dataclass(slots=True)

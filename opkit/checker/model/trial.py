@@ -23,6 +23,7 @@ from opkit.checker.model.thresholds import MOST_BROKEN, MOST_ERRORS, SLOW_CALL
 from opkit.checker.model.types import Attrs
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
+from opkit.listed import each
 from opkit.record import record
 
 #: What an error says of the whole numbers and truth values that are wanted in place of floats.
@@ -239,6 +240,4 @@ def _words(outcome: Attempt) -> str:
 
 
 def _freeze(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [frozen(item) for item in value]
-    return frozen(value) if isinstance(value, ndarray) else value
+    return each(lambda item: frozen(item) if isinstance(item, ndarray) else item, value)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from opkit.export.provers.agreement import Proof, refusals, run_prover
+from opkit.listed import listed
 
 
 def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
@@ -67,17 +68,13 @@ def called(function: Any, case: dict[str, Any]) -> Any:
     return function(*[_made(value) for value in case["inputs"].values()], **attrs)
 
 
-def _flat(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, (tuple, list)) else [result]
-
-
 def _of_floats(function: Any, case: dict[str, Any]) -> tuple[Any, list[str]]:
     """Return the op as a function of the inputs that have a gradient, giving a tuple."""
     arrays = {name: _made(value) for name, value in case["inputs"].items()}
     names = list(case["grads"])
 
     def call(*given: Any) -> Any:
-        return tuple(_flat(function(*{**arrays, **dict(zip(names, given))}.values(), **case["attrs"])))
+        return tuple(listed(function(*{**arrays, **dict(zip(names, given))}.values(), **case["attrs"])))
 
     return call, names
 
@@ -121,7 +118,7 @@ def _vmap(function: Any, case: dict[str, Any]) -> str:
 
     def call(*given: Any) -> Any:
         values = {**case["inputs"], **dict(zip(names, given))}
-        return tuple(_flat(function(*values.values(), **case["attrs"])))
+        return tuple(listed(function(*values.values(), **case["attrs"])))
 
     single = call(*arrays)
     mapped = jax.vmap(call)(*[jax.tree.map(lambda item: jnp.stack([item, item]), value) for value in arrays])

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from opkit.export.provers.agreement import Proof, refusals, run_prover
+from opkit.listed import each, listed
 
 
 def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
@@ -46,16 +47,12 @@ def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
 def _tensors(case: dict[str, Any], is_strided: bool = False) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in case["inputs"].items():
-        if value is None or isinstance(value, list):
-            found[name] = (
-                None if value is None else [_tensor(item, name in case["grads"], is_strided) for item in value]
-            )
-            continue
-        found[name] = _tensor(value, name in case["grads"], is_strided)
+        made = functools.partial(_tensor, name in case["grads"], is_strided)
+        found[name] = each(made, value)
     return found
 
 
-def _tensor(value: np.ndarray, has_grad: bool, is_strided: bool) -> torch.Tensor:
+def _tensor(has_grad: bool, is_strided: bool, value: np.ndarray) -> torch.Tensor:
     tensor = torch.from_numpy(np.array(value))
     if is_strided and tensor.ndim:
         tensor = torch.stack([tensor, tensor], dim=-1)[..., 0]
@@ -113,12 +110,8 @@ def _without_tag(attrs: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attrs.items() if name != "device_sub_tag"}
 
 
-def _flat(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, (tuple, list)) else [result]
-
-
 def _run(function: Any, case: dict[str, Any], tensors: dict[str, Any]) -> dict[str, np.ndarray]:
-    outputs = _flat(function(*tensors.values(), **case["attrs"]))
+    outputs = listed(function(*tensors.values(), **case["attrs"]))
     found = {f"output {index}": item.detach().numpy() for index, item in enumerate(outputs)}
     wanted = [place for place in _places(case, case["grads"]) if _at(tensors, place).requires_grad]
     pairs = [(out, torch.from_numpy(np.array(dout))) for out, dout in zip(outputs, case["douts"]) if out.requires_grad]
@@ -159,7 +152,7 @@ def _gradcheck(function: Any, sample: dict[str, Any], task: dict[str, Any], proo
         return
 
     def call(*given: Any) -> Any:
-        outputs = _flat(function(*_put(tensors, floats, given).values(), **sample["attrs"]))
+        outputs = listed(function(*_put(tensors, floats, given).values(), **sample["attrs"]))
         return tuple(item for item in outputs if item.is_floating_point())
 
     def run() -> str:
@@ -178,7 +171,7 @@ def _compiled(function: Any, cases: list[dict[str, Any]], backend: str) -> str:
         torch._dynamo.reset()
         compiled = torch.compile(function, backend=backend, fullgraph=True)
         inner = Proof()
-        inner.compare([case], functools.partial(_compared, compiled))
+        inner.compare([case], functools.partial(outcome, compiled))
         if inner.rows[0][1] == "FAIL":
             raise AssertionError(inner.rows[0][2])
     return f"fullgraph, {len(chosen)} cases"
@@ -189,10 +182,6 @@ def _is_empty(case: dict[str, Any]) -> bool:
     return any(value is not None and value.size == 0 for value in arrays)
 
 
-def _compared(function: Any, case: dict[str, Any]) -> dict[str, np.ndarray]:
-    return _run(function, case, _tensors(case))
-
-
 def _exported(function: Any, sample: dict[str, Any]) -> str:
     tensors = _tensors({**sample, "grads": {}})
 
@@ -201,8 +190,8 @@ def _exported(function: Any, sample: dict[str, Any]) -> str:
             return function(*given, **sample["attrs"])
 
     program = torch.export.export(Module(), tuple(tensors.values()))
-    found = _flat(program.module()(*tensors.values()))
-    expected = _flat(function(*tensors.values(), **sample["attrs"]))
+    found = listed(program.module()(*tensors.values()))
+    expected = listed(function(*tensors.values(), **sample["attrs"]))
     for one, other in zip(found, expected):
         torch.testing.assert_close(one, other, equal_nan=True)
     return "torch.export"

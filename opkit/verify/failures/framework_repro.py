@@ -174,11 +174,8 @@ print("incoming gradients unchanged:", all(map(torch.equal, seeds, kept)))""".sp
 # --- JAX
 def _jax_settings(failure: Failure) -> list[str]:
     """Return the lines that set JAX up as it was: 64 bits, the device."""
-    arrays = [
-        item for value in failure.case.inputs.values() for item in (value if isinstance(value, list) else [value])
-    ]
     lines = []
-    if any(item is not None and item.dtype.name == "float64" for item in arrays):
+    if any(item.dtype.name == "float64" for item in failure.case.arrays):
         lines.append('jax.config.update("jax_enable_x64", True)')
     kind, _, number = str(failure.facts.get("device", "")).partition(":")
     if kind:

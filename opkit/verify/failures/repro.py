@@ -15,6 +15,7 @@ import numpy as np
 
 from opkit.atomic import write_together
 from opkit.errors import OpkitError
+from opkit.listed import present
 from opkit.paths import StrPath
 from opkit.project.directory import op_directory_of
 from opkit.project.gradient import plan_of
@@ -148,9 +149,7 @@ def _step(step: BackwardOp, name: str, result: Any) -> _Step | None:
 def _named_arrays(failure: Failure) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
     for name, value in failure.case.inputs.items():
-        for index, item in enumerate(value if isinstance(value, (list, tuple)) else [value]):
-            if item is not None:
-                arrays[f"{name}_{index}"] = item
+        arrays |= {f"{name}_{index}": item for index, item in enumerate(present(value))}
     for index, dout in enumerate(failure.douts):
         arrays[f"dout_{index}"] = dout
     return arrays

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Checkable, CheckResult, OpReport, Slopes
+from opkit.listed import each
 
 _STEPS = 10.0 ** np.arange(-1, -9.0, -0.5)
 #: A forward that takes longer than this many seconds is not run for a plot.
@@ -75,6 +76,4 @@ def _leaf(inputs: Mapping[str, Any], name: str, index: str | None) -> np.ndarray
 
 
 def _copied(item: Any) -> Any:
-    if isinstance(item, (list, tuple)):
-        return [_copied(part) for part in item]
-    return np.array(item) if isinstance(item, np.ndarray) else item
+    return each(lambda part: np.array(part) if isinstance(part, np.ndarray) else part, item)

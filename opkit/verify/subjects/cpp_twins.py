@@ -17,7 +17,7 @@ from opkit.checker.model.agreement import agree
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.errors import KernelError, OpkitError
-from opkit.listed import listed
+from opkit.listed import each, listed
 from opkit.native.guarded import run_guarded
 from opkit.project.cpp_kernel import CppKernel
 from opkit.project.kernel import UserKernel
@@ -241,15 +241,13 @@ def _flat(result: Any) -> list[np.ndarray]:
 
 def _read_only(args: tuple[Any, ...]) -> tuple[Any, ...]:
     def view(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [view(item) for item in value]
         if value is None:
             return None
         made = np.asarray(value).view()
         made.flags.writeable = False
         return made
 
-    return tuple(view(value) for value in args)
+    return tuple(each(view, value) for value in args)
 
 
 def _emptied(args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ float16 has a small range; what leaves it is told apart from what a function doe
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
 from opkit.checker.model.own import Fault
 from opkit.checker.model.reference import InFormat
+from opkit.listed import each
 
 _HALF = np.finfo(np.float16)
 #: Values beyond this in float32 may overflow on the way in float16.
@@ -29,7 +31,7 @@ def half_precision(run: InFormat, arrays: Arrays, attrs: Attrs, douts: Results) 
     """GC207: results and gradients in bfloat16 and float16 against float32; what is not served there is a line."""
     lines: list[Fault] = []
     for form in (FORMATS[name] for name in HALVES):
-        given = {name: _rounded(value, form) for name, value in arrays.items()}
+        given = {name: each(partial(_rounded, form), value) for name, value in arrays.items()}
         seeds = [form.rounded(dout) for dout in douts]
         try:
             expected, _ = run(given, attrs, None, "float32")
@@ -59,9 +61,7 @@ def half_precision(run: InFormat, arrays: Arrays, attrs: Attrs, douts: Results) 
     return lines
 
 
-def _rounded(value: Any, form: Format) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_rounded(item, form) for item in value]
+def _rounded(form: Format, value: Any) -> Any:
     return form.rounded(value) if is_float(value) else value
 
 

@@ -23,10 +23,6 @@ class Layers(Framework):
         """Say whether a value is a PyLayer class that can be applied."""
         return is_layer(value)
 
-    def is_array(self, value: Any) -> bool:
-        """Say that no single value is a set of example inputs."""
-        return False
-
     def subject_of(self, value: Any) -> Subject:
         """Return a PyLayer as a subject.
 
@@ -37,10 +33,6 @@ class Layers(Framework):
             if getattr(value, part) is getattr(PyLayer, part):
                 raise UsageError(f"{value.__name__} has no {part}", where=location_of(value))
         return layer_subject(value)
-
-    def takes(self, target: Any, inputs: Any = None) -> bool:
-        """Say whether a value is a PyLayer."""
-        return is_layer(target)
 
 
 layers = Layers()

@@ -20,7 +20,7 @@ from opkit.checker.model.formats import HALVES
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.session import cast_case
 from opkit.errors import UsageError
-from opkit.listed import listed
+from opkit.listed import each, listed
 from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
 from opkit.verify.subjects.declared import Declared
@@ -134,6 +134,10 @@ def _scaled(subject: Subject, case: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _dense(value: Any) -> Any:
+    return np.ascontiguousarray(value).reshape(value.shape) if isinstance(value, np.ndarray) else value
+
+
 def _laid_out(made: Checkable, case: Case) -> Checkable:
     """Return a function that draws random numbers as one that sees its inputs in one layout and dtype.
 
@@ -144,14 +148,7 @@ def _laid_out(made: Checkable, case: Case) -> Checkable:
     def dense(arrays: Arrays) -> dict[str, Any]:
         if {array.dtype for _, array in leaves_of(arrays) if array.dtype.kind == "f"} - dtypes:
             raise UsageError("what a function draws depends on the dtype")
-        return {
-            name: [np.ascontiguousarray(item).reshape(item.shape) for item in value]
-            if isinstance(value, (list, tuple))
-            else np.ascontiguousarray(value).reshape(value.shape)
-            if isinstance(value, np.ndarray)
-            else value
-            for name, value in arrays.items()
-        }
+        return {name: each(_dense, value) for name, value in arrays.items()}
 
     forward, vjp = made.forward, made.vjp
     assert vjp is not None

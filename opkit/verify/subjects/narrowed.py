@@ -20,7 +20,7 @@ from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
 from opkit.checker.model.types import Ran
 from opkit.errors import UsageError
-from opkit.listed import listed
+from opkit.listed import each, listed
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.subject import Formats, Signature, SubjectRunner
 
@@ -85,9 +85,11 @@ def narrow(arrays: Arrays, formats: Formats) -> dict[str, Any]:
 
 def widen(value: Any) -> Any:
     """Return an array, or each of a list, as float32 where it is of half precision."""
-    if isinstance(value, (list, tuple)):
-        return [widen(item) for item in value]
-    return value.astype(np.float32) if getattr(getattr(value, "dtype", None), "name", "") in HALVES else value
+
+    def wide(item: Any) -> Any:
+        return item.astype(np.float32) if getattr(getattr(item, "dtype", None), "name", "") in HALVES else item
+
+    return each(wide, value)
 
 
 def narrowed(runner: SubjectRunner, formats: Formats) -> SubjectRunner:

@@ -6,7 +6,7 @@ How a framework differentiates is its own module's business.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -21,7 +21,7 @@ Runner = TypeVar("Runner", bound=SubjectRunner)
 _MOST = 6
 
 
-def has_gradient_op(first: Checkable) -> bool:
+def _has_gradient_op(first: Checkable) -> bool:
     """Say whether a gradient can be an op: inputs are single arrays, always given, and backward is the derivative."""
     is_plain = not any(arg.is_variadic or arg.is_optional for arg in first.inputs)
     return is_plain and bool(first.gradients) and first.surrogate is None and not first.tolerance
@@ -31,24 +31,21 @@ class GradientOp(ABC, Generic[Runner]):
     """The gradient of an op as a function, which a runner of its own runs as it does any other.
 
     Args:
-        first: the op, for which ``has_gradient_op`` is true.
+        first: the op.
         of_first: its runner.
-        douts: names of the incoming gradients (None: dy, or dy0, dy1 ... of several outputs); one that an input has
-            already gets an underscore.
 
     Attributes:
         names: the op's inputs.
         targets: those with a gradient.
-        douts: the incoming gradients.
+        douts: the incoming gradients; one whose name an input has already gets an underscore.
     """
 
-    def __init__(self, first: Checkable, of_first: Runner, douts: Sequence[str] | None = None) -> None:
+    def __init__(self, first: Checkable, of_first: Runner) -> None:
         self._first, self.of_first = first, of_first
         self.names = [arg.name for arg in first.inputs]
         self.targets = sorted(first.gradients or (), key=self.names.index)
-        self.douts = [
-            name if name not in self.names else f"{name}_" for name in douts or numbered("dy", len(first.outputs))
-        ]
+        douts = numbered("dy", len(first.outputs))
+        self.douts = [name if name not in self.names else f"{name}_" for name in douts]
         inputs = (*self.names, *self.douts)
         parameters = Parameters(inputs, "", tuple(attr.name for attr in first.attrs), False, {})
         self.runner = self.made(Signature(parameters, frozenset(inputs), of_first.constants))
@@ -78,11 +75,13 @@ class GradientOp(ABC, Generic[Runner]):
         return list(self.of_first.forward({name: arrays[name] for name in self.names}, attrs))
 
     def checkable(self, example: Mapping[str, Any]) -> Checkable | None:
-        """Return the gradient as something to check, None where it cannot be differentiated.
+        """Return the gradient as something to check, None where it cannot be, or cannot be differentiated.
 
         Args:
             example: arguments by name, arrays among them.
         """
+        if not _has_gradient_op(self._first):
+            return None
         arrays, attrs = self._split(example)
         try:
             seeds = {name: np.ones_like(item) for name, item in zip(self.douts, self.outputs(arrays, attrs))}

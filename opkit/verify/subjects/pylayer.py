@@ -22,7 +22,7 @@ from opkit.verify.subjects.parameters import annotations_of, parameters_of
 from opkit.verify.subjects.places import location_of, method_at
 from opkit.verify.subjects.recorder import Traits
 from opkit.verify.subjects.runner import Runner, plain_arrays, tensors_in
-from opkit.verify.subjects.second import second_of
+from opkit.verify.subjects.second import LayerGradient
 from opkit.verify.subjects.subject import Signature, Subject
 
 _INCOMING = "the incoming gradient"
@@ -121,13 +121,11 @@ class LayerRunner(Runner):
         leaves: see ``Runner``.
     """
 
+    gradient_op = LayerGradient
+
     def __init__(self, layer: Any, signature: Signature, leaves: frozenset[str] = frozenset()) -> None:
         heard: list[Any] = []
         super().__init__(_listening(layer, heard).apply, signature, leaves, heard)
-
-    def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
-        """Return the gradient as an op of its own, None where it is not offered."""
-        return second_of(first, self, example)
 
 
 def _listening(layer: Any, heard: list[Any]) -> Any:

@@ -14,7 +14,7 @@ from opkit.checker import Arrays, Attrs, Kernel
 from opkit.checker.model.checkable import describe as desc_of
 from opkit.errors import KernelError
 from opkit.ir import TensorDesc
-from opkit.listed import listed
+from opkit.listed import listed, present
 from opkit.project.kernel import UserKernel
 from opkit.project.user_op import UserOp, is_list
 from opkit.spec import CompiledOp
@@ -26,10 +26,7 @@ TAG = "device_sub_tag"
 
 def describe(value: Any) -> list[TensorDesc]:
     """Return the descriptions of an input's value: one per array, none where it is left out."""
-    if value is None:
-        return []
-    items = listed(value)
-    return [desc_of(item.shape, item.dtype) for item in items]
+    return [desc_of(item.shape, item.dtype) for item in present(value)]
 
 
 class RawKernel:

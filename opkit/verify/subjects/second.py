@@ -6,29 +6,16 @@ the inputs; a backward that works on numpy arrays has no second order, and none 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Checkable, Pullback, Results
+from opkit.checker import Arrays, Attrs, Pullback, Results
 from opkit.eager import Tensor, grad, wrap
 from opkit.errors import UsageError
-from opkit.verify.subjects.order import GradientOp, has_gradient_op
+from opkit.verify.subjects.order import GradientOp
 from opkit.verify.subjects.runner import Runner, tensors_in
 from opkit.verify.subjects.subject import Signature
-
-
-def second_of(first: Checkable, runner: Runner, example: Mapping[str, Any]) -> Checkable | None:
-    """Return the gradient as an op, None where it is not offered.
-
-    Args:
-        first: the PyLayer.
-        runner: applies it.
-        example: arguments of forward by name, arrays among them.
-    """
-    douts = [f"d{arg.name}" for arg in first.outputs]
-    return _Second(first, runner, douts).checkable(example) if has_gradient_op(first) else None
 
 
 class _GradientRunner(Runner):
@@ -57,7 +44,7 @@ class _GradientRunner(Runner):
         return any(item is not None for item in found.values())
 
 
-class _Second(GradientOp[Runner]):
+class LayerGradient(GradientOp[Runner]):
     """See ``GradientOp``."""
 
     def made(self, signature: Signature) -> Runner:

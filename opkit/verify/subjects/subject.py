@@ -50,9 +50,12 @@ class SubjectRunner(ABC):
         overwrites: the inputs that it overwrites on purpose, which it gets as copies.
         formats: {input: the format in which the function gets float32 arrays}, which a framework's own runner keeps
             to; None of one that hands on arrays as they are.
+        gradient_op: the class (``GradientOp``) whose objects are the gradient as a function, None where second order
+            is not offered.
     """
 
     formats: Formats | None = None
+    gradient_op: Callable[[Checkable, Any], Any] | None = None
 
     def __init__(self, call: Function, signature: Signature) -> None:
         self.call, self.signature = call, signature
@@ -106,8 +109,14 @@ class SubjectRunner(ABC):
         return ()
 
     def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
-        """Return the gradient as an op of its own, None where it is not offered."""
-        return None
+        """Return the gradient as an op of its own, None where it is not offered.
+
+        Args:
+            first: what it runs.
+            example: arguments by name, arrays among them.
+        """
+        made: Checkable | None = self.gradient_op(first, self).checkable(example) if self.gradient_op else None
+        return made
 
 
 @record

@@ -64,6 +64,8 @@ class Framework(ABC):
     #: What its custom functions are called.
     kinds = ""
     kind: Kind
+    #: The classes of its arrays.
+    arrays: tuple[type, ...] = ()
 
     @property
     def remark(self) -> str:
@@ -75,10 +77,6 @@ class Framework(ABC):
         """Say whether a value is a custom function of the user's."""
 
     @abstractmethod
-    def is_array(self, value: Any) -> bool:
-        """Say whether a value is one array of the framework."""
-
-    @abstractmethod
     def subject_of(self, value: Any) -> Subject:
         """Return a custom function as a subject.
 
@@ -87,9 +85,14 @@ class Framework(ABC):
             DeviceError: the framework lacks the device.
         """
 
-    @abstractmethod
     def takes(self, target: Any, inputs: Any = None) -> bool:
-        """Say whether ``called`` can serve a value."""
+        """Say whether ``called`` can serve a value: a custom function, or a function with arrays as inputs."""
+        is_known = self.knows(self.custom(target))
+        return is_known or (callable(target) and not isinstance(target, type) and self.holds_array(inputs))
+
+    def holds_array(self, inputs: Any) -> bool:
+        """Say whether there is an array of the framework's own among inputs."""
+        return False
 
     def recording(self) -> AbstractContextManager[Recording]:
         """Record the calls of custom functions from here on."""
@@ -266,7 +269,7 @@ class Framework(ABC):
 
     def _examples(self, inputs: Any) -> Sequence[Any]:
         """Return example inputs as a list of cases: an array is one, what holds tuples or dicts is a list of them."""
-        if self.is_array(inputs):
+        if isinstance(inputs, self.arrays):
             return [[inputs]]
         if isinstance(inputs, Mapping):
             return [inputs]

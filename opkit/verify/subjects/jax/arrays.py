@@ -20,9 +20,13 @@ def width_of(leaves: Sequence[Any]) -> Any:
     return jax.enable_x64(any(np.asarray(leaf).dtype == np.float64 for leaf in leaves))
 
 
+#: The classes of arrays of JAX and numpy.
+ARRAYS = (jax.Array, np.ndarray, np.generic)
+
+
 def is_array(value: Any) -> bool:
     """Say whether a value is an array of JAX or numpy."""
-    return isinstance(value, (jax.Array, np.ndarray, np.generic))
+    return isinstance(value, ARRAYS)
 
 
 def is_open(array: Any) -> bool:

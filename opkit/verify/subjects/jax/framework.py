@@ -14,7 +14,7 @@ from opkit.blind.pallas import is_interpreted
 from opkit.checker import Options
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Framework, Served
-from opkit.verify.subjects.jax.arrays import is_array, leaves_of
+from opkit.verify.subjects.jax.arrays import ARRAYS, leaves_of
 from opkit.verify.subjects.jax.device import device_named
 from opkit.verify.subjects.jax.function import function_subject, is_custom, learn_trees, trees_known_of, whole_subject
 from opkit.verify.subjects.jax.recorder import recording
@@ -27,6 +27,7 @@ class Jax(Framework):
 
     kinds = "jax.custom_vjp or jax.custom_jvp"
     kind = Kind.JAX
+    arrays = ARRAYS
 
     @property
     def remark(self) -> str:
@@ -36,10 +37,6 @@ class Jax(Framework):
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""
         return is_custom(value)
-
-    def is_array(self, value: Any) -> bool:
-        """Say whether a value is an array of JAX or numpy."""
-        return is_array(value)
 
     def subject_of(self, value: Any) -> Subject:
         """Return a custom_vjp or custom_jvp as a subject.
@@ -67,12 +64,9 @@ class Jax(Framework):
         """Return {input: Python text} of the trees of arrays that a function was seen to take, by its name."""
         return {key: text_of(tree) for key, tree in trees_known_of(name).items()}
 
-    def takes(self, target: Any, inputs: Any = None) -> bool:
-        """Say whether ``called`` can serve a value."""
-        if self.knows(target):
-            return True
-        arrays = leaves_of(inputs)
-        return callable(target) and not isinstance(target, type) and any(not isinstance(i, np.ndarray) for i in arrays)
+    def holds_array(self, inputs: Any) -> bool:
+        """Say whether there is an array of JAX among inputs."""
+        return any(not isinstance(item, np.ndarray) for item in leaves_of(inputs))
 
     # --- functions
     def whole(self, target: Any) -> Subject:

@@ -9,14 +9,13 @@ from typing import Any
 
 import jax
 
-from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
 from opkit.verify.subjects.jax.arrays import is_array, is_open, plain
 from opkit.verify.subjects.jax.device import NUMPY, Device
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
-from opkit.verify.subjects.jax.twice import twice_of
+from opkit.verify.subjects.jax.twice import Twice
 from opkit.verify.subjects.parameters import Parameters, annotations_of, parameters_in
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.subject import Subject
@@ -77,13 +76,11 @@ def whole_subject(function: Any, body: Any = None, device: Device = NUMPY) -> Su
 class CustomRunner(Runner):
     """Runs a function with a rule of its own."""
 
+    gradient_op = Twice
+
     def own_checks(self) -> tuple[OwnCheck, ...]:
         """Return the checks of what a rule must keep to beside a correct gradient."""
         return own_checks(self)
-
-    def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
-        """Return the gradient as an op of its own, None where it is not offered."""
-        return twice_of(first, self, example)
 
 
 #: The structures of trees that examples showed, with the function, by its id: a runner is made of names alone.

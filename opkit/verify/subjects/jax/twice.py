@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Checkable
+from opkit.checker import Arrays, Attrs
 from opkit.verify.subjects.jax.runner import Runner
-from opkit.verify.subjects.order import GradientOp, has_gradient_op
+from opkit.verify.subjects.order import GradientOp
 
 
-def twice_of(first: Checkable, runner: Runner, example: Mapping[str, Any]) -> Checkable | None:
-    """Return the gradient as an op, None where it is not offered.
-
-    Args:
-        first: the function.
-        runner: runs it.
-        example: arguments by name, arrays among them.
-    """
-    return _Twice(first, runner).checkable(example) if has_gradient_op(first) else None
-
-
-class _Twice(GradientOp[Runner]):
+class Twice(GradientOp[Runner]):
     """See ``GradientOp``."""
 
     def gradient(self, *values: Any, **options: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.own import Fault, OwnCheck
+from opkit.listed import each
 from opkit.verify.codes import FAKE
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.torch.tensors import tensors_in
@@ -167,9 +168,7 @@ def _strides(tensor: Any) -> tuple[int, ...]:
 
 
 def _each(value: Any, change: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [change(item) for item in value]
-    return change(value) if isinstance(value, (np.ndarray, torch.Tensor)) else value
+    return each(change, value) if isinstance(value, (list, tuple, np.ndarray, torch.Tensor)) else value
 
 
 def _doubled(value: Any) -> Any:

@@ -40,6 +40,7 @@ class Torch(Framework):
 
     kinds = "torch.autograd.Function or torch.library.custom_op"
     kind = Kind.TORCH
+    arrays = (torch.Tensor,)
 
     @property
     def remark(self) -> str:
@@ -65,10 +66,6 @@ class Torch(Framework):
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""
         return is_function(value) or is_library_op(value)
-
-    def is_array(self, value: Any) -> bool:
-        """Say whether a value is a tensor."""
-        return isinstance(value, torch.Tensor)
 
     def subject_of(self, value: Any) -> Subject:
         """Return a Function or a library op as a subject.
@@ -98,9 +95,11 @@ class Torch(Framework):
 
     def takes(self, target: Any, inputs: Any = None) -> bool:
         """Say whether ``called`` can serve a value."""
-        if self.knows(self.custom(target)) or isinstance(target, torch.nn.Module):
-            return True
-        return callable(target) and not isinstance(target, type) and _holds_tensor(inputs)
+        return isinstance(target, torch.nn.Module) or super().takes(target, inputs)
+
+    def holds_array(self, inputs: Any) -> bool:
+        """Say whether there is a tensor among inputs."""
+        return bool(tensors_in(dict(inputs) if isinstance(inputs, Mapping) else inputs))
 
     # --- functions and Modules
     def whole(self, target: Any) -> Subject:
@@ -117,7 +116,7 @@ class Torch(Framework):
 
     def run(self, target: Any, subject: Subject, calls: Sequence[Mapping[str, Any]]) -> None:
         """Call a function or a Module with example inputs."""
-        tensors = frozenset(name for name in calls[0] if _holds_tensor(calls[0][name]))
+        tensors = frozenset(name for name in calls[0] if tensors_in(calls[0][name]))
         runner = subject.make(tensors, self.whole_constants(subject, calls))
         for call in calls:
             plain = {name: subject.plain(value) for name, value in call.items()}
@@ -125,14 +124,6 @@ class Torch(Framework):
                 {name: value for name, value in plain.items() if name in tensors},
                 {name: value for name, value in plain.items() if name not in tensors},
             )
-
-
-def _holds_tensor(inputs: Any) -> bool:
-    if isinstance(inputs, torch.Tensor):
-        return True
-    if isinstance(inputs, Mapping):
-        return any(map(_holds_tensor, inputs.values()))
-    return isinstance(inputs, (list, tuple)) and any(map(_holds_tensor, inputs))
 
 
 framework = Torch()

@@ -23,7 +23,7 @@ from opkit.verify.subjects.torch.identity import Place, identities
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, settings, takes_gradient
-from opkit.verify.subjects.torch.twice import twice_of
+from opkit.verify.subjects.torch.twice import Twice
 
 _BASE = torch.autograd.Function
 
@@ -92,6 +92,8 @@ class FunctionRunner(Runner):
         device: where it runs.
     """
 
+    gradient_op = Twice
+
     def __init__(self, function: type, signature: Signature, device: Device = CPU) -> None:
         self.function = function
         self._dirty: list[Any] = []
@@ -118,7 +120,7 @@ class FunctionRunner(Runner):
 
     def second(self, first: Checkable, example: Any) -> Checkable | None:
         """Return the gradient as an op of its own, None where it is not offered."""
-        return None if identities.has(self.function) else twice_of(first, self, example)
+        return None if identities.has(self.function) else super().second(first, example)
 
 
 def _names(function: Any, word: str) -> bool:

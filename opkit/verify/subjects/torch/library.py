@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
 from opkit.verify.subjects.parameters import Parameters
@@ -21,7 +20,7 @@ from opkit.verify.subjects.torch.fake import fake_check
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, settings, takes_gradient
-from opkit.verify.subjects.torch.twice import twice_of
+from opkit.verify.subjects.torch.twice import Twice
 
 _USUAL: dict[str, Any] = {
     "int": 2,
@@ -99,6 +98,8 @@ class LibraryRunner(Runner):
         device: where it runs.
     """
 
+    gradient_op = Twice
+
     def __init__(self, op: Any, signature: Signature, device: Device = CPU) -> None:
         self.op = op
         super().__init__(op._opoverload, signature, device)
@@ -106,7 +107,3 @@ class LibraryRunner(Runner):
     def own_checks(self) -> Sequence[OwnCheck]:
         """Return the checks of a context, and of the fake kernel where there is one."""
         return (*own_checks(self), *([fake_check(self)] if self.op._abstract_fn is not None else []))
-
-    def second(self, first: Checkable, example: Any) -> Checkable | None:
-        """Return the gradient as an op of its own, None where it is not offered."""
-        return twice_of(first, self, example)

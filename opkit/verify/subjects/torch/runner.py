@@ -17,6 +17,7 @@ import torch
 from opkit.checker import Arrays, Attrs, Pullback, Results
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.errors import UsageError
+from opkit.listed import each, present
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
 from opkit.verify.subjects.subject import Formats, Signature
@@ -26,10 +27,8 @@ from opkit.verify.subjects.torch.identity import Place, holding
 from opkit.verify.subjects.torch.tensors import (
     array_of,
     arrays_of,
-    each,
     is_float,
     leaves_in,
-    listed,
     share,
     tensors_in,
 )
@@ -160,8 +159,8 @@ class Runner(ForeignRunner):
             value = arrays.get(name)
             is_open = name not in self.constants if needs is None else name in needs
             usual = self.device.private if name in self.overwrites else self.device.share
-            leaves[name] = each(value, partial(_leaf, make or usual, is_open))
-            given[name] = each(leaves[name], partial(self._enter, self.formats.get(name)))
+            leaves[name] = each(partial(_leaf, make or usual, is_open), value)
+            given[name] = each(partial(self._enter, self.formats.get(name)), leaves[name])
         held = {} if make else self._stand_for(leaves, given, attrs)
         self.device.seed()
         with holding(held), torch.enable_grad():
@@ -304,7 +303,7 @@ class Runner(ForeignRunner):
             return
         marked = {id(item) for item in self.marked_dirty()}
         for name, value in applied.given.items():
-            for tensor, array in zip(listed(value), listed(arrays.get(name))):
+            for tensor, array in zip(present(value), present(arrays.get(name))):
                 if id(tensor) not in marked and not _is_same(tensor, array):
                     share(array).copy_(tensor.detach().cpu())
 
@@ -313,7 +312,7 @@ class Runner(ForeignRunner):
         if self.device.place is None or self.changes_inputs:
             return
         for name, value in applied.leaves.items():
-            for tensor, array in zip(listed(value), listed(arrays.get(name))):
+            for tensor, array in zip(present(value), present(arrays.get(name))):
                 self.device.give_back(tensor, array)
 
     def marked_dirty(self) -> Sequence[Any]:

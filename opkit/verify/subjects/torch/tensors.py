@@ -6,7 +6,7 @@ Nothing of the user's is called here.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -79,18 +79,6 @@ def takes_gradient(value: Any) -> bool | None:
     if isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value):
         return any(isinstance(item, torch.Tensor) and item.requires_grad for item in value)
     return None
-
-
-def each(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return an input changed by a function, each of a list; None stays."""
-    if isinstance(value, (list, tuple)):
-        return [change(item) for item in value]
-    return None if value is None else change(value)
-
-
-def listed(value: Any) -> list[Any]:
-    """Return an input as a list."""
-    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
 
 
 def tensors_in(result: Any) -> list[Any]:

@@ -5,30 +5,16 @@ It is offered where backward is differentiable itself, so that ``grad(..., creat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 
-from opkit.checker import Arrays, Attrs, Checkable
-from opkit.verify.subjects.order import GradientOp, has_gradient_op
+from opkit.checker import Arrays, Attrs
+from opkit.verify.subjects.order import GradientOp
 from opkit.verify.subjects.torch.runner import Runner
 
 
-def twice_of(first: Checkable, runner: Runner, example: Mapping[str, Any]) -> Checkable | None:
-    """Return the gradient as an op, None where it is not offered.
-
-    Args:
-        first: the Function.
-        runner: applies it.
-        example: arguments by name, arrays among them.
-    """
-    if runner.changes_inputs or not has_gradient_op(first):
-        return None
-    return _Twice(first, runner).checkable(example)
-
-
-class _Twice(GradientOp[Runner]):
+class Twice(GradientOp[Runner]):
     """See ``GradientOp``."""
 
     def gradient(self, *values: Any, **options: Any) -> list[Any]:
@@ -42,6 +28,6 @@ class _Twice(GradientOp[Runner]):
 
     def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
         """Say whether the gradients can be differentiated with respect to some input."""
-        if any(self.of_first.fixed_outputs(arrays, attrs)):
+        if self.of_first.changes_inputs or any(self.of_first.fixed_outputs(arrays, attrs)):
             return False
         return not self.runner.silent_inputs(arrays, attrs).issuperset(self.targets)
