@@ -54,11 +54,15 @@ def _run() -> None:
         with uncollected():
             from opkit.cli.job import run_plainly
         run_plainly(words[1], words[2:])
+    elif words[:1] == ["build"] and _is_plain(words, "--spec-only"):
+        from opkit.cli.building import build_plainly
+
+        build_plainly(words[1:])
     elif _checks(words):
         from opkit.verify.workers.start import started
 
         with started(words[1:]) as interpreter:
-            if words[0] == "gradcheck" and not any(word.startswith("-") for word in words):  # nothing to parse
+            if words[0] == "gradcheck" and _is_plain(words):
                 with uncollected():
                     from opkit.cli.checking import check_plainly
                 check_plainly(words[1:], interpreter)
@@ -67,6 +71,11 @@ def _run() -> None:
     else:
         run = _command_line()
         run()
+
+
+def _is_plain(words: Sequence[str], *flags: str) -> bool:
+    """Say whether there is nothing to parse: no flag but these."""
+    return not any(word.startswith("-") and word not in flags for word in words)
 
 
 def _command_line() -> Callable[..., None]:

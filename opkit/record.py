@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
+from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
+from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -54,30 +56,38 @@ def _comparing(names: list[str]) -> dict[str, Callable[..., Any]]:
 
 def _initialiser(kind: Any, fields: list[Field[Any]]) -> Callable[..., None]:
     space: dict[str, Any] = {"_MISSING": MISSING}
-    parameters, lines = ["self"], []
-    for item in fields:
-        name, value = item.name, item.name
-        space[f"_set_{name}"] = getattr(kind, name).__set__
+    parameters, lines, names = ["self"], [], ["self"]
+    for place, item in enumerate(fields):
+        name = value = f"_{place}"
+        space[f"_set{name}"] = getattr(kind, item.name).__set__
         if item.default_factory is not MISSING:
-            space[f"_make_{name}"] = item.default_factory
-            value = f"_make_{name}() if {name} is _MISSING else {name}" if item.init else f"_make_{name}()"
+            space[f"_make{name}"] = item.default_factory
+            value = f"_make{name}() if {name} is _MISSING else {name}" if item.init else f"_make{name}()"
         elif item.default is not MISSING:
-            space[f"_default_{name}"] = item.default
+            space[f"_default{name}"] = item.default
         if item.init:
+            names.append(item.name)
             has_default = item.default is not MISSING
-            default = f"_default_{name}" if has_default else "_MISSING"
+            default = f"_default{name}" if has_default else "_MISSING"
             parameters.append(f"{name}={default}" if has_default or value != name else name)
         elif item.default is not MISSING:
-            value = f"_default_{name}"
+            value = f"_default{name}"
         elif item.default_factory is MISSING:
             continue
-        lines.append(f"    _set_{name}(self, {value})")
+        lines.append(f"    _set{name}(self, {value})")
     if hasattr(kind, "__post_init__"):
         lines.append("    self.__post_init__()")
-    exec(f"def __init__({', '.join(parameters)}):\n" + "\n".join(lines or ["    pass"]), space)
-    made: Callable[..., None] = space["__init__"]
+    exec(_compiled(f"def __init__({', '.join(parameters)}):\n" + "\n".join(lines or ["    pass"])), space)
+    made: Any = space["__init__"]
+    made.__code__ = made.__code__.replace(co_varnames=tuple(names))
     made.__qualname__ = f"{kind.__qualname__}.__init__"
-    return made
+    return made  # type: ignore[no-any-return]
+
+
+@cache
+def _compiled(text: str) -> CodeType:
+    """Compile what many classes share but for the names of their fields, which are put in afterwards."""
+    return compile(text, "<record>", "exec")
 
 
 @recursive_repr()

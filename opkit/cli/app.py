@@ -1,11 +1,12 @@
 """The typer app: its commands, in the order of the help page.
 
 Only typer is imported here and at the top of the command modules; a command imports what it needs when it runs,
-so that ``opkit --help`` stays quick. Commands that a command line does not name are not even put together.
+so that ``opkit --help`` stays quick. Of commands that a command line does not name no options are put together.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection, Sequence
 from importlib import import_module
@@ -43,13 +44,16 @@ COMMANDS = (
 )
 #: What follows is the script's own.
 _PASSES_ON = {"run": {"allow_interspersed_args": False, "ignore_unknown_options": True}}
+#: Where a shell puts the command line that it asks about.
+_COMPLETED = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 
 
-def application(names: Collection[str] = COMMANDS) -> typer.Typer:
+def application(names: Collection[str] = COMMANDS, whole: Collection[str] = COMMANDS) -> typer.Typer:
     """Return the app with some of the commands.
 
     Args:
         names: of the commands, all by default.
+        whole: those of them that may run, or whose options are asked for; the others are there to be listed.
     """
     app = typer.Typer(
         name="opkit",
@@ -63,13 +67,21 @@ def application(names: Collection[str] = COMMANDS) -> typer.Typer:
     app.callback()(_root)
     for name in names:
         function = getattr(import_module(f"opkit.cli.{name}"), name)
-        app.command(cls=Command, context_settings=_PASSES_ON.get(name))(function)
+        made = app.command(name, cls=Command, context_settings=_PASSES_ON.get(name), help=function.__doc__)
+        made(function if name in whole else _listed)
     return app
 
 
-def _needed(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the commands that a command line may ask for: one where it begins with it, else all."""
-    return tuple(words[:1]) if words and words[0] in COMMANDS else COMMANDS
+def _listed() -> None:
+    """Stand for a command that is not asked for."""
+
+
+def _asked(words: Sequence[str]) -> typer.Typer:
+    """Return the app with what a command line may ask for: one command where it begins with it, else a list of all."""
+    if words and words[0] in COMMANDS:
+        return application(words[:1])
+    completed = [part for name in _COMPLETED for part in os.environ.get(name, "").split()]
+    return application(whole=[*words, *completed])
 
 
 def _show_version(is_wanted: bool) -> None:
@@ -110,4 +122,4 @@ def main(interpreter: Popen[bytes] | None = None) -> None:
     fill_closed()
     if sys.argv[1:2] != ["run"]:  # a script gets the streams that python would give it
         escape_unprintable()
-    application(_needed(sys.argv[1:]))(obj=interpreter)
+    _asked(sys.argv[1:])(obj=interpreter)
