@@ -301,3 +301,66 @@ def test_float32_that_overflows_beyond_ordinary_values_is_undecided() -> None:
     found = report(_shares, _shares_back)
     assert found.status is Status.UNDECIDED
     assert {item.code for item in found.checks if item.status is Status.UNDECIDED} == {"GC150"}
+
+
+# --- ties of whole numbers, truth values all alike
+def areas(x: Any, faces: Any) -> Any:
+    a, b, c = (x[faces[:, place]] for place in range(3))
+    return np.linalg.norm(np.cross(b - a, c - a), axis=-1) / 2
+
+
+def areas_back(dy: Any, x: Any, faces: Any, scatter: Any = np.add.at) -> Any:
+    a, b, c = (x[faces[:, place]] for place in range(3))
+    normal = np.cross(b - a, c - a)
+    unit = dy[:, None] * normal / np.linalg.norm(normal, axis=-1, keepdims=True) / 2
+    found = np.zeros_like(x)
+    for place, side in enumerate((b - c, c - a, a - b)):
+        scatter(found, faces[:, place], np.cross(side, unit))
+    return found, None
+
+
+def on_places(backward: Callable[..., Any]) -> OpReport:
+    """Check the areas of three triangles of five points; the search draws places, some of which coincide."""
+
+    def forward(x: Any, faces: Any) -> Any:
+        if x.shape != (5, 3) or faces.shape != (3, 3) or faces.dtype.kind != "i":
+            raise ValueError("x (5, 3), faces (3, 3)")
+        if not np.ptp(x):
+            raise ValueError("points that are all one")
+        return areas(x, faces)
+
+    first = Case({"x": np.ones((5, 3)), "faces": np.zeros((3, 3), np.int64)})
+    return report(forward, backward, "x faces", first=first, gradients=frozenset({"x"}))
+
+
+def overwritten(found: Any, places: Any, part: Any) -> None:
+    found[places] += part
+
+
+def test_points_that_coincide_leave_it_undecided() -> None:
+    found = on_places(areas_back)
+    assert found.status is Status.UNDECIDED
+    assert "the numbers along each axis of faces differ" in words(found)
+
+
+def test_repeated_places_that_are_overwritten_fail() -> None:
+    found = on_places(lambda dy, x, faces: areas_back(dy, x, faces, overwritten))
+    assert found.status is Status.FAIL
+
+
+def masked_sum(x: Any, keep: Any) -> Any:
+    """A softmax over what is kept; where nothing is, all weights are alike."""
+    scores = np.where(keep, x, -1e30)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def masked_back(dy: Any, x: Any, keep: Any, factor: float = 1.0) -> Any:
+    y = masked_sum(x, keep)
+    return factor * y * (dy - (dy * y).sum(axis=-1, keepdims=True)), None
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.UNDECIDED), (2.0, Status.FAIL)])
+def test_a_row_of_which_a_mask_leaves_nothing_is_undecided(factor: float, status: Status) -> None:
+    found = report(masked_sum, lambda dy, x, keep: masked_back(dy, x, keep, factor), "x keep", gradients=frozenset("x"))
+    assert found.status is status

@@ -177,6 +177,16 @@ def test_places_beyond_an_array_are_not_tried_where_forward_takes_the_last_one_f
     assert all(case.inputs["places"].max() < len(case.inputs["table"]) for case in tables)
 
 
+def _between(table: np.ndarray, to: np.ndarray, of: np.ndarray) -> np.ndarray:
+    return _clipped(table, to) - _clipped(table, of)
+
+
+def test_places_of_two_inputs_are_told_from_those_beyond_though_equal_ones_cancel() -> None:
+    """The same place in both gives zeros, wherever it lies."""
+    tables = [case for case in _natural(_between).accepted({}, 8, 0) if len(case.inputs["table"]) > 2]
+    assert any(case.inputs["to"].max() > 1 for case in tables)
+
+
 def _shifted(x: np.ndarray, shift: np.ndarray) -> np.ndarray:
     if shift.shape != (3,) or x.ndim != 3:
         raise IndexError("three long integers are wanted")  # they need not be

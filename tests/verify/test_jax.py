@@ -19,6 +19,7 @@ from opkit.checker.model.report import OpReport
 from opkit.reporters import text_report
 from opkit.testing import GradientError, assert_gradients
 from opkit.verify.outcome import Outcome
+from opkit.verify.subjects.foreign.framework import framework_of
 from tests.verify.golden import masked
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: its custom functions cannot be checked")
@@ -341,3 +342,19 @@ def test_a_finding_shows_the_rule_that_was_given_to_defjvps() -> None:
     where = function_subject(softsign).backward_where
     assert where is not None
     assert Path(where.file).name == "test_jax.py"
+
+
+@pytest.mark.parametrize(("sign", "status"), [(1.0, Status.PASS), (-1.0, Status.FAIL)])
+def test_complex_gradients_are_those_of_jax(sign: float, status: Status) -> None:
+    """JAX does not conjugate them: that of |z|**2 is twice the conjugate of z."""
+
+    @jax.custom_vjp
+    def power(z: Any) -> Any:
+        if not jnp.iscomplexobj(z):
+            raise TypeError("z must be complex")
+        return z.real**2 + z.imag**2
+
+    power.defvjp(lambda z: (power(z), z), lambda z, dy: (2 * dy * (z.real - sign * 1j * z.imag),))
+    options = Options(effort=0.1, select=frozenset({"GC101"}))
+    (made,) = framework_of("jax").named(power, {}, "power", options).checkables
+    assert check(made, options).status is status

@@ -570,3 +570,26 @@ def test_whole_numbers_are_found_whatever_an_input_is_called() -> None:
     (made,) = framework_of("torch").named(Take, {}, "Take", options).checkables
     assert made.gradients == {"x"}
     assert check(made, options).status is Status.PASS
+
+
+@pytest.mark.parametrize(("is_conjugate", "status"), [(True, Status.PASS), (False, Status.FAIL)])
+def test_a_function_that_takes_complex_numbers_alone_is_searched_with_them(is_conjugate: bool, status: Status) -> None:
+    """The gradient of z * w is dy times the conjugate of the other."""
+
+    class Mix(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, z, w):
+            if not (z.is_complex() and w.is_complex()):
+                raise TypeError("complex tensors are expected")
+            ctx.save_for_backward(z, w)
+            return z * w
+
+        @staticmethod
+        def backward(ctx, dy):
+            z, w = (item.conj() if is_conjugate else item for item in ctx.saved_tensors)
+            return (dy * w).sum_to_size(z.shape), (dy * z).sum_to_size(w.shape)
+
+    options = Options(effort=0.1, select=frozenset({"GC101"}))
+    (made,) = framework_of("torch").named(Mix, {}, "Mix", options).checkables
+    assert check(made, options).status is status
+    assert "w and z complex" in " ".join(made.remarks)

@@ -111,7 +111,7 @@ def _probe_large(ev: Evaluator, number: int, ledger: _Ledger) -> None:
     if not ev.leaves or not ev.entries:
         return
     try:
-        douts = ev.ones()
+        douts = ev.uneven()
         if takes_longer(SLOW_GRADIENT, lambda: ev.gradients(douts)):
             ledger.session.notes.append(
                 "the case with many elements was not differentiated: the kernels are slow on it"

@@ -192,7 +192,7 @@ def _backward_faults(
         if not same(kept, ev.pulled(douts, pullback)):
             yield "GC125", "backward gave another result after forward had been called with other arguments in between"
         if other.leaves and other.slots:
-            other.gradients(other.ones(), other_pullback)
+            other.gradients(other.uneven(), other_pullback)
         if not same(kept, ev.pulled(douts)):
             yield "GC125", "backward gave another result after calls with other arguments"
     if not same(kept, _refilled(ev, douts) or kept):

@@ -27,7 +27,8 @@ def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, i
         leaf: what is moved.
         element: where, in it.
         entry: of the vector of results.
-        is_bent: whether the result has a kink along the element alone.
+        is_bent: whether the result is known to have a kink along the element alone. Where a ladder's finest steps are
+            lost in rounding, as those of a distance by way of an arccosh, a kink is seen at larger ones only.
     """
     rng = np.random.default_rng(TIP_SEED)
     own = {one: np.zeros(evaluator.array(one).shape) for one in evaluator.leaves}
@@ -67,15 +68,19 @@ def _is_tip_beside(
         direction = {one: own[one] + share * other[one] for one in own}
         return float(_value(evaluator, direction, length)[entry])
 
-    def bend(share: float) -> float:
+    def bend(share: float, length: float = length) -> float:
         return value(share, length) + value(share, -length) - 2 * value(share, 0.0)
 
     with np.errstate(all="ignore"):
         base = value(1.0, 0.0)
         coarse, fine = (abs(value(1.0, part) - base) for part in (length, length / TIP_FINER))
-        if not is_bent or fine > coarse / TIP_TORN:
-            return fine > coarse / TIP_TORN
+        if fine > coarse / TIP_TORN:
+            return True
         alone = bend(0.0)
+        # A kink's bend shrinks with the step, a smooth curve's with its square.
+        shrinks_slowly = TIP_CURVES * RATIO * abs(bend(0.0, length / RATIO)) > abs(alone)
+        if not is_bent and not (shrinks_slowly and abs(alone) > TIP_LEAST * coarse):
+            return False
         for share in RATIO ** -np.arange(TIP_SHARES):
             wide, narrow = (bend(part) + bend(-part) - 2 * alone for part in (share, share / 2))
             if abs(wide) < abs(alone):

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from opkit.checker.excuses.classes import declared, narrower
 from opkit.checker.excuses.guards import guarded
 from opkit.checker.excuses.surrogates import surrogates
+from opkit.checker.excuses.ties import NOT_FINITE, tied
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import CALLS_AN_EXCUSE
@@ -19,7 +20,7 @@ from opkit.checker.model.thresholds import CALLS_AN_EXCUSE
 #: The sentence that says why, for each result by its index that a rule leaves undecided.
 Excuse: TypeAlias = "Callable[[CheckSession, Mapping[int, CheckResult]], Mapping[int, str]]"
 
-#: What says that a derivative is wrong; one that is not finite is never excused.
+#: What says that a derivative is wrong; one that is not finite is excused at ties alone.
 _DERIVATIVES = frozenset({"GC101", "GC102", "GC103", "GC104", "GC106", "GC150", "GC160", "GC161"})
 _NO_TIME = "left out to keep within the time set: whether a surrogate, a guard or narrower values excuse the failure"
 #: A surrogate need not even be linear in dy.
@@ -43,6 +44,8 @@ def excused(session: CheckSession, results: Sequence[CheckResult]) -> list[Check
         for index, why in declared(session, _failed(found, _DERIVATIVES)).items():
             found[index] = _noted(session, found[index], why)
         return found
+    if checkable.infer is None:
+        _apply(session, found, tied, _DERIVATIVES | NOT_FINITE)
     for rule in _FOUND if checkable.infer is None else ():
         _apply(session, found, rule, _DERIVATIVES)
     return found

@@ -67,6 +67,7 @@ def _unit_pull(array: ndarray, gradient: ndarray) -> ndarray:
 #: Of inputs without a gradient, the wider before those that they hold.
 _CONSTANTS = (
     Narrow("{} is one number", lambda array: np.asarray(array.mean())),
+    Narrow("the values of {} lie between 0 and 1", lambda array: (1 + np.tanh(array)) / 2),
     Narrow("{} sums to 1 over its last axis", _shares, axes=1),
     Narrow("the values of {} are 0 and 1", lambda array: array > array.mean()),
     Narrow("the values of {} are -1 and 1", lambda array: np.where(array > array.mean(), 1.0, -1.0)),
@@ -166,8 +167,10 @@ def _takes_wider(session: CheckSession, case: Case, name: str) -> bool:
 
 
 def _fits(kind: Narrow, array: ndarray) -> bool:
-    """Say whether a class may be asked of an array: it has the axes, and more than one element along them."""
-    return array.ndim >= kind.axes and all(size > 1 for size in array.shape[array.ndim - kind.axes :])
+    """Say whether a class may be asked of an array: it has several elements, and more than one along the axes."""
+    return (
+        array.ndim >= kind.axes and array.size > 1 and all(size > 1 for size in array.shape[array.ndim - kind.axes :])
+    )
 
 
 def _has_slope(session: CheckSession, cases: Sequence[Case], names: set[str]) -> bool:
@@ -180,8 +183,9 @@ def _slopes(session: CheckSession, cases: Sequence[Case], names: set[str]) -> in
     count = 0
     for case in cases:
         ev = Evaluator(session.checkable, case).prepare()
-        found = ev.gradients(ev.ones())
-        count += any(leaf.name in names and np.any(value) for leaf, value in found.items() if value is not None)
+        found = ev.gradients(ev.uneven())
+        known = [value for leaf, value in found.items() if value is not None and names & {"", leaf.name}]
+        count += any(map(np.any, known))
     return count
 
 

@@ -221,6 +221,7 @@ class Checkable:
         is_beyond: whether no gradient was asked for in the recorded run, so that all that fails is undecided.
         own: checks that only subjects of its kind need.
         starts_in: the float dtype in which a search for cases begins.
+        first: what a first look found forward to take; the search begins with its dtypes and ends with its shapes.
         remarks: what a reader of the report should know.
         uses_misfits: whether the framework that the op is for uses a gradient of another shape than its input, and
             says nothing.
@@ -273,6 +274,7 @@ class Checkable:
     is_beyond: bool = False
     own: tuple[OwnCheck, ...] = ()
     starts_in: str = "float64"
+    first: Case | None = None
     remarks: tuple[str, ...] = ()
     uses_misfits: bool = False
     seen: tuple[Case, ...] = ()

@@ -18,7 +18,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.copies import is_same_option
 from opkit.checker.model.numbers import largest, place_of, resolution_of, typical, widened
-from opkit.checker.model.thresholds import SEEN_ULPS
+from opkit.checker.model.thresholds import LOOK_SEED, LOOK_WEIGHTS, SEEN_ULPS
 from opkit.checker.model.types import ArrayMap, Gradients, Pullback, Ran, Results
 from opkit.ir import Shape
 from opkit.record import record
@@ -252,9 +252,9 @@ class Evaluator:
         """Return random incoming gradients up to a size."""
         return self.douts_from(rng.uniform(-most, most, self.entries))
 
-    def ones(self) -> list[ndarray]:
-        """Return incoming gradients of ones."""
-        return self.douts_from(np.ones(self.entries))
+    def uneven(self) -> list[ndarray]:
+        """Return incoming gradients that all differ: ones say nothing where results sum to 1."""
+        return self.douts_from(np.random.default_rng(LOOK_SEED).uniform(*LOOK_WEIGHTS, self.entries))
 
     def eps(self) -> ndarray:
         """The resolution of every entry of the vector."""

@@ -26,7 +26,7 @@ _SIZES = {
 }
 #: Where infer alone is asked.
 EVERY_SIZE = {rank: len(sizes) for rank, sizes in _SIZES.items()}
-#: Where each shape costs a call of forward, and shapes all alike were tried before.
+#: Where each shape costs a call of forward.
 FEW_SIZES = {1: 4, 2: 4, 3: 3, 4: 2}
 #: Shapes of all inputs with which dtypes, and readings of a signature, are compared.
 RANKED_SHAPES: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4), (2, 4, 3, 3))
@@ -38,6 +38,7 @@ def climb(
     sizes: Callable[[Depth], Sequence[int]] = lambda reached: (),
     start: Sequence[Shape] | None = None,
     most: Mapping[int, int] = EVERY_SIZE,
+    alike: Sequence[Shape] = (),
 ) -> tuple[Assignment, Depth]:
     """Return the shapes that get furthest, and how far; TAKEN where they are taken.
 
@@ -47,6 +48,7 @@ def climb(
         sizes: sizes that are worth a try once that far.
         start: shapes to begin with, of which the first input's stays.
         most: sizes of each axis that are tried, by rank.
+        alike: shapes that all inputs get at first; where infer alone is asked, all shapes are.
     """
     every = range(0 if start is None else 1, len(args))
     current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)
@@ -55,11 +57,12 @@ def climb(
         before = best
         options = [*dict.fromkeys(start or ()), *_shapes(sizes(best), most)]
         few = [shape for shape in options if len(shape) < 3 and max(shape, default=0) < 8]
-        alike = [dict.fromkeys(every, shape) for shape in options if start is None and most is EVERY_SIZE]
+        same = (*alike, *(options if most is EVERY_SIZE else ()))
+        together = [dict.fromkeys(every, shape) for shape in same if start is None]
         single = [{index: shape} for index in every for shape in options]
         # All alike, then one after the other, then some together; where these are many, only if nothing else led on.
         is_much = len(every) > 2 or most is EVERY_SIZE
-        for moves, is_last in ((alike, False), (single, False), (_joint(every, few), is_much)):
+        for moves, is_last in ((together, False), (single, False), (_joint(every, few), is_much)):
             if is_last and best > before:
                 break
             for move in moves:

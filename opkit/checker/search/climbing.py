@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.evaluate import Evaluator, leaves_of
 from opkit.checker.model.thresholds import CLIMB_NAMED, FOLLOWED
 from opkit.checker.model.trial import WHOLE, Answer
 from opkit.checker.search.climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
@@ -107,17 +107,30 @@ class Climber:
             # Beside infer, integers are worth a climb of their own where they get past the check at which floats end.
             if furthest is not None and ask(furthest[0]) <= furthest[1]:
                 continue
-            found, reached = climb(self.scope.args, ask, sizes, most=self._sizes)
+            alike = RANKED_SHAPES if self._goal is _Goal.TAKES else ()
+            found, reached = climb(self.scope.args, ask, sizes, most=self._sizes, alike=alike)
             if self.scope.checkable.infer is not None:
                 furthest = furthest or (found, reached)
             former = self.scope.roles
             if self.scope.checkable.infer is None and former is None and reached == TAKEN:
                 self.scope.roles = self._roles_of(self._unwhole(dtypes, found, attrs))
-            case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else None
+            case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else self._of_other_values(found, attrs)
             if case is not None:
                 return [case, *self._climbed_on(found, ask, sizes, attrs)]
             self._last, self.scope.roles = found, former
         return []
+
+    def _of_other_values(self, shapes: Assignment, attrs: Mapping[str, Any]) -> Case | None:
+        """Return a case of other values where what stopped forward is not the shapes that it got furthest with."""
+        scope = self.scope
+        if scope.checkable.infer is not None or scope.roles is not None:
+            return None
+        for roles in self.roles.other_values(len(scope.args)):
+            case = scope.case(shapes, attrs, roles, seed=9000)
+            if scope.trial.attempt(case).is_accepted:
+                scope.roles = roles
+                return case
+        return None
 
     def _ranked(self, attrs: Mapping[str, Any]) -> Iterator[Sequence[str]]:
         """Yield dtypes of all inputs: without infer whole numbers where forward gets further by them.
@@ -174,6 +187,13 @@ class Climber:
             for dtype in whole
             if len(floats) > 1
         ]
+
+    def roles_of(self, case: Case) -> tuple[Role, ...] | None:
+        """Return what the inputs of a case hold, None where all hold floats."""
+        held = {leaf.name: array.dtype for leaf, array in leaves_of(case.inputs)}
+        dtypes = [held[arg.name] if arg.name in held else np.dtype(float) for arg in self.scope.args]
+        names = [dtype.name if dtype.kind in "iub" else own for dtype, own in zip(dtypes, self.scope.floats)]
+        return self._roles_of(names) if tuple(names) != self.scope.floats else None
 
     def _roles_of(self, dtypes: Sequence[str]) -> tuple[Role, ...]:
         return tuple(

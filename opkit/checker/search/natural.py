@@ -26,6 +26,7 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.climbing import Climber
+from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, assignments, divisible, signature
@@ -51,7 +52,15 @@ class Natural:
 
     def cases(self) -> list[Case]:
         """Return cases of usual shapes, or of those that infer's checks lead to where it refuses the usual ones."""
+        first = self.scope.checkable.first
+        self.scope.roles = None if first is None else self.climber.roles_of(first)
         shapes = self._shape_cases(patience=PATIENCE)
+        if first is not None and shapes_of(first) not in map(shapes_of, shapes):
+            again = self.attempt(shapes_of(first), first.attrs, first.seed, {})
+            shapes += [] if again is None else [again]
+        if self.scope.roles is not None and not shapes:
+            self.scope.roles = None
+            shapes = self._shape_cases(patience=PATIENCE)
         was_whole = self._got_past_infer()
         if not shapes and not was_whole:
             shapes = self.climber.by_infer()

@@ -97,6 +97,12 @@ class Roles:
                 yield (Role(structure="definite"),) * count
         yield from self._integer_candidates(assignment, attrs, reached, said)
 
+    @staticmethod
+    def other_values(count: int) -> Iterator[tuple[Role, ...]]:
+        """Yield other floats than the usual for all inputs alike: a structure for square ones, then domains."""
+        yield (Role(structure="definite"),) * count
+        yield from ((Role(name),) * count for name in DOMAINS if name != "real")
+
     def _reach(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> float:
         return self.scope.trial.reach(self.descs(assignment, self._dtypes(roles)), attrs)
 
@@ -202,22 +208,24 @@ class Roles:
     def _takes_extremes(self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]) -> bool:
         case = self.scope.case(assignment, attrs, roles)
 
-        def filled(value: Callable[[Role], int]) -> Attempt:
+        def with_one(value: Callable[[Role], int]) -> Attempt:
+            """Try the case with one element of each array of whole numbers changed, of each another one."""
             inputs = dict(case.inputs)
-            for arg, role in zip(self.scope.args, roles):
+            for number, (arg, role) in enumerate(zip(self.scope.args, roles)):
                 array = inputs[arg.name]
-                if role.is_integer and isinstance(array, np.ndarray) and role.dtype != "bool":
-                    inputs[arg.name] = np.full_like(array, value(role))
+                if role.is_integer and isinstance(array, np.ndarray) and array.size and role.dtype != "bool":
+                    inputs[arg.name] = array = array.copy()
+                    array.flat[number % array.size] = value(role)
             return self.scope.trial.attempt(replace(case, inputs=inputs))
 
-        if not filled(lambda role: role.least).is_accepted:
+        if not with_one(lambda role: role.least).is_accepted:
             return False
-        greatest = filled(lambda role: role.limit - 1)
+        greatest = with_one(lambda role: role.limit - 1)
         if not greatest.is_accepted or not self.scope.trial.attempt(case).is_accepted:
             return False
         # Places beyond an array may be taken in silence: for the last one, or for none.
-        is_least = all(role.limit <= role.least + 2 for role in roles if role.is_integer)
-        return is_least or not greatest.gives_the_same(filled(lambda role: role.limit))
+        is_least = all(role.limit <= 2 for role in roles if role.is_integer)
+        return is_least or not greatest.gives_the_same(with_one(lambda role: role.limit))
 
 
 def _subsets(items: Sequence[int], count: int) -> Iterator[frozenset[int]]:

@@ -90,6 +90,12 @@ class SearchScope:
         domains = {None if role.is_integer else role.domain for role in self.roles or ()}
         return domains.pop() if len(domains) == 1 else None
 
+    @property
+    def has_open_places(self) -> bool:
+        """Whether nothing but forward says what whole numbers inputs take."""
+        roles = self.roles or ()
+        return self.checkable.infer is None and any(role.is_integer and not role.is_fixed for role in roles)
+
     def rng(self, *key: int) -> np.random.Generator:
         """Return a generator of its own for a place in the search."""
         return generator(self.options.seed, *key)
@@ -118,8 +124,6 @@ class SearchScope:
                 np.argsort(rng.uniform(size=shape), axis=-1).astype(role.dtype) if shape else np.zeros((), role.dtype)
             )
         values = np.asarray(rng.integers(role.least, max(role.limit, role.least + 1), shape))
-        if values.size > 1 and regime == "ties":
-            values[...] = values.flat[0]
         return values.astype(dtype if role.dtype.startswith("float") and dtype else role.dtype)
 
     def case(

@@ -195,7 +195,11 @@ class Sweeps:
         for case in diverse(shapes):
             if len(found) >= limit:
                 break
-            changed = replace(case, attrs=dict(attrs), seed=seed)
+            changed: Case | None = replace(case, attrs=dict(attrs), seed=seed)
+            if self.scope.has_open_places:  # what a place is may follow from an attribute
+                changed = self.natural.attempt(shapes_of(case), attrs, seed, {})
+            if changed is None:
+                continue
             outcome = self.scope.trial.attempt(changed)
             if outcome.is_accepted and outcome.keeps_promise():
                 has_effect = value is None or not outcome.gives_the_same(self.scope.trial.attempt(case))
@@ -216,16 +220,26 @@ class Sweeps:
             constants = [name for name, value in carrier.inputs.items() if self._is_constant(name, value)]
             for mark in marks if constants else ():
                 for share in (0.5, 1.0):
-                    rng = self.scope.rng(4000 + number)
-                    inputs = dict(carrier.inputs)
-                    for name in constants:
-                        values = inputs[name]
-                        if np.can_cast(np.min_scalar_type(mark), values.dtype):
-                            inputs[name] = np.where(rng.random(values.shape) < share, values.dtype.type(mark), values)
-                    case = replace(carrier, inputs=inputs, regime="marked", seed=4000 + number)
-                    if self.scope.trial.attempt(case).is_accepted:
-                        found.append(case)
+                    marked, beside = (
+                        self._with_mark(carrier, constants, one, share, 4000 + number) for one in (mark, mark + 1)
+                    )
+                    outcome = self.scope.trial.attempt(marked)
+                    # A number beyond an array may be taken in silence, and says nothing.
+                    if outcome.is_accepted and not (
+                        self.scope.has_open_places and outcome.gives_the_same(self.scope.trial.attempt(beside))
+                    ):
+                        found.append(marked)
         return found
+
+    def _with_mark(self, carrier: Case, names: Sequence[str], mark: int, share: float, seed: int) -> Case:
+        """Return a case with a number at a share of the places of some inputs."""
+        rng = self.scope.rng(seed)
+        inputs = dict(carrier.inputs)
+        for name in names:
+            values = inputs[name]
+            if np.can_cast(np.min_scalar_type(mark), values.dtype):
+                inputs[name] = np.where(rng.random(values.shape) < share, values.dtype.type(mark), values)
+        return replace(carrier, inputs=inputs, regime="marked", seed=seed)
 
     def _is_constant(self, name: str, value: Any) -> bool:
         """Say whether an input holds integers, or floats that take no gradient."""
@@ -303,8 +317,8 @@ class Sweeps:
         if not isinstance(value, np.ndarray):
             return value
         if role.is_integer:
-            is_tied = regime == "ties" and not role.is_order
-            return self.scope.array(value.shape, role, regime, rng, "") if is_tied else value
+            is_tied = regime == "ties" and not role.is_order and value.size
+            return np.full_like(value, rng.choice(value.reshape(-1))) if is_tied else value
         return self.scope.array(value.shape, role, regime, rng, value.dtype.name)
 
 

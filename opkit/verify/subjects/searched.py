@@ -7,9 +7,10 @@ checker's business.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, combinations, islice
 from typing import Any
 
 import numpy as np
@@ -60,11 +61,11 @@ class _Taken:
 
     def finished(self, subject: Subject) -> Checkable:
         """Return the subject as a checkable."""
-        return finished(self.made, subject, self.runner, self.case, self.constants)
+        return finished(replace(self.made, first=self.case), subject, self.runner, self.case, self.constants)
 
 
 def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
-    """Make a checkable of a subject whose inputs are to be searched.
+    """Make a checkable of a subject whose inputs are to be searched: with complex numbers where it takes no real ones.
 
     Args:
         subject: what to check.
@@ -75,12 +76,25 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
     Raises:
         UntakenError: it took nothing that was tried.
     """
+    try:
+        return _searched(subject, declared, label, options)
+    except UntakenError as error:
+        if subject.turning is None or subject.turned or "complex" not in str(error).lower():
+            raise
+        names = next(iter(_readings(subject))).inputs
+        for turned in chain.from_iterable(combinations(names, count + 1) for count in range(len(names))):
+            with suppress(UntakenError):
+                return _searched(subject.complex_in(frozenset(turned)), declared, label, options)
+        raise
+
+
+def _searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
     search = _Search(subject, declared, label, options)
     first: _Taken | None = None
     empty: _Taken | None = None
     for trials, seconds in ((_FEW_TRIALS, _SECONDS / 2), (FIRST_TRIALS, _SECONDS)):
-        search.trials = trials
-        for reading in search.readings():
+        for reading, count in search.readings():
+            search.trials = trials // count
             taken = search.taken(reading) if reading.inputs else None
             if taken is not None and taken.is_answered:
                 return taken.finished(subject)
@@ -89,7 +103,7 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
             empty = empty or taken
             if search.spent() > seconds:
                 break
-        if first is not None:
+        if first is not None or (empty is None and search.wants_complex):
             break
     first = first or empty
     if first is None:
@@ -116,13 +130,22 @@ class _Search:
     first_error: Exception | None = None
     _others: list[Reading] | None = None
 
-    def readings(self) -> Iterator[Reading]:
-        """Yield the readings: the one with most arrays first, then those with which forward gets furthest."""
-        first, *others = _readings(self.subject)
-        yield first
+    @property
+    def wants_complex(self) -> bool:
+        """Whether what forward raised first speaks of complex numbers, which others may then be."""
+        return self.subject.turning is not None and "complex" in str(self.first_error).lower()
+
+    def readings(self) -> Iterator[tuple[Reading, int]]:
+        """Yield the readings, and how many share the attempts: those with the most arrays, which differ in options.
+
+        Then, alone, those with which forward gets furthest.
+        """
+        every = list(_readings(self.subject))
+        most = [one for one in every if (one.inputs, one.lists) == (every[0].inputs, every[0].lists)]
+        yield from ((one, len(most)) for one in most)
         if self._others is None:
-            self._others = sorted(others, key=self._depth, reverse=True)
-        yield from self._others
+            self._others = sorted((one for one in every if one not in most), key=self._depth, reverse=True)
+        yield from ((one, 1) for one in self._others)
 
     def _depth(self, reading: Reading) -> Depth:
         """Return how far forward gets with arrays of a few shapes, all alike."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
 
+#: Gives complex numbers for an input's real ones, and the real and imaginary parts of what a function gives.
+Turning = tuple[Function, Function]
 #: The name of a format of ``opkit.checker.model.formats`` by input.
 Formats = Mapping[str, str]
 
@@ -48,6 +50,8 @@ class SubjectRunner(ABC):
 
     Attributes:
         overwrites: the inputs that it overwrites on purpose, which it gets as copies.
+        turned: the inputs that the function gets as complex numbers.
+        turning: how they are made of real ones.
         formats: {input: the format in which the function gets float32 arrays}, which a framework's own runner keeps
             to; None of one that hands on arrays as they are.
         gradient_op: the class (``GradientOp``) whose objects are the gradient as a function, None where second order
@@ -61,6 +65,8 @@ class SubjectRunner(ABC):
         self.call, self.signature = call, signature
         self.parameters, self.inputs, self.constants = signature.parameters, signature.inputs, signature.constants
         self.overwrites: frozenset[str] = frozenset()
+        self.turned: frozenset[str] = frozenset()
+        self.turning: Turning | None = None
 
     @abstractmethod
     def like(self, function: Function, signature: Signature) -> SubjectRunner:
@@ -147,6 +153,8 @@ class Subject:
         settings: what its framework is set to in this process.
         held: of options, the inputs, and their indices in a list, that an object among them holds too.
         uses_misfits: whether its framework uses a gradient of another shape than its input in silence.
+        turning: what makes complex numbers of real ones, None where the framework's functions get real ones alone.
+        turned: the inputs that it gets as complex numbers.
     """
 
     name: str
@@ -171,7 +179,16 @@ class Subject:
     settings: Callable[[], Mapping[str, Any]] = np.geterr
     held: Callable[[Attrs], Collection[tuple[str, int | None]]] = field(default=lambda attrs: ())
     uses_misfits: bool = False
+    turning: Turning | None = None
+    turned: frozenset[str] = frozenset()
 
     def make(self, inputs: frozenset[str], constants: frozenset[str]) -> SubjectRunner:
         """Return its runner, with the inputs that take a gradient and those of them that do not told apart."""
-        return self.runs(Signature(self.parameters, inputs, constants))
+        runner = self.runs(Signature(self.parameters, inputs, constants))
+        runner.turned, runner.turning = self.turned & inputs, self.turning
+        return runner
+
+    def complex_in(self, names: frozenset[str]) -> Subject:
+        """Return it with complex numbers for some inputs."""
+        said = f"{' and '.join(sorted(names))} complex: every number is multiplied by e**(i t), with t of its place"
+        return replace(self, turned=names, remark="; ".join(filter(None, (self.remark, said))))

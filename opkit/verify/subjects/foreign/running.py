@@ -6,7 +6,7 @@ How a framework makes values of its own, and how it differentiates, is its own r
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,14 @@ class ForeignRunner(SubjectRunner):
             for name, value in values.items()
             if value is not None or name not in self.inputs or name not in defaults
         }
-        args, rest = self.parameters.filled(given)
-        return self.call(*args, **rest)
+        if not self.turning or not self.turned:
+            args, rest = self.parameters.filled(given)
+            return self.call(*args, **rest)
+        turn, parts = self.turning
+        args, rest = self.parameters.filled(
+            {name: turn(value) if name in self.turned else value for name, value in given.items()}
+        )
+        return parts(self.call(*args, **rest))
 
     def reference(self, function: Function) -> InFormat:
         """Return a declared function, which takes the same arguments or some of them by name, in any format."""
@@ -65,6 +71,12 @@ class ForeignRunner(SubjectRunner):
     @abstractmethod
     def like(self, function: Function, signature: Signature) -> ForeignRunner:
         """Return a runner of another function, which takes its inputs as this one does."""
+
+
+def angles(shape: Sequence[int]) -> np.ndarray:
+    """Return complex numbers of length 1, another one at each place of an array."""
+    found: np.ndarray = np.exp(1j * (0.7 + 1.3 * np.arange(np.prod(shape, dtype=int)))).reshape(shape)
+    return found
 
 
 def by_name(arrays: Arrays, found: Mapping[InputLeaf, np.ndarray | None], needs: frozenset[str]) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from opkit.verify.subjects.foreign.running import angles
+
 
 def width_of(leaves: Sequence[Any]) -> Any:
     """Return a context in which JAX keeps 64 bits where an array has them, and is as usual where all have 32.
@@ -37,6 +39,20 @@ def is_open(array: Any) -> bool:
 def leaves_of(value: Any) -> list[Any]:
     """Return the arrays of a tree."""
     return [item for item in jax.tree.leaves(value) if is_array(item)]
+
+
+def turned(array: Any) -> Any:
+    """Return an array of floats as complex numbers, each in a direction of its own."""
+    return array * angles(array.shape).astype(np.result_type(array.dtype, np.complex64)) if is_open(array) else array
+
+
+def parted(result: Any) -> Any:
+    """Return a result with complex arrays as their real and imaginary parts."""
+
+    def parts(item: Any) -> Any:
+        return jax.numpy.stack([item.real, item.imag], -1) if jax.numpy.iscomplexobj(item) else item
+
+    return jax.tree.map(parts, result)
 
 
 def plain(value: Any) -> Any:

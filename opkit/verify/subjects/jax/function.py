@@ -11,7 +11,7 @@ import jax
 
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
-from opkit.verify.subjects.jax.arrays import is_array, is_open, plain
+from opkit.verify.subjects.jax.arrays import is_array, is_open, parted, plain, turned
 from opkit.verify.subjects.jax.device import NUMPY, Device
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
@@ -67,6 +67,7 @@ def whole_subject(function: Any, body: Any = None, device: Device = NUMPY) -> Su
         runs=lambda signature: Runner(function, signature, _known(function), device),
         plain=plain,
         takes_gradient=_takes_gradient,
+        turning=(turned, parted),
         functions=(body,),
         forward_where=where,
         backward_where=where,

@@ -22,7 +22,7 @@ from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.identity import Place, identities
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
-from opkit.verify.subjects.torch.tensors import plain, settings, takes_gradient
+from opkit.verify.subjects.torch.tensors import parted, plain, settings, takes_gradient, turned
 from opkit.verify.subjects.torch.twice import Twice
 
 _BASE = torch.autograd.Function
@@ -67,6 +67,7 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
         plain=plain,
         takes_gradient=takes_gradient,
         settings=settings,
+        turning=(turned, parted),
         held=partial(identities.of, function),
         functions=tuple(users),
         sources=(forward, backward, function, *users[2:]),

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from opkit.checker.model.evaluate import InputLeaf
+from opkit.verify.subjects.foreign.running import angles
 
 with warnings.catch_warnings():
     # Said once in a process: arrays come read-only, and what is written to them is found by their content.
@@ -59,6 +60,18 @@ def leaves_in(values: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, Any]]:
 def is_float(tensor: Any) -> bool:
     """Say whether a tensor holds real floating-point numbers."""
     return bool(tensor.dtype.is_floating_point)
+
+
+def turned(tensor: Any) -> Any:
+    """Return a tensor of floats as complex numbers, each in a direction of its own."""
+    if not isinstance(tensor, torch.Tensor) or not is_float(tensor):
+        return tensor
+    return tensor * torch.from_numpy(angles(tensor.shape)).to(tensor.device, tensor.dtype.to_complex())
+
+
+def parted(result: Any) -> list[Any]:
+    """Return the tensors of a result, complex ones as their real and imaginary parts."""
+    return [torch.stack([item.real, item.imag], -1) if item.is_complex() else item for item in tensors_in(result)]
 
 
 def plain(value: Any) -> Any:
