@@ -25,11 +25,6 @@ def rows(text: str, columns: int) -> list[list[str]]:
     return [line.split(maxsplit=columns - 1) for line in text.strip().splitlines()]
 
 
-def texts(text: str) -> dict[str, str]:
-    """Return a table of a word and a text a line as a dict."""
-    return dict(rows(text, 2))
-
-
 def pairs(text: str) -> dict[str, str]:
     """Return a table of two words a line, or of pairs of words one behind the other, as a dict.
 

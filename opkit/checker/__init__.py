@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opkit.deferred import deferred
-from opkit.tables import pairs
 
 if TYPE_CHECKING:
     from opkit.checker.engine import check
@@ -70,42 +69,40 @@ __all__ = [
     "first_cases",
 ]
 
-_HOMES = pairs(
-    """
-    Arg             model.checkable
-    Arrays          model.types
-    Attr            model.checkable
-    Attrs           model.types
-    Backward        model.checkable
-    CODES           model.codes
-    Case            model.case
-    CheckCode       model.codes
-    CheckResult     model.report
-    Checkable       model.checkable
-    Evidence        model.report
-    Forward         model.checkable
-    Gradients       model.types
-    Infer           model.checkable
-    Kernel          model.checkable
-    KernelCall      model.checkable
-    OpReport        model.report
-    Options         model.options
-    Pullback        model.types
-    Registration    model.checkable
-    Report          model.report
-    Results         model.types
-    Slopes          model.report
-    Status          model.report
-    Value           model.types
-    answer_of       search.table
-    check           engine
-    check_functions numeric
-    checkable_of    numeric
-    code_of         model.codes
-    compared_in     search.compared
-    constants_of    search.constants
-    first_cases     search.pipeline
-    """
-)
+_HOMES = {
+    "Arg": "model.checkable",
+    "Arrays": "model.types",
+    "Attr": "model.checkable",
+    "Attrs": "model.types",
+    "Backward": "model.checkable",
+    "CODES": "model.codes",
+    "Case": "model.case",
+    "CheckCode": "model.codes",
+    "CheckResult": "model.report",
+    "Checkable": "model.checkable",
+    "Evidence": "model.report",
+    "Forward": "model.checkable",
+    "Gradients": "model.types",
+    "Infer": "model.checkable",
+    "Kernel": "model.checkable",
+    "KernelCall": "model.checkable",
+    "OpReport": "model.report",
+    "Options": "model.options",
+    "Pullback": "model.types",
+    "Registration": "model.checkable",
+    "Report": "model.report",
+    "Results": "model.types",
+    "Slopes": "model.report",
+    "Status": "model.report",
+    "Value": "model.types",
+    "answer_of": "search.table",
+    "check": "engine",
+    "check_functions": "numeric",
+    "checkable_of": "numeric",
+    "code_of": "model.codes",
+    "compared_in": "search.compared",
+    "constants_of": "search.constants",
+    "first_cases": "search.pipeline",
+}
 
 __getattr__ = deferred(__name__, _HOMES)

@@ -9,16 +9,13 @@ from typing import Annotated
 import typer
 
 from opkit.cli.arguments import pair_of
-from opkit.cli.flags import one_of
+from opkit.cli.flags import PlainForm
 
 
 def bench(
     path: Annotated[str, typer.Argument(metavar="OP", help="An op directory.", show_default=False)],
     op: Annotated[str, typer.Option("--op", metavar="TYPE", help="The op type, by default the forward op.")] = "",
-    form: Annotated[
-        str,
-        typer.Option("--format", metavar="text|json", help="What is printed.", autocompletion=one_of(("text", "json"))),
-    ] = "text",
+    form: PlainForm = "text",
     picture: Annotated[
         str, typer.Option("--svg", metavar="FILE", help="Also draw time over size, both logarithmic.")
     ] = "",

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from opkit.cli.flags import one_of
+from opkit.cli.flags import PlainForm
 
 
 def config(
-    form: Annotated[
-        str,
-        typer.Option("--format", metavar="text|json", help="What is printed.", autocompletion=one_of(("text", "json"))),
-    ] = "text",
+    form: PlainForm = "text",
 ) -> None:
     """Show the settings that hold in this folder, and where each comes from: [tool.opkit] of a pyproject.toml.
 

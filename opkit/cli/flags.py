@@ -36,3 +36,24 @@ ReportFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),
 ]
+Seed: TypeAlias = Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")]
+Shapes: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an input, such as x=3,4.")
+]
+Jobs: TypeAlias = Annotated[
+    int, typer.Option("--jobs", "-j", metavar="N", help="Ops checked at once; 0 means one per core.")
+]
+Timeout: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", help="Seconds that one op may take; 0 for no limit.")
+]
+Memory: TypeAlias = Annotated[int, typer.Option(metavar="MIB", help="Memory that one op may use; 0 for no limit.")]
+Cluster: TypeAlias = Annotated[
+    str, typer.Option("--cluster", metavar="ADDRESS", help="Check on Dask workers: tcp://host:8786, or local:4.")
+]
+Output: TypeAlias = Annotated[
+    bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
+]
+PlainForm: TypeAlias = Annotated[
+    str,
+    typer.Option("--format", metavar="text|json", help="What is printed.", autocompletion=one_of(("text", "json"))),
+]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opkit.cli.flags import Kernel, PrintedForm, ReportFiles
+from opkit.cli.flags import Cluster, Jobs, Kernel, Memory, Output, PrintedForm, ReportFiles, Seed, Shapes, Timeout
 from opkit.cli.target_names import target_begun
 
 
@@ -22,13 +22,11 @@ def gradcheck(
             autocompletion=target_begun,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
+    seed: Seed = 0,
     strict: Annotated[bool, typer.Option("--strict/--no-strict", help="Undecided checks count as failed.")] = False,
     select: Annotated[str, typer.Option(metavar="CODE,...", help="Run only these checks.")] = "",
     ignore: Annotated[str, typer.Option(metavar="CODE,...", help="Skip these checks.")] = "",
-    shape: Annotated[
-        list[str] | None, typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an input, such as x=3,4.")
-    ] = None,
+    shape: Shapes = None,
     recorded_only: Annotated[
         bool, typer.Option("--recorded-only", help="Check what a script calls on the inputs it was seen with alone.")
     ] = False,
@@ -46,18 +44,11 @@ def gradcheck(
     power: Annotated[
         bool, typer.Option("--power", help="Also plant mistakes in the gradient and report which are caught.")
     ] = False,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", help="Ops checked at once; 0 means one per core.")
-    ] = 0,
-    timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Seconds that one op may take; 0 for no limit.")
-    ] = 60.0,
-    memory: Annotated[int, typer.Option(metavar="MIB", help="Memory that one op may use; 0 for no limit.")] = 4096,
+    jobs: Jobs = 0,
+    timeout: Timeout = 60.0,
+    memory: Memory = 4096,
     replay: Annotated[bool, typer.Option("--replay/--no-replay", help="Try former failures first.")] = True,
-    cluster: Annotated[
-        str,
-        typer.Option("--cluster", metavar="ADDRESS", help="Check on Dask workers: tcp://host:8786, or local:4."),
-    ] = "",
+    cluster: Cluster = "",
     device: Annotated[
         str,
         typer.Option("--device", metavar="NAME", help="Where functions of torch and JAX run: cuda, cuda:1, mps, cpu."),
@@ -66,9 +57,7 @@ def gradcheck(
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="Run C++ kernels with address and undefined-behaviour sanitizers.")
     ] = False,
-    output: Annotated[
-        bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
-    ] = False,
+    output: Output = False,
     pdb: Annotated[
         bool, typer.Option("--pdb", help="Check in this process, and stop in the debugger at the first failing call.")
     ] = False,

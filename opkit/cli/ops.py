@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from opkit.cli.flags import one_of
+from opkit.cli.flags import PlainForm
 
 
 def ops(
@@ -14,10 +14,7 @@ def ops(
         str | None,
         typer.Argument(metavar="TEXT", help="Only op types whose name contains this text.", show_default=False),
     ] = None,
-    form: Annotated[
-        str,
-        typer.Option("--format", metavar="text|json", help="What is printed.", autocompletion=one_of(("text", "json"))),
-    ] = "text",
+    form: PlainForm = "text",
 ) -> None:
     """List the built-in op types, which gradients of op directories may use.
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from opkit.cli.flags import Seed
 from opkit.cli.target_names import target_begun
 
 
@@ -19,7 +20,7 @@ def plot(
         Path,
         typer.Option("--output", metavar="FILE", help="The page, or FILE.svg for the first picture alone."),
     ] = Path("opkit-plot.html"),
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Check ops and draw them: forward, backward and the measured derivative, wrong stretches marked.
 

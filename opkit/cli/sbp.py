@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from opkit.cli.arguments import pair_of
-from opkit.cli.flags import PrintedForm, ReportFiles
+from opkit.cli.flags import Cluster, Jobs, Memory, Output, PrintedForm, ReportFiles, Seed, Shapes, Timeout
 
 
 def sbp(
@@ -16,28 +16,17 @@ def sbp(
         list[str] | None,
         typer.Argument(metavar="PATH", help="Op directories, or folders to search.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
+    seed: Seed = 0,
     strict: Annotated[bool, typer.Option("--strict/--no-strict", help="Undecided signatures count as false.")] = False,
     select: Annotated[str, typer.Option(metavar="CODE,...", help="Report only these checks.")] = "",
     ignore: Annotated[str, typer.Option(metavar="CODE,...", help="Leave out these checks.")] = "",
-    shape: Annotated[
-        list[str] | None, typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an input, such as x=3,4.")
-    ] = None,
+    shape: Shapes = None,
     effort: Annotated[float, typer.Option(metavar="X", help="How many cases to search.")] = 1.0,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", help="Ops checked at once; 0 means one per core.")
-    ] = 0,
-    timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Seconds that one op may take; 0 for no limit.")
-    ] = 60.0,
-    memory: Annotated[int, typer.Option(metavar="MIB", help="Memory that one op may use; 0 for no limit.")] = 4096,
-    cluster: Annotated[
-        str,
-        typer.Option("--cluster", metavar="ADDRESS", help="Check on Dask workers: tcp://host:8786, or local:4."),
-    ] = "",
-    output: Annotated[
-        bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
-    ] = False,
+    jobs: Jobs = 0,
+    timeout: Timeout = 60.0,
+    memory: Memory = 4096,
+    cluster: Cluster = "",
+    output: Output = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also show the signatures that hold.")] = False,
     form: PrintedForm = "text",
     report: ReportFiles = None,

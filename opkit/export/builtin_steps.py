@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from opkit.record import record
-from opkit.tables import texts
 
 
 @record
@@ -50,18 +49,16 @@ TORCH_WORDS = Words(
     "dim",
     "keepdim",
     "to",
-    texts(
-        """
-        transpose          ({input}).permute({perm})
-        expand_dims        {in}.unsqueeze({axis})
-        sigmoid            torch.sigmoid({in})
-        sigmoid_v2         torch.sigmoid({x})
-        softmax            torch.softmax({in}, -1)
-        broadcast_div_grad (-{dz} * {z} / {y}).sum_to_size({y}.shape)
-        sigmoid_v2_grad    {dy} * torch.sigmoid({x}) * (1 - torch.sigmoid({x}))
-        silu_grad          {dy} * torch.sigmoid({x}) * (1 + {x} * (1 - torch.sigmoid({x})))
-        """
-    ),
+    {
+        "transpose": "({input}).permute({perm})",
+        "expand_dims": "{in}.unsqueeze({axis})",
+        "sigmoid": "torch.sigmoid({in})",
+        "sigmoid_v2": "torch.sigmoid({x})",
+        "softmax": "torch.softmax({in}, -1)",
+        "broadcast_div_grad": "(-{dz} * {z} / {y}).sum_to_size({y}.shape)",
+        "sigmoid_v2_grad": "{dy} * torch.sigmoid({x}) * (1 - torch.sigmoid({x}))",
+        "silu_grad": "{dy} * torch.sigmoid({x}) * (1 + {x} * (1 - torch.sigmoid({x})))",
+    },
 )
 #: The axes of z over which y was spread.
 _SPREAD = (
@@ -73,18 +70,16 @@ JAX_WORDS = Words(
     "axis",
     "keepdims",
     "astype",
-    texts(
-        """
-        transpose          jnp.transpose({input}, {perm})
-        expand_dims        jnp.expand_dims({in}, {axis})
-        sigmoid            jax.nn.sigmoid({in})
-        sigmoid_v2         jax.nn.sigmoid({x})
-        softmax            jax.nn.softmax({in}, -1)
-        sigmoid_v2_grad    {dy} * jax.nn.sigmoid({x}) * (1 - jax.nn.sigmoid({x}))
-        silu_grad          {dy} * jax.nn.sigmoid({x}) * (1 + {x} * (1 - jax.nn.sigmoid({x})))
-        broadcast_div_grad (-{dz} * {z} / {y}).sum(axis=SPREAD).reshape({y}.shape)
-        """.replace("SPREAD", _SPREAD)
-    ),
+    {
+        "transpose": "jnp.transpose({input}, {perm})",
+        "expand_dims": "jnp.expand_dims({in}, {axis})",
+        "sigmoid": "jax.nn.sigmoid({in})",
+        "sigmoid_v2": "jax.nn.sigmoid({x})",
+        "softmax": "jax.nn.softmax({in}, -1)",
+        "sigmoid_v2_grad": "{dy} * jax.nn.sigmoid({x}) * (1 - jax.nn.sigmoid({x}))",
+        "silu_grad": "{dy} * jax.nn.sigmoid({x}) * (1 + {x} * (1 - jax.nn.sigmoid({x})))",
+        "broadcast_div_grad": "(-{dz} * {z} / {y}).sum(axis=" + _SPREAD + ").reshape({y}.shape)",
+    },
 )
 
 Inputs = Mapping[str, Sequence[str]]
@@ -144,90 +139,88 @@ def _sum_like(words: Words, given: Inputs, attrs: Text) -> str:
 
 
 #: What both write alike.
-_ROWS = texts(
-    """
-    multiply             {x} * {y}
-    pow                  {x} ** {y}
-    broadcast_mul        {x} * {y}
-    broadcast_add        {x} + {y}
-    broadcast_sub        {x} - {y}
-    broadcast_div        {x} / {y}
-    broadcast_pow        {x} ** {y}
-    broadcast_equal      {x} == {y}
-    broadcast_not_equal  {x} != {y}
-    broadcast_less       {x} < {y}
-    broadcast_less_equal {x} <= {y}
-    broadcast_greater    {x} > {y}
-    broadcast_greater_equal {x} >= {y}
-    broadcast_maximum    {m}.maximum({x}, {y})
-    broadcast_minimum    {m}.minimum({x}, {y})
-    elementwise_maximum  {m}.maximum({x}, {y})
-    elementwise_minimum  {m}.minimum({x}, {y})
-    scalar_mul           {in} * {operand}
-    scalar_add           {in} + {operand}
-    scalar_div           {in} / {operand}
-    scalar_pow           {in} ** {exponent}
-    scalar_mul_by_tensor {x} * {scalar}
-    scalar_add_by_tensor {x} + {scalar}
-    scalar_sub_by_tensor {x} - {scalar}
-    scalar_div_by_tensor {x} / {scalar}
-    negative             -{x}
-    abs                  {m}.abs({x})
-    sign                 {m}.sign({x})
-    square               {m}.square({x})
-    sqrt                 {m}.sqrt({x})
-    exp                  {m}.exp({x})
-    expm1                {m}.expm1({x})
-    log                  {m}.log({x})
-    log1p                {m}.log1p({x})
-    sin                  {m}.sin({x})
-    cos                  {m}.cos({x})
-    tan                  {m}.tan({x})
-    tanh                 {m}.tanh({x})
-    sinh                 {m}.sinh({x})
-    cosh                 {m}.cosh({x})
-    reciprocal           {m}.reciprocal({x})
-    floor                {m}.floor({x})
-    ceil                 {m}.ceil({x})
-    rsqrt                1 / {m}.sqrt({x})
-    relu                 {in} * ({in} > 0)
-    identity             {in}
-    copy                 {in}
-    zero_like            {m}.zeros_like({like})
-    ones_like            {m}.ones_like({like})
-    where                {m}.where({condition} != 0, {x}, {y})
-    cast_like            ({in}).{cast}({dtype_like}.dtype)
-    reshape              {in}.reshape({shape})
-    reshape_like         {in}.reshape({like}.shape)
-    squeeze              {in}.reshape(tuple(size for axis, size in enumerate({in}.shape) if axis not in {axes}))
-    flip                 {m}.flip({x}, {axis})
-    slice                {x}[tuple(slice(*part) for part in zip({start}, {stop}, {step}))]
-    broadcast_to         {m}.broadcast_to({x}, {shape})
-    clip_by_scalar_grad  {m}.where(({x} >= {floating_min}) & ({x} <= {floating_max}), {dy}, {m}.zeros_like({dy}))
-    softmax_grad         {y} * ({dy} - ({dy} * {y}).sum({dim}=-1, {keeps}=True))
-    log_softmax_grad     {dy} - {m}.exp({y}) * {dy}.sum({dim}=-1, {keeps}=True)
-    sigmoid_grad         {dy} * {y} * (1 - {y})
-    relu_grad            {dy} * ({y} > 0)
-    exp_grad             {dy} * {m}.exp({x})
-    log_grad             {dy} / {x}
-    log1p_grad           {dy} / (1 + {x})
-    sqrt_grad            0.5 * {dy} / {m}.sqrt({x})
-    rsqrt_grad           -0.5 * {dy} / ({x} * {m}.sqrt({x}))
-    square_grad          2 * {dy} * {x}
-    abs_grad             {dy} * {m}.sign({x})
-    sin_grad             {dy} * {m}.cos({x})
-    cos_grad             -{dy} * {m}.sin({x})
-    tan_grad             {dy} * (1 + {m}.square({m}.tan({x})))
-    sinh_grad            {dy} * {m}.cosh({x})
-    cosh_grad            {dy} * {m}.sinh({x})
-    tanh_grad            {dy} * (1 - {m}.square({m}.tanh({x})))
-    expm1_grad           {dy} * {m}.exp({x})
-    reciprocal_grad      -{dy} / {m}.square({x})
-    scalar_pow_grad      {dy} * {exponent} * {x} ** ({exponent} - 1)
-    leaky_relu_grad      {m}.where({x} > 0, {dy}, {alpha} * {dy})
-    elu_grad             {m}.where({x} > 0, {dy}, {alpha} * {m}.exp({x}) * {dy})
-    """
-)
+_ROWS = {
+    "multiply": "{x} * {y}",
+    "pow": "{x} ** {y}",
+    "broadcast_mul": "{x} * {y}",
+    "broadcast_add": "{x} + {y}",
+    "broadcast_sub": "{x} - {y}",
+    "broadcast_div": "{x} / {y}",
+    "broadcast_pow": "{x} ** {y}",
+    "broadcast_equal": "{x} == {y}",
+    "broadcast_not_equal": "{x} != {y}",
+    "broadcast_less": "{x} < {y}",
+    "broadcast_less_equal": "{x} <= {y}",
+    "broadcast_greater": "{x} > {y}",
+    "broadcast_greater_equal": "{x} >= {y}",
+    "broadcast_maximum": "{m}.maximum({x}, {y})",
+    "broadcast_minimum": "{m}.minimum({x}, {y})",
+    "elementwise_maximum": "{m}.maximum({x}, {y})",
+    "elementwise_minimum": "{m}.minimum({x}, {y})",
+    "scalar_mul": "{in} * {operand}",
+    "scalar_add": "{in} + {operand}",
+    "scalar_div": "{in} / {operand}",
+    "scalar_pow": "{in} ** {exponent}",
+    "scalar_mul_by_tensor": "{x} * {scalar}",
+    "scalar_add_by_tensor": "{x} + {scalar}",
+    "scalar_sub_by_tensor": "{x} - {scalar}",
+    "scalar_div_by_tensor": "{x} / {scalar}",
+    "negative": "-{x}",
+    "abs": "{m}.abs({x})",
+    "sign": "{m}.sign({x})",
+    "square": "{m}.square({x})",
+    "sqrt": "{m}.sqrt({x})",
+    "exp": "{m}.exp({x})",
+    "expm1": "{m}.expm1({x})",
+    "log": "{m}.log({x})",
+    "log1p": "{m}.log1p({x})",
+    "sin": "{m}.sin({x})",
+    "cos": "{m}.cos({x})",
+    "tan": "{m}.tan({x})",
+    "tanh": "{m}.tanh({x})",
+    "sinh": "{m}.sinh({x})",
+    "cosh": "{m}.cosh({x})",
+    "reciprocal": "{m}.reciprocal({x})",
+    "floor": "{m}.floor({x})",
+    "ceil": "{m}.ceil({x})",
+    "rsqrt": "1 / {m}.sqrt({x})",
+    "relu": "{in} * ({in} > 0)",
+    "identity": "{in}",
+    "copy": "{in}",
+    "zero_like": "{m}.zeros_like({like})",
+    "ones_like": "{m}.ones_like({like})",
+    "where": "{m}.where({condition} != 0, {x}, {y})",
+    "cast_like": "({in}).{cast}({dtype_like}.dtype)",
+    "reshape": "{in}.reshape({shape})",
+    "reshape_like": "{in}.reshape({like}.shape)",
+    "squeeze": "{in}.reshape(tuple(size for axis, size in enumerate({in}.shape) if axis not in {axes}))",
+    "flip": "{m}.flip({x}, {axis})",
+    "slice": "{x}[tuple(slice(*part) for part in zip({start}, {stop}, {step}))]",
+    "broadcast_to": "{m}.broadcast_to({x}, {shape})",
+    "clip_by_scalar_grad": "{m}.where(({x} >= {floating_min}) & ({x} <= {floating_max}), {dy}, {m}.zeros_like({dy}))",
+    "softmax_grad": "{y} * ({dy} - ({dy} * {y}).sum({dim}=-1, {keeps}=True))",
+    "log_softmax_grad": "{dy} - {m}.exp({y}) * {dy}.sum({dim}=-1, {keeps}=True)",
+    "sigmoid_grad": "{dy} * {y} * (1 - {y})",
+    "relu_grad": "{dy} * ({y} > 0)",
+    "exp_grad": "{dy} * {m}.exp({x})",
+    "log_grad": "{dy} / {x}",
+    "log1p_grad": "{dy} / (1 + {x})",
+    "sqrt_grad": "0.5 * {dy} / {m}.sqrt({x})",
+    "rsqrt_grad": "-0.5 * {dy} / ({x} * {m}.sqrt({x}))",
+    "square_grad": "2 * {dy} * {x}",
+    "abs_grad": "{dy} * {m}.sign({x})",
+    "sin_grad": "{dy} * {m}.cos({x})",
+    "cos_grad": "-{dy} * {m}.sin({x})",
+    "tan_grad": "{dy} * (1 + {m}.square({m}.tan({x})))",
+    "sinh_grad": "{dy} * {m}.cosh({x})",
+    "cosh_grad": "{dy} * {m}.sinh({x})",
+    "tanh_grad": "{dy} * (1 - {m}.square({m}.tanh({x})))",
+    "expm1_grad": "{dy} * {m}.exp({x})",
+    "reciprocal_grad": "-{dy} / {m}.square({x})",
+    "scalar_pow_grad": "{dy} * {exponent} * {x} ** ({exponent} - 1)",
+    "leaky_relu_grad": "{m}.where({x} > 0, {dy}, {alpha} * {dy})",
+    "elu_grad": "{m}.where({x} > 0, {dy}, {alpha} * {m}.exp({x}) * {dy})",
+}
 #: {op type: expression of (words, {argument: texts}, {attribute: text})} of those that are no rows.
 _STEPS: Mapping[str, BuiltinStep] = {
     "add_n": lambda words, given, attrs: " + ".join(given["in"]),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opkit.export.inference_library import OWN_NAMES, needed_by
+from opkit.export.inference_library import LIBRARY
 from opkit.export.layout import short
 from opkit.export.model import ExportError, ExportKernel
 from opkit.ir.dtype import canonical_dtype
@@ -316,7 +316,7 @@ class Rewriter(ast.NodeTransformer):
             return ast.BinOp(ast.List([args[1]]), ast.Mult(), args[0])
         if name in ("front", "back"):
             return ast.Subscript(args[0], ast.Constant(0 if name == "front" else -1))
-        if name in OWN_NAMES:
+        if name in LIBRARY:
             return ast.Call(ast.Name(self._library(name)), args, [])
         program = self.names.kernel.compiled.linker.program
         if name in program.units:
@@ -358,8 +358,11 @@ class Rewriter(ast.NodeTransformer):
 
     def _library(self, name: str) -> str:
         """Take a function of the library along and return its name."""
-        self.names.helpers.update(needed_by(OWN_NAMES[name]))
-        return OWN_NAMES[name]
+        text, own, needed = LIBRARY[name]
+        for other in needed:
+            self._library(other)
+        self.names.helpers[own] = text
+        return own
 
     def _own(self, name: str) -> str:
         """Take a function of the definition file along and return its name.

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opkit.deferred import deferred
-from opkit.tables import pairs
 
 if TYPE_CHECKING:
     from opkit.project.amending import Amendment, amendment_of
@@ -55,35 +54,33 @@ __all__ = [
     "to_op_def",
 ]
 
-_HOMES = pairs(
-    """
-    KINDS              kind
-    Amendment          amending
-    Build              building
-    GradientPlan       gradient
-    Library            library
-    LoadedOps          loading
-    OpDirectory        directory
-    ScaffoldAttr       attribute
-    UserKernel         kernel
-    UserOp             user_op
-    amendment_of       amending
-    assemble           loading
-    build              building
-    discover           directory
-    load               loading
-    op_directory_of    directory
-    parse_attr         attribute
-    plan_of            gradient
-    refreshed          loading
-    render_formula     from_formula
-    scaffold           scaffolding
-    scaffold_formula   from_formula
-    scaffold_signature from_signature
-    scaffold_template  scaffolding
-    scaffold_workflow  workflow
-    to_op_def          user_op
-    """
-)
+_HOMES = {
+    "KINDS": "kind",
+    "Amendment": "amending",
+    "Build": "building",
+    "GradientPlan": "gradient",
+    "Library": "library",
+    "LoadedOps": "loading",
+    "OpDirectory": "directory",
+    "ScaffoldAttr": "attribute",
+    "UserKernel": "kernel",
+    "UserOp": "user_op",
+    "amendment_of": "amending",
+    "assemble": "loading",
+    "build": "building",
+    "discover": "directory",
+    "load": "loading",
+    "op_directory_of": "directory",
+    "parse_attr": "attribute",
+    "plan_of": "gradient",
+    "refreshed": "loading",
+    "render_formula": "from_formula",
+    "scaffold": "scaffolding",
+    "scaffold_formula": "from_formula",
+    "scaffold_signature": "from_signature",
+    "scaffold_template": "scaffolding",
+    "scaffold_workflow": "workflow",
+    "to_op_def": "user_op",
+}
 
 __getattr__ = deferred(__name__, _HOMES)

@@ -5,14 +5,11 @@ The texts themselves are in ``templates/KIND``; a kind that scaffolds one file w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
 
 from opkit.errors import UsageError, unknown
 from opkit.record import record
-from opkit.tables import words
 
 
 @record
@@ -53,115 +50,103 @@ class Kind:
         return bool(self.inputs)
 
 
-_ALL = """
-elementwise
-    formula y = {factor}log(1 + exp(x)), elementwise.
-    backward_formula dx = {factor}dy / (1 + exp(-x)), elementwise.
-    inputs x float32 or float64, any shape.
-    output y, shaped as x.
-    reads x
-    gradients x
-binary
-    formula y = {factor}a * b, elementwise.
-    backward_formula da = {factor}dy * b and db = {factor}dy * a, elementwise.
-    inputs a float32 or float64, any shape.
-    inputs b shape and dtype of a.
-    output y, shaped as a.
-    reads a b
-    gradients a b
-reduction
-    formula y = {factor}log(sum(exp(x))) over the last axis, which stays with size 1.
-    backward_formula dx = {factor}dy * softmax(x) over the last axis.
-    inputs x float32 or float64, at least one axis.
-    output y, shaped as x but for its last axis, which has size 1.
-    reads x y
-    gradients x
-matmul
-    formula y = {factor}a @ b, of two matrices.
-    backward_formula da = {factor}dy @ transpose(b) and db = {factor}transpose(a) @ dy.
-    inputs a float32 or float64, (rows, inner).
-    inputs b dtype of a, (inner, columns).
-    output y, (rows, columns).
-    reads a b
-    gradients a b
-    has_cases yes
-loss
-    formula y = {factor}cross entropy of each row's softmax(x) at its label.
-    backward_formula dx = {factor}dy * (softmax(x) - 1 at the label), row by row; a label has no gradient.
-    inputs x scores, float32 or float64, (rows, classes).
-    inputs label int32 or int64, (rows,).
-    output y, (rows,).
-    reads x label
-    gradients x
-    has_cases yes
-normalization
-    formula y = {factor}((x - mean) / sqrt(variance + 1e-5) * weight + bias), over the last axis.
-    backward_formula dx, dweight and dbias; mean and variance depend on x, too.
-    inputs x float32 or float64, at least one axis.
-    inputs weight dtype of x, one per element of the last axis.
-    inputs bias dtype of x, one per element of the last axis.
-    output y, shaped as x.
-    reads x weight
-    gradients x weight bias
-    has_cases yes
-gather
-    formula y = {factor}x[index], rows of a matrix.
-    backward_formula dx = {factor}dy added to the rows that were asked for; an index has no gradient.
-    inputs x float32 or float64, (rows, columns).
-    inputs index int32 or int64, (count,).
-    output y, (count, columns).
-    reads x index
-    gradients x
-    has_cases yes
-multi_output
-    formula y = {factor}radius * cos(angle) and z = {factor}radius * sin(angle), elementwise.
-    backward_formula dradius and dangle, each summed over both outputs.
-    inputs radius float32 or float64, any shape.
-    inputs angle shape and dtype of radius.
-    output y, shaped as radius
-    more_outputs z shaped as radius.
-    reads radius angle
-    gradients radius angle
-pylayer
-    formula y = {factor}tanh(x), elementwise.
-    can_skip_grad no
-py_func
-    formula y = {factor}tanh(x), elementwise.
-torch_function
-    formula y = {factor}tanh(x), elementwise.
-    backward_formula dx = {factor}dy * (1 - tanh(x)**2), elementwise.
-    can_skip_grad no
-    library torch
-torch_op
-    formula y = {factor}tanh(x), elementwise.
-    backward_formula dx = {factor}dy * (1 - tanh(x)**2), elementwise.
-    can_skip_grad no
-    library torch
-jax_function
-    formula y = {factor}tanh(x), elementwise.
-    backward_formula dx = {factor}dy * (1 - tanh(x)**2), elementwise.
-    can_skip_grad no
-    library jax
-"""
-
-
-def _made(text: str) -> Kind:
-    """Return the kind of its name and its fields, a line each; of a table's fields, each entry is a line."""
-    name, *lines = text.splitlines()
-    given: dict[str, Any] = {}
-    for field_name, value in (line.split(maxsplit=1) for line in lines):
-        if field_name in ("inputs", "more_outputs"):
-            key, described = value.split(maxsplit=1)
-            given.setdefault(field_name, {})[key] = described
-        elif field_name in ("reads", "gradients"):
-            given[field_name] = words(value)
-        else:
-            given[field_name] = {"yes": True, "no": False}.get(value, value)
-    return Kind(name, **given)
-
-
+_ALL = (
+    Kind(
+        "elementwise",
+        "y = {factor}log(1 + exp(x)), elementwise.",
+        "dx = {factor}dy / (1 + exp(-x)), elementwise.",
+        inputs={"x": "float32 or float64, any shape."},
+        output="y, shaped as x.",
+        reads=("x",),
+        gradients=("x",),
+    ),
+    Kind(
+        "binary",
+        "y = {factor}a * b, elementwise.",
+        "da = {factor}dy * b and db = {factor}dy * a, elementwise.",
+        inputs={"a": "float32 or float64, any shape.", "b": "shape and dtype of a."},
+        output="y, shaped as a.",
+        reads=("a", "b"),
+        gradients=("a", "b"),
+    ),
+    Kind(
+        "reduction",
+        "y = {factor}log(sum(exp(x))) over the last axis, which stays with size 1.",
+        "dx = {factor}dy * softmax(x) over the last axis.",
+        inputs={"x": "float32 or float64, at least one axis."},
+        output="y, shaped as x but for its last axis, which has size 1.",
+        reads=("x", "y"),
+        gradients=("x",),
+    ),
+    Kind(
+        "matmul",
+        "y = {factor}a @ b, of two matrices.",
+        "da = {factor}dy @ transpose(b) and db = {factor}transpose(a) @ dy.",
+        inputs={"a": "float32 or float64, (rows, inner).", "b": "dtype of a, (inner, columns)."},
+        output="y, (rows, columns).",
+        reads=("a", "b"),
+        gradients=("a", "b"),
+        has_cases=True,
+    ),
+    Kind(
+        "loss",
+        "y = {factor}cross entropy of each row's softmax(x) at its label.",
+        "dx = {factor}dy * (softmax(x) - 1 at the label), row by row; a label has no gradient.",
+        inputs={"x": "scores, float32 or float64, (rows, classes).", "label": "int32 or int64, (rows,)."},
+        output="y, (rows,).",
+        reads=("x", "label"),
+        gradients=("x",),
+        has_cases=True,
+    ),
+    Kind(
+        "normalization",
+        "y = {factor}((x - mean) / sqrt(variance + 1e-5) * weight + bias), over the last axis.",
+        "dx, dweight and dbias; mean and variance depend on x, too.",
+        inputs={
+            "x": "float32 or float64, at least one axis.",
+            "weight": "dtype of x, one per element of the last axis.",
+            "bias": "dtype of x, one per element of the last axis.",
+        },
+        output="y, shaped as x.",
+        reads=("x", "weight"),
+        gradients=("x", "weight", "bias"),
+        has_cases=True,
+    ),
+    Kind(
+        "gather",
+        "y = {factor}x[index], rows of a matrix.",
+        "dx = {factor}dy added to the rows that were asked for; an index has no gradient.",
+        inputs={"x": "float32 or float64, (rows, columns).", "index": "int32 or int64, (count,)."},
+        output="y, (count, columns).",
+        reads=("x", "index"),
+        gradients=("x",),
+        has_cases=True,
+    ),
+    Kind(
+        "multi_output",
+        "y = {factor}radius * cos(angle) and z = {factor}radius * sin(angle), elementwise.",
+        "dradius and dangle, each summed over both outputs.",
+        inputs={"radius": "float32 or float64, any shape.", "angle": "shape and dtype of radius."},
+        output="y, shaped as radius",
+        more_outputs={"z": "shaped as radius."},
+        reads=("radius", "angle"),
+        gradients=("radius", "angle"),
+    ),
+    Kind("pylayer", "y = {factor}tanh(x), elementwise.", can_skip_grad=False),
+    Kind("py_func", "y = {factor}tanh(x), elementwise."),
+    *(
+        Kind(
+            name,
+            "y = {factor}tanh(x), elementwise.",
+            "dx = {factor}dy * (1 - tanh(x)**2), elementwise.",
+            can_skip_grad=False,
+            library=name.partition("_")[0],
+        )
+        for name in ("torch_function", "torch_op", "jax_function")
+    ),
+)
 #: Every kind by name, in the order of the help page.
-KINDS = {kind.name: kind for kind in map(_made, re.split(r"\n(?=\w)", _ALL.strip()))}
+KINDS = {kind.name: kind for kind in _ALL}
 
 
 def kind_of(name: str) -> Kind:

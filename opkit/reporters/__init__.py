@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opkit.deferred import deferred
-from opkit.tables import pairs
 
 if TYPE_CHECKING:
     from opkit.reporters.forms import FORMS, render
@@ -37,21 +36,19 @@ __all__ = [
     "text_report",
 ]
 
-_HOMES = pairs(
-    """
-    FORMS              forms
-    ProgressBar        progress
-    RunView            run
-    github_diagnostics github
-    github_report      github
-    html_report        html
-    json_report        json_form
-    junit_report       junit
-    render             forms
-    sarif_diagnostics  sarif
-    sarif_report       sarif
-    text_report        text
-    """
-)
+_HOMES = {
+    "FORMS": "forms",
+    "ProgressBar": "progress",
+    "RunView": "run",
+    "github_diagnostics": "github",
+    "github_report": "github",
+    "html_report": "html",
+    "json_report": "json_form",
+    "junit_report": "junit",
+    "render": "forms",
+    "sarif_diagnostics": "sarif",
+    "sarif_report": "sarif",
+    "text_report": "text",
+}
 
 __getattr__ = deferred(__name__, _HOMES)

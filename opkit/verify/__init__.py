@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opkit.deferred import deferred
-from opkit.tables import pairs
 
 if TYPE_CHECKING:
     from opkit.verify.api import gradcheck, outcome_of
@@ -31,18 +30,16 @@ __all__ = [
     "write_repro",
 ]
 
-_HOMES = pairs(
-    """
-    FailureStore failures.store
-    Outcome      outcome
-    Progress     run
-    RunOptions   options
-    gradcheck    api
-    outcome_of   api
-    resolve      targets.target
-    run_targets  run
-    write_repro  failures.repro
-    """
-)
+_HOMES = {
+    "FailureStore": "failures.store",
+    "Outcome": "outcome",
+    "Progress": "run",
+    "RunOptions": "options",
+    "gradcheck": "api",
+    "outcome_of": "api",
+    "resolve": "targets.target",
+    "run_targets": "run",
+    "write_repro": "failures.repro",
+}
 
 __getattr__ = deferred(__name__, _HOMES)

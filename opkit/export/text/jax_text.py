@@ -12,66 +12,64 @@ import numpy as np
 from opkit.export.text.dialect import Call, CommonDialect, is_array
 from opkit.export.text.writer import ATOM, Cast, Writer
 from opkit.export.trace.graph import Node, Scalar, UntraceableError
-from opkit.tables import pairs, texts, words
 
-_UFUNCS = words(
-    """
-    exp expm1 exp2 log log2 log10 log1p sqrt square sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh
-    arccosh arctanh fabs floor ceil rint trunc sign isnan isinf isfinite logical_not reciprocal deg2rad rad2deg
-    radians degrees signbit cbrt maximum minimum fmax fmin arctan2 hypot logaddexp logaddexp2 copysign fmod
-    logical_and logical_or logical_xor heaviside float_power sinc positive conjugate absolute
-    """
-)
-_SAME_NAMES = pairs("absolute abs  amax max  amin min")
-_REDUCED = pairs("add.reduce sum  multiply.reduce prod  maximum.reduce max  minimum.reduce min")
-_ACCUMULATED = pairs("add.accumulate cumsum  multiply.accumulate cumprod")
-_ROWS = texts(
-    """
-    any              jnp.any({a}[[, axis={axis}]][[, keepdims={keepdims}]])
-    all              jnp.all({a}[[, axis={axis}]][[, keepdims={keepdims}]])
-    argmax           jnp.argmax({a}[[, axis={axis}]][[, keepdims={keepdims}]]).astype(jnp.int64)
-    argmin           jnp.argmin({a}[[, axis={axis}]][[, keepdims={keepdims}]]).astype(jnp.int64)
-    count_nonzero    jnp.count_nonzero({a}[[, axis={axis}]][[, keepdims={keepdims}]]).astype(jnp.int64)
-    sort             jnp.sort({a}, axis={axis=-1})
-    clip             jnp.clip({a!}, {min=None}, {max=None})
-    reshape          jnp.reshape({a}, {shape})
-    transpose        jnp.transpose({a}[[, {axes}]])
-    swapaxes         jnp.swapaxes({a}, {axis1}, {axis2})
-    moveaxis         jnp.moveaxis({a}, {source}, {destination})
-    expand_dims      jnp.expand_dims({a}, axis={axis})
-    squeeze          jnp.squeeze({a}[[, axis={axis}]])
-    broadcast_to     jnp.broadcast_to({a}, {shape})
-    flip             jnp.flip({a}[[, axis={axis}]])
-    flipud           jnp.flipud({a})
-    fliplr           jnp.fliplr({a})
-    roll             jnp.roll({a}, {shift}[[, axis={axis}]])
-    repeat           jnp.repeat({a}, {repeats}[[, axis={axis}]])
-    tile             jnp.tile({a}, {reps})
-    diff             jnp.diff({a}[[, n={n}]][[, axis={axis}]][[, prepend={prepend}]][[, append={append}]])
-    take             jnp.take({a}, {indices}[[, axis={axis}]])
-    take_along_axis  jnp.take_along_axis({a}, {indices}, axis={axis=-1})
-    diagonal         jnp.diagonal({a}[[, offset={offset}]][[, axis1={axis1}]][[, axis2={axis2}]])
-    diag             jnp.diag({a}[[, k={k}]])
-    tril             jnp.tril({a}[[, k={k}]])
-    triu             jnp.triu({a}[[, k={k}]])
-    ravel            jnp.ravel({a})
-    split            jnp.split({a}, {indices}[[, axis={axis}]])
-    array_split      jnp.array_split({a}, {indices}[[, axis={axis}]])
-    matrix_transpose jnp.matrix_transpose({a})
-    round            jnp.round({a}[[, decimals={decimals}]])
-    nan_to_num       jnp.nan_to_num({a}[[, nan={nan}]][[, posinf={posinf}]][[, neginf={neginf}]])
-    inner            jnp.inner({a!}, {b!})
-    outer            jnp.outer({a!}, {b!})
-    vdot             jnp.vdot({a!}, {b!})
-    dot              jnp.dot({a!}, {b!})
-    tensordot        jnp.tensordot({a!}, {b!}[[, {axes}]])
-    linalg.inv       jnp.linalg.inv({a!})
-    linalg.det       jnp.linalg.det({a!})
-    linalg.cholesky  jnp.linalg.cholesky({a!})
-    linalg.solve     jnp.linalg.solve({a!}, {b!})
-    linalg.slogdet   jnp.linalg.slogdet({a})
-    """
-)
+_UFUNCS = {
+    "exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sqrt", "square", "sin", "cos", "tan", "arcsin",
+    "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "fabs", "floor", "ceil", "rint",
+    "trunc", "sign", "isnan", "isinf", "isfinite", "logical_not", "reciprocal", "deg2rad", "rad2deg", "radians",
+    "degrees", "signbit", "cbrt", "maximum", "minimum", "fmax", "fmin", "arctan2", "hypot", "logaddexp",
+    "logaddexp2", "copysign", "fmod", "logical_and", "logical_or", "logical_xor", "heaviside", "float_power",
+    "sinc", "positive", "conjugate", "absolute",
+}  # fmt: skip
+_SAME_NAMES = {"absolute": "abs", "amax": "max", "amin": "min"}
+_REDUCED = {"add.reduce": "sum", "multiply.reduce": "prod", "maximum.reduce": "max", "minimum.reduce": "min"}
+_ACCUMULATED = {"add.accumulate": "cumsum", "multiply.accumulate": "cumprod"}
+_OVER = "[[, axis={axis}]][[, keepdims={keepdims}]]"
+_ROWS = {
+    "any": f"jnp.any({{a}}{_OVER})",
+    "all": f"jnp.all({{a}}{_OVER})",
+    "argmax": f"jnp.argmax({{a}}{_OVER}).astype(jnp.int64)",
+    "argmin": f"jnp.argmin({{a}}{_OVER}).astype(jnp.int64)",
+    "count_nonzero": f"jnp.count_nonzero({{a}}{_OVER}).astype(jnp.int64)",
+    "sort": "jnp.sort({a}, axis={axis=-1})",
+    "clip": "jnp.clip({a!}, {min=None}, {max=None})",
+    "reshape": "jnp.reshape({a}, {shape})",
+    "transpose": "jnp.transpose({a}[[, {axes}]])",
+    "swapaxes": "jnp.swapaxes({a}, {axis1}, {axis2})",
+    "moveaxis": "jnp.moveaxis({a}, {source}, {destination})",
+    "expand_dims": "jnp.expand_dims({a}, axis={axis})",
+    "squeeze": "jnp.squeeze({a}[[, axis={axis}]])",
+    "broadcast_to": "jnp.broadcast_to({a}, {shape})",
+    "flip": "jnp.flip({a}[[, axis={axis}]])",
+    "flipud": "jnp.flipud({a})",
+    "fliplr": "jnp.fliplr({a})",
+    "roll": "jnp.roll({a}, {shift}[[, axis={axis}]])",
+    "repeat": "jnp.repeat({a}, {repeats}[[, axis={axis}]])",
+    "tile": "jnp.tile({a}, {reps})",
+    "diff": "jnp.diff({a}[[, n={n}]][[, axis={axis}]][[, prepend={prepend}]][[, append={append}]])",
+    "take": "jnp.take({a}, {indices}[[, axis={axis}]])",
+    "take_along_axis": "jnp.take_along_axis({a}, {indices}, axis={axis=-1})",
+    "diagonal": "jnp.diagonal({a}[[, offset={offset}]][[, axis1={axis1}]][[, axis2={axis2}]])",
+    "diag": "jnp.diag({a}[[, k={k}]])",
+    "tril": "jnp.tril({a}[[, k={k}]])",
+    "triu": "jnp.triu({a}[[, k={k}]])",
+    "ravel": "jnp.ravel({a})",
+    "split": "jnp.split({a}, {indices}[[, axis={axis}]])",
+    "array_split": "jnp.array_split({a}, {indices}[[, axis={axis}]])",
+    "matrix_transpose": "jnp.matrix_transpose({a})",
+    "round": "jnp.round({a}[[, decimals={decimals}]])",
+    "nan_to_num": "jnp.nan_to_num({a}[[, nan={nan}]][[, posinf={posinf}]][[, neginf={neginf}]])",
+    "inner": "jnp.inner({a!}, {b!})",
+    "outer": "jnp.outer({a!}, {b!})",
+    "vdot": "jnp.vdot({a!}, {b!})",
+    "dot": "jnp.dot({a!}, {b!})",
+    "tensordot": "jnp.tensordot({a!}, {b!}[[, {axes}]])",
+    "linalg.inv": "jnp.linalg.inv({a!})",
+    "linalg.det": "jnp.linalg.det({a!})",
+    "linalg.cholesky": "jnp.linalg.cholesky({a!})",
+    "linalg.solve": "jnp.linalg.solve({a!}, {b!})",
+    "linalg.slogdet": "jnp.linalg.slogdet({a})",
+}
 
 
 class JaxDialect(CommonDialect):

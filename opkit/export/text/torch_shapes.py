@@ -13,50 +13,45 @@ from opkit.export.text.dialect import Call, is_array
 from opkit.export.text.torch_values import TorchValues
 from opkit.export.text.writer import ATOM, Cast
 from opkit.export.trace.graph import Node, Scalar
-from opkit.tables import pairs, texts
 
-REDUCTIONS = pairs(
-    """
-    max amax  amax amax  min amin  amin amin  mean mean  sum sum  any any  all all  add.reduce sum
-    maximum.reduce amax  minimum.reduce amin
-    """
-)
+REDUCTIONS = {
+    "max": "amax", "amax": "amax", "min": "amin", "amin": "amin", "mean": "mean", "sum": "sum", "any": "any",
+    "all": "all", "add.reduce": "sum", "maximum.reduce": "amax", "minimum.reduce": "amin",
+}  # fmt: skip
 #: What torch writes as one call; see ``dialect``.
-ROWS = texts(
-    """
-    sort                 torch.sort({a}, dim={axis=-1}, stable=True).values
-    maximum.accumulate   torch.cummax({a}, dim={axis=0}).values
-    minimum.accumulate   torch.cummin({a}, dim={axis=0}).values
-    logaddexp.accumulate torch.logcumsumexp({a}, dim={axis=0})
-    reshape              {a.}.reshape({shape})
-    ravel                {a.}.reshape(-1)
-    matrix_transpose     {a.}.mT
-    swapaxes             {a.}.transpose({axis1}, {axis2})
-    moveaxis             torch.moveaxis({a}, {source}, {destination})
-    squeeze              {a.}.squeeze({axis})
-    broadcast_to         torch.broadcast_to({a}, {shape})
-    split                torch.tensor_split({a}, {indices}, dim={axis=0})
-    array_split          torch.tensor_split({a}, {indices}, dim={axis=0})
-    roll                 torch.roll({a}, {shift}[[, dims={axis}]])
-    repeat               {a.}.repeat_interleave({repeats}[[, dim={axis}]])
-    diff                 torch.diff({a}, n={n=1}, dim={axis=-1}[[, prepend={prepend}]][[, append={append}]])
-    diagonal             torch.diagonal({a}, {offset=0}, {axis1=0}, {axis2=1})
-    diag                 torch.diag({a}, {k=0})
-    tril                 torch.tril({a}, {k=0})
-    triu                 torch.triu({a}, {k=0})
-    round                torch.round({a}[[, decimals={decimals}]])
-    nan_to_num           torch.nan_to_num({a}[[, nan={nan}]][[, posinf={posinf}]][[, neginf={neginf}]])
-    positive             {a.}
-    conjugate            {a.}
-    inner                torch.inner({a!}, {b!})
-    vdot                 torch.dot({a!.}.reshape(-1), {b!.}.reshape(-1))
-    linalg.inv           torch.linalg.inv({a!})
-    linalg.det           torch.linalg.det({a!})
-    linalg.cholesky      torch.linalg.cholesky({a!})
-    linalg.solve         torch.linalg.solve({a!}, {b!})
-    linalg.slogdet       torch.linalg.slogdet({a})
-    """
-)
+ROWS = {
+    "sort": "torch.sort({a}, dim={axis=-1}, stable=True).values",
+    "maximum.accumulate": "torch.cummax({a}, dim={axis=0}).values",
+    "minimum.accumulate": "torch.cummin({a}, dim={axis=0}).values",
+    "logaddexp.accumulate": "torch.logcumsumexp({a}, dim={axis=0})",
+    "reshape": "{a.}.reshape({shape})",
+    "ravel": "{a.}.reshape(-1)",
+    "matrix_transpose": "{a.}.mT",
+    "swapaxes": "{a.}.transpose({axis1}, {axis2})",
+    "moveaxis": "torch.moveaxis({a}, {source}, {destination})",
+    "squeeze": "{a.}.squeeze({axis})",
+    "broadcast_to": "torch.broadcast_to({a}, {shape})",
+    "split": "torch.tensor_split({a}, {indices}, dim={axis=0})",
+    "array_split": "torch.tensor_split({a}, {indices}, dim={axis=0})",
+    "roll": "torch.roll({a}, {shift}[[, dims={axis}]])",
+    "repeat": "{a.}.repeat_interleave({repeats}[[, dim={axis}]])",
+    "diff": "torch.diff({a}, n={n=1}, dim={axis=-1}[[, prepend={prepend}]][[, append={append}]])",
+    "diagonal": "torch.diagonal({a}, {offset=0}, {axis1=0}, {axis2=1})",
+    "diag": "torch.diag({a}, {k=0})",
+    "tril": "torch.tril({a}, {k=0})",
+    "triu": "torch.triu({a}, {k=0})",
+    "round": "torch.round({a}[[, decimals={decimals}]])",
+    "nan_to_num": "torch.nan_to_num({a}[[, nan={nan}]][[, posinf={posinf}]][[, neginf={neginf}]])",
+    "positive": "{a.}",
+    "conjugate": "{a.}",
+    "inner": "torch.inner({a!}, {b!})",
+    "vdot": "torch.dot({a!.}.reshape(-1), {b!.}.reshape(-1))",
+    "linalg.inv": "torch.linalg.inv({a!})",
+    "linalg.det": "torch.linalg.det({a!})",
+    "linalg.cholesky": "torch.linalg.cholesky({a!})",
+    "linalg.solve": "torch.linalg.solve({a!}, {b!})",
+    "linalg.slogdet": "torch.linalg.slogdet({a})",
+}
 
 
 class TorchShapes(TorchValues):

@@ -12,31 +12,22 @@ import numpy as np
 from opkit.export.text.dialect import Call, CommonDialect, is_array
 from opkit.export.text.writer import ATOM, Cast, Writer
 from opkit.export.trace.graph import Node, UntraceableError
-from opkit.tables import pairs, words
 
 UNARY = {
-    name: name
-    for name in words(
-        """
-    exp expm1 exp2 log log2 log10 log1p sqrt square sin cos tan sinh cosh tanh floor ceil trunc sign isnan isinf
-    isfinite logical_not reciprocal deg2rad rad2deg signbit sinc
-    """
-    )
-} | pairs(
-    """
-    arcsin asin  arccos acos  arctan atan  arcsinh asinh  arccosh acosh  arctanh atanh  absolute abs  fabs abs
-    rint round  radians deg2rad  degrees rad2deg
-    """
-)
+    "exp": "exp", "expm1": "expm1", "exp2": "exp2", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
+    "sqrt": "sqrt", "square": "square", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
+    "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
+    "arctanh": "atanh", "absolute": "abs", "fabs": "abs", "floor": "floor", "ceil": "ceil", "rint": "round",
+    "trunc": "trunc", "sign": "sign", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
+    "logical_not": "logical_not", "reciprocal": "reciprocal", "deg2rad": "deg2rad", "rad2deg": "rad2deg",
+    "signbit": "signbit", "radians": "deg2rad", "degrees": "rad2deg", "sinc": "sinc",
+}  # fmt: skip
 BINARY = {
-    name: name
-    for name in words(
-        """
-    maximum minimum fmax fmin hypot logaddexp logaddexp2 copysign fmod logical_and logical_or logical_xor
-    heaviside
-    """
-    )
-} | pairs("arctan2 atan2  float_power pow")
+    "maximum": "maximum", "minimum": "minimum", "fmax": "fmax", "fmin": "fmin", "arctan2": "atan2", "hypot": "hypot",
+    "logaddexp": "logaddexp", "logaddexp2": "logaddexp2", "copysign": "copysign", "fmod": "fmod",
+    "logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor", "float_power": "pow",
+    "heaviside": "heaviside",
+}  # fmt: skip
 
 
 class TorchValues(CommonDialect):
