@@ -154,7 +154,7 @@ def slice_v2(x: Blob, slice_tup_list: Sequence[tuple[int | None, int | None, int
     """Take a slice (start, stop, step) per leading axis."""
     value = as_value(x)
     start, stop, step = slice_attrs("flow.slice_v2", slice_tup_list, shape_of(value))
-    return call("slice", {"x": [value]}, start=start, stop=stop, step=step)
+    return call("slice", value, start=start, stop=stop, step=step)
 
 
 def reverse(input: Blob, axis: int | Ints, name: Name = None) -> Blob:
@@ -179,20 +179,20 @@ def gather(
     batch = batch_dims + len(shape_of(as_value(indices))) if batch_dims < 0 else batch_dims
     chosen = batch if axis is None else axis + ndim if axis < 0 else axis
     if not batch:
-        return call("gather", {"in": [params], "indices": [indices]}, axis=chosen)
+        return call("gather", params, indices, axis=chosen)
     if chosen != batch:
         raise UsageError(f"flow.gather: batch_dims {batch_dims} needs axis {batch}, got {axis}")
-    return call("batch_gather", {"in": [params], "indices": [indices]})
+    return call("batch_gather", params, indices)
 
 
 def gather_nd(params: Blob, indices: Blob, name: Name = None) -> Blob:
     """Take the elements or slices that index tuples name."""
-    return call("gather_nd", {"params": [params], "indices": [indices]})
+    return call("gather_nd", params, indices)
 
 
 def scatter_nd(indices: Blob, updates: Blob, shape: Ints, name: Name = None) -> Blob:
     """Put updates where index tuples say, into zeros; repeated ones add up."""
-    return call("scatter_nd", {"indices": [indices], "updates": [updates]}, shape=tuple(shape))
+    return call("scatter_nd", indices, updates, shape=tuple(shape))
 
 
 def where(condition: Blob, x: Blob | None = None, y: Blob | None = None, name: Name = None) -> Blob:
@@ -221,7 +221,7 @@ def one_hot(
     kind = canonical_dtype(dtype or int32)
     hot = call(
         "one_hot",
-        {"indices": [indices]},
+        indices,
         depth=int(depth),
         floating_on_value=float(on_value),
         integer_on_value=int(on_value),
@@ -245,7 +245,7 @@ def pad(x: Blob, paddings: Sequence[Ints], constant_value: float = 0, name: Name
     is_floating = dtype_of(value).kind == "f"
     return call(
         "pad",
-        {"x": [value]},
+        value,
         padding_before=before,
         padding_after=after,
         floating_constant_value=float(constant_value) if is_floating else 0.0,
@@ -304,4 +304,4 @@ def elem_cnt(inputs: Blob, dtype: Any = None, name: Name = None) -> Blob:
 
 def assign(ref: Blob, value: Blob, dtype: Any = None, name: Name = None) -> None:
     """Write a value into a variable, in place."""
-    call("assign", {"ref": [ref], "value": [value]})
+    call("assign", ref, value)

@@ -221,15 +221,14 @@ def categorical_ordinal_encoder(
     with namespace(name):
         table = _variable("Table", (capacity * 2,), dtype, None, None, False)
         size = _variable("Size", (1,), dtype, None, None, False)
-    return call("CategoricalOrdinalEncode", {"in": [value], "table": [table], "size": [size]})
+    return call("CategoricalOrdinalEncode", table, size, value)
 
 
 def layer_norm_grad(
     dy: Blob, x: Blob, mean: Blob, inv_variance: Blob, begin_norm_axis: int = 1, name: str = "LayerNormGrad"
 ) -> Blob:
     """Return the gradient of layer normalisation by its input."""
-    given = {"dy": [dy], "x": [x], "mean": [mean], "inv_variance": [inv_variance]}
-    return call("layer_norm_grad", given, begin_norm_axis=begin_norm_axis, epsilon=1e-5)
+    return call("layer_norm_grad", dy, x, mean, inv_variance, begin_norm_axis=begin_norm_axis, epsilon=1e-5)
 
 
 def prelu(
@@ -260,7 +259,7 @@ def prelu(
     dtype = dtype_of(value).name
     with namespace(name):
         alpha = _variable("alpha", shape, dtype, alpha_initializer, alpha_regularizer, trainable, model_distribute)
-    return call("prelu", {"x": [value], "alpha": [alpha]})
+    return call("prelu", value, alpha)
 
 
 def upsample_2d(
@@ -294,7 +293,7 @@ def upsample_2d(
     is_last, value = data_format.upper() == "NHWC", as_value(x)
     out = call(
         "upsample",
-        {"x": [ops.transpose(value, [0, 3, 1, 2]) if is_last else value]},
+        ops.transpose(value, [0, 3, 1, 2]) if is_last else value,
         height_scale=float(factors[0]),
         width_scale=float(factors[1]),
         align_corners=align_corners,

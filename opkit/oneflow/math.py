@@ -217,17 +217,17 @@ tanh_v2 = _unary("tanh")
 
 def round(x: Blob, name: Name = None) -> Blob:
     """Return the nearest whole number, halves to the even one."""
-    return call("round", {"x": [x]})
+    return call("round", x)
 
 
 def sigmoid_grad(y: Blob, dy: Blob, name: Name = None) -> Blob:
     """Return the gradient of sigmoid from its result and the incoming gradient."""
-    return call("sigmoid_grad", {"y": [y], "dy": [dy]})
+    return call("sigmoid_grad", y, dy)
 
 
 def gelu_grad(x: Blob, dy: Blob, name: Name = None) -> Blob:
     """Return the gradient of gelu."""
-    return call("gelu_grad", {"x": [x], "dy": [dy]})
+    return call("gelu_grad", x, dy)
 
 
 def clip_by_value(
@@ -249,7 +249,7 @@ def clip_by_value(
     attrs: dict[str, float] = {f"floating_{side}": float(bound) for side, bound in bounds.items()}
     attrs |= {f"integral_{side}": _whole(bound) for side, bound in bounds.items()}
     suffix = "" if len(bounds) == 2 else f"_{next(iter(bounds))}"
-    return call(f"clip_by_scalar{suffix}", {"x": [values]}, **attrs)
+    return call(f"clip_by_scalar{suffix}", values, **attrs)
 
 
 def _whole(bound: float) -> int:
@@ -275,7 +275,7 @@ def fused_scale_tril(x: Blob, diagonal: int = 0, fill_value: float = 0, scale: f
     is_filled_float, is_scaled_float = isinstance(fill_value, float), isinstance(scale, float)
     return call(
         "fused_scale_tril",
-        {"in": [x]},
+        x,
         diagonal=int(diagonal),
         is_floating_fill_value=is_filled_float,
         floating_fill_value=fill_value if is_filled_float else 0.0,

@@ -57,7 +57,7 @@ def _pad2d(op: str, x: Blob, padding: Padding, number: float) -> Blob:
     is_floating = dtype_of(value).kind == "f"
     return call(
         op,
-        {"x": [value]},
+        value,
         padding=[int(side) for side in sides],
         floating_value=float(number) if is_floating else 0.0,
         integral_value=0 if is_floating else int(number),
@@ -68,7 +68,7 @@ def pad_grad(x: Blob, paddings: Sequence[Ints], constant_value: float = 0, name:
     """Take away ``paddings[i] = (before, after)`` elements of axis i: the gradient of ``flow.pad``."""
     return call(
         "pad_grad",
-        {"dy": [x]},
+        x,
         padding_before=[int(item[0]) for item in paddings],
         padding_after=[int(item[1]) for item in paddings],
         floating_constant_value=float(constant_value),

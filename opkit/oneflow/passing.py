@@ -35,7 +35,7 @@ def parallel_cast(input: Blob, name: Name = None, distribute: Any = None, gradie
         return as_value(input)
     return call(
         "parallel_cast",
-        {"in": [input]},
+        input,
         sbp_parallel="" if sbp is None else str(sbp),
         grad_sbp_parallel="" if back is None else str(back),
     )
@@ -62,7 +62,7 @@ def identity_n(inputs: Sequence[Blob], name: Name = None) -> list[Blob]:
 
 def amp_white_identity(x: Blob, name: Name = None) -> Blob:
     """Return a copy; OneFlow's mixed precision begins there, and here there is none."""
-    return call("amp_white_identity", {"in": [x]})
+    return call("amp_white_identity", x)
 
 
 def cast_to_static_shape(x: Blob, name: Name = None) -> Blob:
@@ -70,7 +70,7 @@ def cast_to_static_shape(x: Blob, name: Name = None) -> Blob:
     value = as_value(x)
     if -1 not in shape_of(value):
         return value
-    return call("cast_to_static_shape", {"input": [x]})
+    return call("cast_to_static_shape", x)
 
 
 def cast_to_current_logical_view(x: Blob) -> Blob:

@@ -32,7 +32,7 @@ def dim_gather(input: Blob, dim: int, index: Blob, name: Name = None) -> Blob:
     at = normal_axis(dim, len(sizes), "flow.dim_gather")
     if len(sizes) != len(wanted) or any(a != b for k, (a, b) in enumerate(zip(sizes, wanted)) if k != at):
         raise ShapeError(f"flow.dim_gather: shapes {sizes} and {wanted} may differ along axis {at} alone")
-    return call("dim_gather", {"input": [value], "index": [places]}, dim=at)
+    return call("dim_gather", value, places, dim=at)
 
 
 def masked_fill(x: Blob, mask: Blob, value: float, name: Name = None) -> Blob:
@@ -63,7 +63,7 @@ def sync_dynamic_resize(inputs: Blob, size: Blob, name: Name = None) -> Blob:
 
 def diag(input: Blob, diagonal: int = 0, name: Name = None) -> Blob:
     """Return the diagonal of a matrix, or the matrix that has a vector as its diagonal."""
-    return call("diag", {"in": [input]}, diagonal=int(diagonal))
+    return call("diag", input, diagonal=int(diagonal))
 
 
 # ---- ordering --------------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def top_k(input: Blob, axis: int = -1, k: int = 1, sorted: bool = True, name: Na
 
 def in_top_k(targets: Blob, predictions: Blob, k: int, name: Name = None) -> Blob:
     """Say for each row of predictions (int8) whether its target is among the k largest."""
-    return call("in_top_k", {"targets": [targets], "predictions": [predictions]}, k=int(k))
+    return call("in_top_k", targets, predictions, k=int(k))
 
 
 def _direction(asked_by: str, direction: str) -> str:
@@ -99,8 +99,8 @@ def _along(asked_by: str, op: str, input: Blob, axis: int, **attrs: Any) -> Blob
     ndim = ndim_of(value)
     at = normal_axis(axis, ndim, asked_by)
     if at == ndim - 1:
-        return call(op, {"in": [value]}, **attrs)
-    return ops.swapaxes(call(op, {"in": [ops.swapaxes(value, at, ndim - 1)]}, **attrs), at, ndim - 1)
+        return call(op, value, **attrs)
+    return ops.swapaxes(call(op, ops.swapaxes(value, at, ndim - 1), **attrs), at, ndim - 1)
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -110,44 +110,40 @@ def slice_update(
     """Return the blob with another in the place of ``x[start:stop:step, ...]``; triples as ``flow.slice_v2`` takes."""
     value = as_value(x)
     start, stop, step = slice_attrs("flow.slice_update", slice_tup_list, shape_of(value))
-    return call("slice_update", {"x": [value], "update": [update]}, start=start, stop=stop, step=step)
+    return call("slice_update", value, update, start=start, stop=stop, step=step)
 
 
 def tensor_scatter_nd_update(params: Blob, updates: Blob, indices: Blob, name: Name = None) -> Blob:
     """Return the blob with rows of updates written where the indices name."""
-    return call("tensor_scatter_nd_update", {"params": [params], "updates": [updates], "indices": [indices]})
+    return call("tensor_scatter_nd_update", params, updates, indices)
 
 
 def tensor_scatter_nd_add(params: Blob, updates: Blob, indices: Blob, name: Name = None) -> Blob:
     """Return the blob with rows of updates added where the indices name."""
-    return call("tensor_scatter_nd_add", {"params": [params], "updates": [updates], "indices": [indices]})
+    return call("tensor_scatter_nd_add", params, updates, indices)
 
 
 # ---- adding up -------------------------------------------------------------------------------------------------------
 def unsorted_segment_sum(data: Blob, segment_ids: Blob, num_segments: int, axis: int = 0, name: Name = None) -> Blob:
     """Add up the slices along an axis that have one segment number."""
-    given = {"data": [data], "segment_ids": [segment_ids]}
-    return call("unsorted_segment_sum", given, axis=int(axis), num_segments=int(num_segments))
+    return call("unsorted_segment_sum", data, segment_ids, axis=int(axis), num_segments=int(num_segments))
 
 
 def unsorted_segment_sum_like(data: Blob, segment_ids: Blob, like: Blob, axis: int = 0, name: Name = None) -> Blob:
     """Add up the slices along an axis that have one segment number, into the shape of another blob."""
-    return call(
-        "unsorted_segment_sum_like", {"data": [data], "segment_ids": [segment_ids], "like": [like]}, axis=int(axis)
-    )
+    return call("unsorted_segment_sum_like", data, segment_ids, like, axis=int(axis))
 
 
 def unsorted_batch_segment_sum(data: Blob, segment_ids: Blob, num_segments: int, name: Name = None) -> Blob:
     """Add up the slices that have one segment number, in each row of the batch."""
-    given = {"data": [data], "segment_ids": [segment_ids]}
-    return call("unsorted_batch_segment_sum", given, num_segments=int(num_segments))
+    return call("unsorted_batch_segment_sum", data, segment_ids, num_segments=int(num_segments))
 
 
 def count_not_finite(x: Blob, name: Name = None) -> Blob:
     """Return how many elements are NaN or infinite, a blob (int64) of shape (1,)."""
-    return call("count_not_finite", {"x": [x]})
+    return call("count_not_finite", x)
 
 
 def multi_count_not_finite(x: Sequence[Blob], name: Name = None) -> Blob:
     """Return how many elements of several blobs are NaN or infinite, a blob (int64) of shape (1,)."""
-    return call("multi_count_not_finite", {"x": list(x)})
+    return call("multi_count_not_finite", list(x))

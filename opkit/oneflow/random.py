@@ -20,7 +20,7 @@ def bernoulli(x: Blob, seed: int | None = None, dtype: Any = None, name: str = "
     """Return 1 with the probability that each element holds, else 0."""
     value = as_value(x)
     kind = dtype_of(value).name if dtype is None else canonical_dtype(dtype)
-    return call("bernoulli", {"in": [value]}, seed=seed or 0, has_seed=seed is not None, dtype=kind)
+    return call("bernoulli", value, seed=seed or 0, has_seed=seed is not None, dtype=kind)
 
 
 def generate_random_batch_permutation_indices(value: Blob, seed: int | None = None, name: Name = None) -> Blob:

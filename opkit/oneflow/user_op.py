@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -180,17 +180,22 @@ def as_value(blob: Any) -> Any:
     return blob
 
 
-def call(op_type: str, inputs: Mapping[str, Sequence[Any]], **attrs: Any) -> Any:
+def call(op_type: str, *blobs: Any, **attrs: Any) -> Any:
     """Apply a built-in op under OneFlow's names.
 
     Args:
         op_type: op type name.
-        inputs: {argument name: blobs}.
+        blobs: the inputs in the op's order; a list where an input takes several, None for one that is left out.
         attrs: attributes that differ from their defaults.
 
     Returns:
         the output, or a tuple of outputs.
     """
-    given = {name: [as_value(blob) for blob in blobs] for name, blobs in inputs.items()}
-    bound = session().registry.get(op_type).bind(given, attrs)
+    found: Any = session().registry.get(op_type)  # an OpDef: the ops that are called here have no variants
+    given = {
+        arg.name: [as_value(item) for item in (blob if arg.is_variadic else [blob])]
+        for arg, blob in zip(found.inputs, blobs)
+        if blob is not None
+    }
+    bound = found.bind(given, attrs)
     return apply(bound.opdef, bound.inputs, bound.attrs)

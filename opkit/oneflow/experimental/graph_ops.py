@@ -26,7 +26,7 @@ from opkit.ops.core.value import shape_of
 
 def square_sum(x: Any, name: Name = None) -> Any:
     """Return the sum of the squares of all elements, a blob of shape (1,)."""
-    return call("square_sum", {"x": [x]})
+    return call("square_sum", x)
 
 
 def unique_with_counts(x: Any, out_idx: Any = int32, name: Name = None) -> tuple[Any, ...]:
@@ -35,7 +35,7 @@ def unique_with_counts(x: Any, out_idx: Any = int32, name: Name = None) -> tuple
     Returns:
         the values, each element's place among them, how often each occurs (padded too), how many there are.
     """
-    found: tuple[Any, ...] = call("unique_with_counts", {"x": [x]}, out_idx=canonical_dtype(out_idx))
+    found: tuple[Any, ...] = call("unique_with_counts", x, out_idx=canonical_dtype(out_idx))
     return found
 
 
@@ -56,13 +56,13 @@ def logical_slice(x: Any, slice_tup_list: Sequence[Sequence[int | None]], name: 
     """Return a slice of a blob; triples (start, stop, step) with steps above 0."""
     value = as_value(x)
     start, stop, step = _forwards("flow.experimental.logical_slice", slice_tup_list, shape_of(value))
-    return call("logical_slice", {"x": [value]}, start=start, stop=stop, step=step)
+    return call("logical_slice", value, start=start, stop=stop, step=step)
 
 
 def logical_slice_assign(x: Any, value: Any, slice_tup_list: Sequence[Sequence[int | None]], name: Name = None) -> None:
     """Write a blob into a slice of a variable, in place."""
     start, stop, step = _forwards("flow.experimental.logical_slice_assign", slice_tup_list, shape_of(as_value(x)))
-    call("logical_slice_assign", {"ref": [x], "value": [value]}, start=start, stop=stop, step=step)
+    call("logical_slice_assign", x, value, start=start, stop=stop, step=step)
 
 
 def get_interface_blob_value(op_name: str) -> ndarray:

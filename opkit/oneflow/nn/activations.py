@@ -47,7 +47,7 @@ relu = flow_math.relu
 
 def bias_add(value: Blob, bias: Blob, data_format: str | None = None, name: Name = None) -> Blob:
     """Add a vector along the channels: axis 1, or the last with "N...C"."""
-    return call("bias_add", {"a": [value], "b": [bias]}, axis=_bias_axis(value, data_format))
+    return call("bias_add", value, bias, axis=_bias_axis(value, data_format))
 
 
 def leaky_relu(x: Blob, alpha: float = 0.2, name: Name = None) -> Blob:
@@ -72,12 +72,12 @@ def hardtanh(x: Blob, min_val: float = -1.0, max_val: float = 1.0, name: Name = 
 
 def hardsigmoid(x: Blob, name: Name = None) -> Blob:
     """Return ``min(max(x / 6 + 1 / 2, 0), 1)``."""
-    return call("hardsigmoid", {"in": [x]})
+    return call("hardsigmoid", x)
 
 
 def hardswish(x: Blob, name: Name = None) -> Blob:
     """Return ``x * min(max(x / 6 + 1 / 2, 0), 1)``."""
-    return call("hardswish", {"in": [x]})
+    return call("hardswish", x)
 
 
 def swish(x: Blob, beta: float = 1.0, name: Name = None) -> Blob:
@@ -104,7 +104,7 @@ def logsoftmax(logits: Blob, axis: int | None = None, name: Name = None) -> Blob
 
 def softmax_grad(y: Blob, dy: Blob, axis: int | None = None, name: Name = None) -> Blob:
     """Return the gradient of softmax along the last axis."""
-    return call("softmax_grad", {"y": [y], "dy": [dy]})
+    return call("softmax_grad", y, dy)
 
 
 def dropout(x: Blob, rate: float, noise_shape: Blob | None = None, seed: int | None = None, name: Name = None) -> Blob:
@@ -143,7 +143,7 @@ def _rate(op: str, rate: float) -> float:
 # ---- several in one --------------------------------------------------------------------------------------------------
 def fused_bias_add_gelu(value: Blob, bias: Blob, data_format: str | None = None, name: Name = None) -> Blob:
     """Return ``gelu(bias_add(value, bias))``."""
-    return call("fused_bias_add_gelu", {"a": [value], "b": [bias]}, axis=_bias_axis(value, data_format))
+    return call("fused_bias_add_gelu", value, bias, axis=_bias_axis(value, data_format))
 
 
 def fused_bias_add_dropout(
@@ -160,8 +160,9 @@ def fused_bias_add_dropout(
     if _rate("flow.nn.fused_bias_add_dropout", rate) == 0.0 or job is None or job.kind != "train":
         return bias_add(value, bias, data_format)
     mask = random_mask_like(value, rate, seed, noise_shape)
-    given = {"a": [value], "b": [bias], "mask": [mask]}
-    return call("fused_bias_add_mask_scale", given, axis=_bias_axis(value, data_format), scale=1.0 / (1.0 - rate))
+    return call(
+        "fused_bias_add_mask_scale", value, bias, mask, axis=_bias_axis(value, data_format), scale=1.0 / (1.0 - rate)
+    )
 
 
 def fused_scale_tril_softmax_dropout(
@@ -177,7 +178,7 @@ def fused_scale_tril_softmax_dropout(
     """Return ``dropout(softmax(fused_scale_tril(x)))``, along the last axis."""
     weights = ops.softmax(flow_math.fused_scale_tril(x, diagonal, fill_value, scale), -1)
     mask = random_mask_like(weights, rate, seed, noise_shape)
-    return call("dropout", {"in": [weights], "mask": [mask]}, scale=1.0 / (1.0 - rate))
+    return call("dropout", weights, mask, scale=1.0 / (1.0 - rate))
 
 
 def fused_self_attention_query_mul_key_and_value(

@@ -39,37 +39,34 @@ Blob = Any
 def sparse_softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: Name = None) -> Blob:
     """Return the cross entropy of integer labels, one number per row of logits."""
     value = as_value(logits)
-    given = {"prediction": [value], "label": [labels]}
-    return call("sparse_softmax_cross_entropy", given, depth=int(shape_of(value)[-1]))[1]
+    return call("sparse_softmax_cross_entropy", value, labels, depth=int(shape_of(value)[-1]))[1]
 
 
 def sparse_cross_entropy(labels: Blob, prediction: Blob, name: Name = None) -> Blob:
     """Return the cross entropy of integer labels and probabilities."""
     value = as_value(prediction)
-    given = {"prediction": [value], "label": [labels]}
-    return call("sparse_cross_entropy", given, depth=int(shape_of(value)[-1]))
+    return call("sparse_cross_entropy", value, labels, depth=int(shape_of(value)[-1]))
 
 
 def softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: Name = None) -> Blob:
     """Return the cross entropy of label distributions, one number per row of logits."""
-    return call("softmax_cross_entropy", {"prediction": [logits], "label": [labels]})[1]
+    return call("softmax_cross_entropy", logits, labels)[1]
 
 
 def sigmoid_cross_entropy_with_logits(labels: Blob, logits: Blob, name: Name = None) -> Blob:
     """Return the binary cross entropy of each logit."""
-    return call("sigmoid_cross_entropy", {"prediction": [logits], "label": [labels]})
+    return call("sigmoid_cross_entropy", logits, labels)
 
 
 def distributed_sparse_softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: Name = None) -> Blob:
     """Return the cross entropy of integer labels for logits that may be split over their classes."""
     value = as_value(logits)
-    given = {"prediction": [value], "label": [labels]}
-    return call("sparse_softmax_cross_entropy_ms", given, depth=int(shape_of(value)[-1]))[1]
+    return call("sparse_softmax_cross_entropy_ms", value, labels, depth=int(shape_of(value)[-1]))[1]
 
 
 def smooth_l1_loss(prediction: Blob, label: Blob, beta: float = 1.0, name: Name = None) -> Blob:
     """Return ``0.5 * gap ** 2 / beta`` where the gap is below ``beta``, else ``gap - 0.5 * beta``."""
-    return call("smooth_l1_loss", {"prediction": [prediction], "label": [label]}, beta=float(beta))
+    return call("smooth_l1_loss", prediction, label, beta=float(beta))
 
 
 def combined_margin_loss(x: Blob, label: Blob, m1: float = 1, m2: float = 0, m3: float = 0, name: Name = None) -> Blob:

@@ -67,7 +67,8 @@ def _convolution(spatial: int, text: str) -> Function:
             around = [[0, 0]] * spatial
         return call(
             f"conv{spatial}d",
-            {"in": [value], "weight": [weight]},
+            value,
+            weight,
             filters=window[0],
             padding_before=[before for before, _ in around],
             data_format="channels_first" if first else "channels_last",
@@ -164,7 +165,8 @@ def conv2d_transpose(
     is_even = all(before == after for before, after in around)
     out = call(
         "deconv2d",
-        {"in": [image], "weight": [weight]},
+        image,
+        weight,
         filters=window[1] if first else window[3],
         padding_before=[before if is_even else 0 for before, _ in around],
         data_format="channels_first" if first else "channels_last",
@@ -227,7 +229,7 @@ def _pooling(kind: str, spatial: int, doc: str) -> Function:
             around = _pairs(f"flow.nn.{op}", padding, spatial, 2 if first else 1)
         return call(
             op,
-            {"x": [input]},
+            input,
             padding=rule,
             padding_before=[before for before, _ in around],
             padding_after=[after for _, after in around],

@@ -138,6 +138,6 @@ class PReLU(Module):
         """Return the result."""
 
         def prelu(value: Any, weight: Any) -> Any:
-            return call("prelu", {"x": [value], "alpha": [weight]})
+            return call("prelu", value, weight)
 
         return lifted(prelu)(x, self.weight)

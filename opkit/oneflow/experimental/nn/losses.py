@@ -68,5 +68,5 @@ class NLLLoss(_ClassLoss):
     """What the logarithms of probabilities say against the classes."""
 
     def _of_rows(self, rows: Any, numbers: Any) -> Any:
-        picked = call("dim_gather", {"input": [rows], "index": [ops.reshape(numbers, (-1, 1))]}, dim=1)
+        picked = call("dim_gather", rows, ops.reshape(numbers, (-1, 1)), dim=1)
         return ops.neg(ops.reshape(picked, (-1,)))
