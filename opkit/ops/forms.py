@@ -23,7 +23,7 @@ from opkit.ops.basis.creation import cast_like, ones_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.core.homes import HOMES
 from opkit.ops.core.inference import check_same_dtype, like, same_shape, shape_error, unchanged
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.registry import BUILTIN
 from opkit.ops.core.types import Attrs, Descs, Function, Ints, Values
@@ -59,7 +59,7 @@ _same(
 
 def _parallel_cast_rule(applied: Any, dout: Value) -> Value:
     attrs = {"sbp_parallel": applied.attrs["grad_sbp_parallel"], "grad_sbp_parallel": applied.attrs["sbp_parallel"]}
-    return local.mode.apply(PARALLEL_CAST, (dout,), attrs) if attrs["sbp_parallel"] else dout
+    return perform(PARALLEL_CAST, dout, **attrs) if attrs["sbp_parallel"] else dout
 
 
 PARALLEL_CAST = define(
@@ -230,7 +230,7 @@ def _over_bias(cotangent: Value, axis: int) -> Value:
 
 
 def _gelu_slope(biased: Value, dy: Value) -> Value:
-    return local.mode.apply(_GELU_GRAD, (biased, dy), NO_ATTRS)
+    return perform(_GELU_GRAD, biased, dy)
 
 
 _GELU_GRAD: Any = BUILTIN.get("gelu_grad")
@@ -280,7 +280,7 @@ def _bias_mask(a: ndarray, b: ndarray, mask: ndarray, addend: ndarray | None, ax
 
 def _bias_mask_rule(applied: Any, douts: Values) -> Values:
     mask, addend = applied.inputs[2:]
-    dx = local.mode.apply(DROPOUT_GRAD, (douts[0], mask), {"scale": applied.attrs["scale"]})
+    dx = perform(DROPOUT_GRAD, douts[0], mask, scale=applied.attrs["scale"])
     return dx, _over_bias(dx, applied.attrs["axis"]), None, None if addend is None else douts[0]
 
 
@@ -313,7 +313,7 @@ def _scale_tril(x: ndarray, diagonal: int, **attrs: Any) -> Any:
 
 def _scale_tril_rule(applied: Any, dout: Value) -> Value:
     attrs = {**applied.attrs, "floating_fill_value": 0.0, "integer_fill_value": 0}
-    return local.mode.apply(SCALE_TRIL, (dout,), attrs)
+    return perform(SCALE_TRIL, dout, **attrs)
 
 
 SCALE_TRIL = define(
@@ -371,10 +371,10 @@ def _define_pad2d(name: str, mode: str) -> None:
         return {**given, "floating_value": 0.0, "integral_value": 0}
 
     def back(applied: Any, dout: Value) -> Value:
-        return local.mode.apply(grad_op, (dout,), blank(applied.attrs))
+        return perform(grad_op, dout, **blank(applied.attrs))
 
     def forth(applied: Any, dout: Value) -> Value:
-        return local.mode.apply(opdef, (dout,), blank(applied.attrs))
+        return perform(opdef, dout, **blank(applied.attrs))
 
     grad_name = f"{name}_grad"
     grad_op = define(grad_name, "dy", "dx", slope, infer=infer(grad_name, -1), attrs=attrs, grad=first_only(forth))

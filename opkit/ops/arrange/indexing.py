@@ -19,7 +19,7 @@ from opkit.ops.basis.creation import as_value, cast_like, constant
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import like, unchanged
 from opkit.ops.core.meeting import dialect_of
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, dtype_of, is_value, shape_of
 
@@ -106,7 +106,7 @@ def _read_grad(applied: Any, douts: Values) -> Values:
     tensors = applied.inputs[1:]
     attrs = {"index": applied.attrs["index"]}
     inputs = (douts[0], applied.inputs[0], *tensors, *[None] * (_MAX_TENSORS - len(tensors)))
-    return (local.mode.apply(GETITEM_GRAD, inputs, attrs), *[None] * len(tensors))
+    return (perform(GETITEM_GRAD, *inputs, **attrs), *[None] * len(tensors))
 
 
 # ---- its gradient: scattered into zeros ------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from opkit.ops.arrange.shape import expand_dims, squeeze
 from opkit.ops.basis.creation import zeros_like
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import check_same_dtype, is_same_size, shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.types import Attrs, Descs, Ints, Out, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 
@@ -41,7 +41,7 @@ def _concat_grad(applied: Any, douts: Values) -> Any:
     axis, pieces = applied.attrs["axis"], applied.inputs
     if len(pieces) == 1:
         return douts
-    return local.mode.apply(SPLIT_LIKE, (douts[0], *pieces), {"axis": axis})
+    return perform(SPLIT_LIKE, douts[0], *pieces, axis=axis)
 
 
 def _split_like(x: ndarray, *likes: Any, axis: int) -> tuple[ndarray, ...]:

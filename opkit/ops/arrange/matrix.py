@@ -13,7 +13,7 @@ from numpy import ndarray
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import define, define_linear, first_only
 from opkit.ops.core.inference import shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value
 
@@ -35,7 +35,7 @@ def _triangle(name: str, *, lower: bool) -> Any:
         return [descs[0]]
 
     def rule(applied: Any, dout: Value) -> Value:
-        return local.mode.apply(opdef, (dout,), _fill(applied.attrs["diagonal"], 0))
+        return perform(opdef, dout, **_fill(applied.attrs["diagonal"], 0))
 
     opdef = define(name, "in", "out", kernel, infer=infer, attrs=_FILL, grad=first_only(rule), silent=True)
     return opdef
@@ -57,12 +57,12 @@ TRIU = _triangle("triu", lower=False)
 
 def tril(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
     """Return the lower triangles of matrices, and ``fill`` above the diagonal."""
-    return local.mode.apply(TRIL, (x,), _fill(diagonal, fill))
+    return perform(TRIL, x, **_fill(diagonal, fill))
 
 
 def triu(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
     """Return the upper triangles of matrices, and ``fill`` below the diagonal."""
-    return local.mode.apply(TRIU, (x,), _fill(diagonal, fill))
+    return perform(TRIU, x, **_fill(diagonal, fill))
 
 
 # ---- diag ------------------------------------------------------------------------------------------------------------
@@ -99,4 +99,4 @@ DIAG, DIAG_GRAD = define_linear(
 
 def diag(x: Value, diagonal: int = 0) -> Value:
     """Return a vector as a matrix's diagonal, or the diagonal of a matrix."""
-    return local.mode.apply(DIAG, (x,), {"diagonal": int(diagonal)})
+    return perform(DIAG, x, diagonal=int(diagonal))

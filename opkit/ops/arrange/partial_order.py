@@ -13,7 +13,7 @@ from opkit.ir import TensorDesc
 from opkit.ops.arrange.scattering import take_along_axis
 from opkit.ops.arrange.shape import swapaxes
 from opkit.ops.core.define import define
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 from opkit.ops.kernels.introselect import least_places, ranks_of
 
@@ -66,7 +66,7 @@ def selected(x: Value, k: int, axis: int = -1, largest: bool = False) -> tuple[V
         raise ShapeError(f"op 'selected_places': k is {k} for an axis of size {size}")
     attrs = {"k": int(k), "largest": bool(largest)}
     if at == last:
-        places = local.mode.apply(PLACES, (x,), attrs)
+        places = perform(PLACES, x, **attrs)
     else:
-        places = swapaxes(local.mode.apply(PLACES, (swapaxes(x, at, last),), attrs), at, last)
+        places = swapaxes(perform(PLACES, swapaxes(x, at, last), **attrs), at, last)
     return take_along_axis(x, places, at), places

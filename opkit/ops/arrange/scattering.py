@@ -17,7 +17,7 @@ from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.arithmetic import mul
 from opkit.ops.core.define import NO_ATTRS, define
 from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis
@@ -68,7 +68,7 @@ def _pick(params: Value, indices: Value) -> Value:
 
 def _update_grad(applied: Any, douts: Values) -> Values:
     indices = applied.inputs[2]
-    blank = local.mode.apply(SCATTER_UPDATE, (douts[0], mul(_pick(douts[0], indices), 0), indices), NO_ATTRS)
+    blank = perform(SCATTER_UPDATE, douts[0], mul(_pick(douts[0], indices), 0), indices)
     return blank, _pick(douts[0], indices), None
 
 
@@ -78,10 +78,7 @@ GATHER_ND = define(
     "out",
     lambda params, indices: params[_places(indices, params.shape, "gather_nd")],
     infer=_infer_gather_nd,
-    grad=lambda applied, douts: (
-        local.mode.apply(SCATTER_ND_LIKE, (applied.inputs[0], applied.inputs[1], douts[0]), NO_ATTRS),
-        None,
-    ),
+    grad=lambda applied, douts: (perform(SCATTER_ND_LIKE, applied.inputs[0], applied.inputs[1], douts[0]), None),
     reads="indices",
 )
 SCATTER_ND = define(
@@ -206,8 +203,8 @@ def _infer_along(op: str, index: int, value: int, dtype_from: int = 0) -> Infer:
 
 def _dim_put_grad(applied: Any, douts: Values) -> Values:
     index = applied.inputs[1]
-    picked = local.mode.apply(DIM_GATHER, (douts[0], index), applied.attrs)
-    return local.mode.apply(DIM_PUT, (douts[0], index, mul(picked, 0)), applied.attrs), None, picked
+    picked = perform(DIM_GATHER, douts[0], index, **applied.attrs)
+    return perform(DIM_PUT, douts[0], index, mul(picked, 0), **applied.attrs), None, picked
 
 
 DIM_GATHER = define(
@@ -218,7 +215,7 @@ DIM_GATHER = define(
     infer=_infer_dim_gather,
     attrs="dim:int32",
     grad=lambda applied, douts: (
-        local.mode.apply(DIM_ADD, (applied.inputs[0], douts[0], applied.inputs[1]), applied.attrs),
+        perform(DIM_ADD, applied.inputs[0], douts[0], applied.inputs[1], **applied.attrs),
         None,
     ),
     reads="index",
@@ -230,11 +227,7 @@ DIM_ADD: OpDef = define(
     _dim_add,
     infer=_infer_along("dim_scatter_add_like", 2, 1, 1),
     attrs="dim:int32",
-    grad=lambda applied, douts: (
-        None,
-        local.mode.apply(DIM_GATHER, (douts[0], applied.inputs[2]), applied.attrs),
-        None,
-    ),
+    grad=lambda applied, douts: (None, perform(DIM_GATHER, douts[0], applied.inputs[2], **applied.attrs), None),
     reads="index",
 )
 

@@ -16,7 +16,7 @@ from opkit.ops.arrange.indexing import IndexRangeError
 from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import NO_ATTRS, define
 from opkit.ops.core.inference import dtype_error, is_same_size, like, shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.types import Attrs, Descs, Out, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axis, shape_of
 
@@ -67,7 +67,7 @@ def _infer_gather(descs: Descs, attrs: Attrs) -> Descs:
 def _gather_grad(applied: Any, douts: Values) -> Values:
     x, indices = applied.inputs
     axis = applied.attrs["axis"] % len(x.shape)
-    return local.mode.apply(SEGMENT_SUM_LIKE, (douts[0], indices, x), {"axis": axis}), None
+    return perform(SEGMENT_SUM_LIKE, douts[0], indices, x, axis=axis), None
 
 
 def _segment_sum(data: ndarray, ids: ndarray, axis: int, num_segments: int) -> ndarray:
@@ -93,7 +93,7 @@ def _infer_segment_sum(descs: Descs, attrs: Attrs) -> Descs:
 
 def _segment_sum_grad(applied: Any, douts: Values) -> Values:
     grads = [None] * len(applied.inputs)
-    grads[0] = local.mode.apply(GATHER, (douts[0], applied.inputs[1]), {"axis": applied.attrs["axis"]})
+    grads[0] = perform(GATHER, douts[0], applied.inputs[1], axis=applied.attrs["axis"])
     return grads
 
 
@@ -187,7 +187,7 @@ def _infer_batch_sum(descs: Descs, attrs: Attrs) -> Descs:
 
 def _batch_gather_grad(applied: Any, douts: Values) -> Values:
     x, indices = applied.inputs
-    return local.mode.apply(BATCH_SUM_LIKE, (douts[0], indices, x), NO_ATTRS), None
+    return perform(BATCH_SUM_LIKE, douts[0], indices, x), None
 
 
 BATCH_GATHER = define(

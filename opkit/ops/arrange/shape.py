@@ -17,7 +17,7 @@ from opkit.listed import listed
 from opkit.ops.basis.creation import to_shape
 from opkit.ops.core.define import NO_ATTRS, define, first_only
 from opkit.ops.core.inference import is_same_size, numel, shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs, Function, Ints
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape_of
@@ -57,7 +57,7 @@ def _infer_reshape_kept(descs: Descs, attrs: Attrs) -> Descs:
 def _like_input(applied: Any, dout: Value) -> Value:
     x = applied.inputs[0]
     shape = shape_of(x)
-    return local.mode.apply(RESHAPE, (dout,), {"shape": shape}) if shape.count(-1) < 2 else reshape_like(dout, x)
+    return perform(RESHAPE, dout, shape=shape) if shape.count(-1) < 2 else reshape_like(dout, x)
 
 
 def _infer_reshape_like(descs: Descs, attrs: Attrs) -> Descs:
@@ -160,7 +160,7 @@ def _infer_transpose(descs: Descs, attrs: Attrs) -> Descs:
 
 def _transpose_back(applied: Any, dout: Value) -> Value:
     perm = applied.attrs["perm"]
-    return local.mode.apply(TRANSPOSE, (dout,), {"perm": tuple(sorted(range(len(perm)), key=perm.__getitem__))})
+    return perform(TRANSPOSE, dout, perm=tuple(sorted(range(len(perm)), key=perm.__getitem__)))
 
 
 TRANSPOSE = _reorder(

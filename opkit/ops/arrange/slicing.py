@@ -16,7 +16,7 @@ from opkit.ops.arrange.selection import add_rows
 from opkit.ops.basis.creation import zeros_like
 from opkit.ops.core.define import define, first_only
 from opkit.ops.core.inference import like, shape_error, unchanged
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints, Out, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis
@@ -64,12 +64,12 @@ def _infer_slice(descs: Descs, attrs: Attrs) -> Descs:
 
 
 def _slice_rule(applied: Any, dout: Value) -> Value:
-    return local.mode.apply(SLICE_GRAD, (dout, applied.inputs[0]), applied.attrs)
+    return perform(SLICE_GRAD, dout, applied.inputs[0], **applied.attrs)
 
 
 def _slice_update_rule(applied: Any, douts: Values) -> Values:
-    picked = local.mode.apply(SLICE, (douts[0],), applied.attrs)
-    blank = local.mode.apply(SLICE_UPDATE, (douts[0], zeros_like(picked)), applied.attrs)
+    picked = perform(SLICE, douts[0], **applied.attrs)
+    blank = perform(SLICE_UPDATE, douts[0], zeros_like(picked), **applied.attrs)
     return blank, picked
 
 
@@ -83,7 +83,7 @@ SLICE_GRAD = define(
     _write_zeros,
     infer=like(1),
     attrs=_SLICE_ATTRS,
-    grad=lambda applied, douts: (local.mode.apply(SLICE, (douts[0],), applied.attrs), None),
+    grad=lambda applied, douts: (perform(SLICE, douts[0], **applied.attrs), None),
 )
 SLICE_UPDATE = define(
     "slice_update", "x update", "y", _update, infer=unchanged, attrs=_SLICE_ATTRS, grad=_slice_update_rule
@@ -174,7 +174,7 @@ PAD = define(
     _pad,
     infer=_infer_pad(1),
     attrs=_PAD_ATTRS,
-    grad=first_only(lambda applied, dout: local.mode.apply(PAD_GRAD, (dout,), _zero_filled(applied.attrs))),
+    grad=first_only(lambda applied, dout: perform(PAD_GRAD, dout, **_zero_filled(applied.attrs))),
     out=_pad,
     silent=True,
 )
@@ -185,7 +185,7 @@ PAD_GRAD: OpDef = define(
     _pad_slope,
     infer=_infer_pad(-1),
     attrs=_PAD_ATTRS,
-    grad=first_only(lambda applied, dout: local.mode.apply(PAD, (dout,), _zero_filled(applied.attrs))),
+    grad=first_only(lambda applied, dout: perform(PAD, dout, **_zero_filled(applied.attrs))),
     view=True,
 )
 
@@ -255,7 +255,7 @@ PAD_MODE = define(
     _pad_mode,
     infer=_infer_pad(1),
     attrs=_MODE_ATTRS,
-    grad=first_only(lambda applied, dout: local.mode.apply(PAD_MODE_GRAD, (dout,), applied.attrs)),
+    grad=first_only(lambda applied, dout: perform(PAD_MODE_GRAD, dout, **applied.attrs)),
 )
 PAD_MODE_GRAD: OpDef = define(
     "pad_mode_grad",
@@ -264,5 +264,5 @@ PAD_MODE_GRAD: OpDef = define(
     _pad_mode_slope,
     infer=_infer_pad(-1),
     attrs=_MODE_ATTRS,
-    grad=first_only(lambda applied, dout: local.mode.apply(PAD_MODE, (dout,), applied.attrs)),
+    grad=first_only(lambda applied, dout: perform(PAD_MODE, dout, **applied.attrs)),
 )

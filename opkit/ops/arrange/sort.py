@@ -18,7 +18,7 @@ from opkit.ops.basis.arithmetic import neg
 from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import is_same_size, shape_error, unchanged
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 
@@ -32,8 +32,8 @@ def _arg_sort(x: ndarray, direction: str) -> Any:
 
 
 def _sort_grad(applied: Any, douts: Values) -> Values:
-    order = local.mode.apply(ARG_SORT, (applied.inputs[0],), applied.attrs)
-    inverse = local.mode.apply(ARG_SORT, (order,), {"direction": "ASCENDING"})
+    order = perform(ARG_SORT, applied.inputs[0], **applied.attrs)
+    inverse = perform(ARG_SORT, order, direction="ASCENDING")
     return (take_along_axis(douts[0], inverse, -1),)
 
 
@@ -85,14 +85,7 @@ def _infer_top_k(descs: Descs, attrs: Attrs) -> Descs:
     return [TensorDesc((*descs[0].shape[:-1], attrs["k"] if size == -1 else min(size, attrs["k"])), "int32")]
 
 
-TOP_K = define(
-    "top_k",
-    "in",
-    "out",
-    _top_k,
-    infer=_infer_top_k,
-    attrs="k:int32 sorted:bool",
-)
+TOP_K = define("top_k", "in", "out", _top_k, infer=_infer_top_k, attrs="k:int32 sorted:bool")
 
 
 def topk(x: Value, k: int, axis: int = -1, largest: bool = True, dtype: Any = "int64") -> tuple[Value, Value]:

@@ -13,7 +13,7 @@ from numpy import ndarray
 from opkit.errors import ShapeError
 from opkit.ir import Shape, TensorDesc
 from opkit.ops.core.define import define_linear, define_map
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis
@@ -32,7 +32,7 @@ def _infer_along(op: str) -> Infer:
 FLIP: OpDef = define_map(
     "flip",
     lambda x, axis: np.flip(x, tuple(axis)),
-    lambda applied, dout: local.mode.apply(FLIP, (dout,), applied.attrs),
+    lambda applied, dout: perform(FLIP, dout, **applied.attrs),
     attrs="axis:vector<int32>",
     view=True,
     infer=_infer_along("flip"),
@@ -41,7 +41,7 @@ FLIP: OpDef = define_map(
 
 def _roll_rule(applied: Any, dout: Value) -> Value:
     back = {"shifts": tuple(-shift for shift in applied.attrs["shifts"]), "axis": applied.attrs["axis"]}
-    return local.mode.apply(ROLL, (dout,), back)
+    return perform(ROLL, dout, **back)
 
 
 ROLL = define_map(

@@ -21,7 +21,7 @@ from opkit.ops.basis.creation import as_value, cast, constant
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
 from opkit.ops.core.inference import broadcasted, unchanged
 from opkit.ops.core.meeting import Choose, common_dtype, is_number, number_dtype, strictly
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import GradKernel, GradRule, Kept, Kernel, OpDef
 from opkit.ops.core.quiet import bare_kernel
 from opkit.ops.core.types import Function, Out, Values
@@ -231,7 +231,7 @@ def _scalar_kernel(ufunc: Function, of_integers: Function) -> Function:
 
 
 def _scalar_again(name: str) -> Callable[[Any, Value], Value]:
-    return lambda applied, dout: local.mode.apply(_SCALAR_OPS[name], (dout,), applied.attrs)
+    return lambda applied, dout: perform(_SCALAR_OPS[name], dout, **applied.attrs)
 
 
 def _scalar(
@@ -337,7 +337,7 @@ def _mod_grad(applied: Any, douts: Values) -> Values:
     need_x, need_y = applied.needs
     dy = None
     if need_y:
-        dy = sum_to(neg(mul(douts[0], local.mode.apply(FLOOR_DIV, (x, y), NO_ATTRS))), y, x)
+        dy = sum_to(neg(mul(douts[0], perform(FLOOR_DIV, x, y))), y, x)
     return sum_to(douts[0], x, y) if need_x else None, dy
 
 

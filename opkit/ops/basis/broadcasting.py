@@ -17,7 +17,7 @@ from opkit.ops.basis.creation import cast, to_shape
 from opkit.ops.core.define import define, named, quiet
 from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_error
 from opkit.ops.core.meeting import Choose, strictly
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import Kept, OpDef
 from opkit.ops.core.types import Attrs, Descs, Function, Ints, Out, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, shape_of
@@ -95,7 +95,7 @@ def _sum_kernel(kept: Kept, dy: ndarray) -> Values:
 
 
 def _mean_grad(applied: Any, douts: Values) -> Values:
-    return (local.mode.apply(REDUCE_MEAN_GRAD, (douts[0], applied.inputs[0]), applied.attrs),)
+    return (perform(REDUCE_MEAN_GRAD, douts[0], applied.inputs[0], **applied.attrs),)
 
 
 REDUCE_SUM = define(
@@ -127,7 +127,7 @@ REDUCE_MEAN_GRAD: OpDef = define(
     _mean_spread,
     infer=like(1),
     attrs="axis:vector<int32> keepdims:bool",
-    grad=lambda applied, douts: (local.mode.apply(REDUCE_MEAN, (douts[0],), applied.attrs), None),
+    grad=lambda applied, douts: (perform(REDUCE_MEAN, douts[0], **applied.attrs), None),
     view=True,
 )
 

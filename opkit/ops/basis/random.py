@@ -14,7 +14,7 @@ from opkit.errors import UsageError
 from opkit.ir import TensorDesc, canonical_dtype
 from opkit.ops.basis.creation import to_shape
 from opkit.ops.core.define import define
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs, Function, Ints
 from opkit.ops.core.value import Value
@@ -187,21 +187,21 @@ MULTINOMIAL = define(
 
 def random_mask_like(like: Value, rate: float, seed: int = 0) -> Value:
     """Return an int8 tensor of the shape of another: 0 with probability ``rate``, else 1."""
-    return local.mode.apply(MASK_LIKE, (like,), {"rate": float(rate), "seed": int(seed)})
+    return perform(MASK_LIKE, like, rate=float(rate), seed=int(seed))
 
 
 def bernoulli(probability: Value, dtype: Any = None) -> Value:
     """Return 1 with the probability given per element, else 0; in the dtype of the probabilities."""
     wanted = canonical_dtype(probability._data.dtype if dtype is None else dtype)
-    return local.mode.apply(BERNOULLI, (probability,), {"seed": -1, "has_seed": False, "dtype": wanted})
+    return perform(BERNOULLI, probability, seed=-1, has_seed=False, dtype=wanted)
 
 
 def multinomial(weights: Value, count: int = 1, replacement: bool = False) -> Value:
     """Return indices drawn from the rows of weights, ``count`` per row."""
     attrs = {"num_samples": int(count), "replacement": bool(replacement)}
-    return local.mode.apply(MULTINOMIAL, (weights,), attrs)
+    return perform(MULTINOMIAL, weights, **attrs)
 
 
 def poisson(rate: Value) -> Value:
     """Return counts drawn from Poisson distributions, one per element of the rates, in their dtype."""
-    return local.mode.apply(POISSON, (rate,), {})
+    return perform(POISSON, rate)

@@ -11,7 +11,7 @@ from typing import Any
 
 from opkit.ir import ForInference
 from opkit.ops.core.inference import like, unchanged
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.opdef import ArgDef, AttrDef, GradKernel, GradRule, Infer, Kept, Kernel, OpDef
 from opkit.ops.core.quiet import SMALL, bare_kernel, quiet
 from opkit.ops.core.registry import BUILTIN
@@ -152,10 +152,10 @@ def define_linear(
     both: list[OpDef] = []
 
     def forward_rule(applied: Any, dout: Any) -> Any:
-        return local.mode.apply(both[1], (dout, applied.inputs[0]), applied.attrs)
+        return perform(both[1], dout, applied.inputs[0], **applied.attrs)
 
     def backward_rule(applied: Any, douts: Any) -> Any:
-        return local.mode.apply(both[0], (douts[0],), applied.attrs), None
+        return perform(both[0], douts[0], **applied.attrs), None
 
     both.append(define(name, source, result, kernel, infer=infer, attrs=attrs, grad=first_only(forward_rule)))
     grad_name, shape = f"{name}_grad", like(1)

@@ -17,9 +17,9 @@ from opkit.ops.arrange.matrix import tril
 from opkit.ops.arrange.shape import expand_dims
 from opkit.ops.arrange.slicing import slice as part_of
 from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_mul, sub
-from opkit.ops.core.define import NO_ATTRS, define, define_map
+from opkit.ops.core.define import define, define_map
 from opkit.ops.core.inference import check_floating, shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, shape_of
 from opkit.ops.linear.inversion import ConvergenceError, check_square, decomposed, solve, square, transposed
@@ -74,7 +74,7 @@ def cholesky(x: Value) -> Value:
     Raises:
         UsageError: one is not positive definite (it is also a RuntimeError).
     """
-    return local.mode.apply(CHOLESKY, (x,), NO_ATTRS)
+    return perform(CHOLESKY, x)
 
 
 # ---- eigenvalues -----------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def eigh(x: Value, lower: bool = True) -> tuple[Value, Value]:
         x: ``(..., n, n)``; one triangle is read, its gradient is symmetric.
         lower: which.
     """
-    values, vectors = local.mode.apply(EIGH, (x,), {"lower": bool(lower)})
+    values, vectors = perform(EIGH, x, lower=bool(lower))
     return values, vectors
 
 
@@ -151,7 +151,7 @@ EIGENVALUES = define("eigenvalues", "x", "values vectors", _eigenvalues, infer=_
 
 def eigenvalues(x: Value) -> tuple[Value, Value]:
     """Return the complex eigenvalues and eigenvectors of square matrices; a gradient of them is an error."""
-    values, vectors = local.mode.apply(EIGENVALUES, (x,), NO_ATTRS)
+    values, vectors = perform(EIGENVALUES, x)
     return values, vectors
 
 
@@ -195,7 +195,7 @@ def qr(x: Value) -> tuple[Value, Value]:
         q, r = qr(part_of(x, [axis], [0], [rows]))
         rest = matmul(q, part_of(x, [axis], [rows], [columns]), True, False)
         return q, concat([r, rest], -1)
-    q, r = local.mode.apply(QR, (x,), NO_ATTRS)
+    q, r = perform(QR, x)
     return q, r
 
 
@@ -249,7 +249,7 @@ def svd(x: Value) -> tuple[Value, Value, Value]:
 
     The gradient needs distinct singular values, and those of u and vh positive ones.
     """
-    u, s, vh = local.mode.apply(SVD, (x,), NO_ATTRS)
+    u, s, vh = perform(SVD, x)
     return u, s, vh
 
 

@@ -15,9 +15,9 @@ from opkit.ir import TensorDesc
 from opkit.ops.arrange.shape import expand_dims, squeeze, swapaxes
 from opkit.ops.basis.arithmetic import add, mul, neg, sub
 from opkit.ops.basis.broadcasting import sum_to
-from opkit.ops.core.define import NO_ATTRS, define, define_map, first_only, quiet
+from opkit.ops.core.define import define, define_map, first_only, quiet
 from opkit.ops.core.inference import broadcast_shape, check_floating, check_same_dtype, is_same_size, shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.opdef import Infer
 from opkit.ops.core.types import Attrs, Descs, Function, Values
 from opkit.ops.core.value import Value, ndim_of, shape_of
@@ -84,7 +84,7 @@ def inverse(x: Value) -> Value:
     Raises:
         UsageError: one is singular (it is also a RuntimeError).
     """
-    return local.mode.apply(INVERSE, (x,), NO_ATTRS)
+    return perform(INVERSE, x)
 
 
 # ---- determinants ----------------------------------------------------------------------------------------------------
@@ -144,12 +144,12 @@ LOG_DETERMINANT = define(
 
 def determinant(x: Value) -> Value:
     """Return the determinants of square matrices; where one is singular, its gradient is an error."""
-    return local.mode.apply(DETERMINANT, (x,), NO_ATTRS)
+    return perform(DETERMINANT, x)
 
 
 def log_determinant(x: Value) -> tuple[Value, Value]:
     """Return the signs of determinants, and the logarithms of their absolute values."""
-    sign, size = local.mode.apply(LOG_DETERMINANT, (x,), NO_ATTRS)
+    sign, size = perform(LOG_DETERMINANT, x)
     return sign, size
 
 
@@ -173,7 +173,7 @@ def _infer_solve(descs: Descs, attrs: Attrs) -> Descs:
 
 def _solve_rule(applied: Any, douts: Values) -> Values:
     a, b = applied.inputs
-    back = local.mode.apply(SOLVE, (transposed(a), douts[0]), NO_ATTRS)
+    back = perform(SOLVE, transposed(a), douts[0])
     slope = neg(matmul(back, applied.outputs[0], False, True)) if applied.needs[0] else None
     return None if slope is None else sum_to(slope, a), sum_to(back, b)
 
@@ -195,8 +195,8 @@ def solve(a: Value, b: Value) -> Value:
     if ndim_of(b) == 0:
         raise ShapeError("op 'solve': the right side has no axes")
     if ndim_of(b) == 1:
-        return squeeze(local.mode.apply(SOLVE, (a, expand_dims(b, -1)), NO_ATTRS), -1)
-    return local.mode.apply(SOLVE, (a, b), NO_ATTRS)
+        return squeeze(perform(SOLVE, a, expand_dims(b, -1)), -1)
+    return perform(SOLVE, a, b)
 
 
 # ---- pseudo-inverse --------------------------------------------------------------------------------------------------
@@ -238,4 +238,4 @@ def pseudo_inverse(x: Value, rcond: float = 1e-15, hermitian: bool = False) -> V
     """Return the Moore-Penrose inverses of matrices of any shape; singular values up to rcond's share count as 0."""
     if hermitian and shape_of(x)[-1] != shape_of(x)[-2]:
         raise ShapeError(f"op 'pseudo_inverse': a hermitian matrix is square, got shape {shape_of(x)}")
-    return local.mode.apply(PSEUDO_INVERSE, (x,), {"rcond": float(rcond), "hermitian": bool(hermitian)})
+    return perform(PSEUDO_INVERSE, x, rcond=float(rcond), hermitian=bool(hermitian))

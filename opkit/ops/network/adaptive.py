@@ -17,7 +17,7 @@ from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value, shape_of
 
@@ -61,6 +61,6 @@ def adaptive_max_pool(x: Value, counts: Sequence[int | None]) -> tuple[Value, Va
     """
     batch, channels, *sizes = shape_of(x)
     parts = [size if count is None else int(count) for count, size in zip(counts, sizes)]
-    places = local.mode.apply(PLACES, (x,), {"counts": parts})
+    places = perform(PLACES, x, counts=parts)
     flat = [reshape(item, (batch, channels, -1)) for item in (x, cast(places, "int64"))]
     return reshape(take_along_axis(flat[0], flat[1], 2), (batch, channels, *parts)), places

@@ -16,7 +16,7 @@ from opkit.ops.basis.broadcasting import broadcast_like, reduce_sum
 from opkit.ops.basis.creation import constant
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, is_same_size, merge_shapes, shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axis, shape_of
 from opkit.ops.network.statistics import (
@@ -84,7 +84,7 @@ def _trained_grad(applied: Any, douts: Values) -> Values:
     dx = d_gamma = d_beta = None
     if dy is not None:
         attrs = {"axis": applied.attrs["axis"], "epsilon": applied.attrs["epsilon"]}
-        d_gamma, d_beta, dx = local.mode.apply(NORMALIZATION_GRAD, (x, dy, mean, r, gamma), attrs)
+        d_gamma, d_beta, dx = perform(NORMALIZATION_GRAD, x, dy, mean, r, gamma, **attrs)
     if by_variance is not None:
         centred = sub(x, broadcast_like(mean, x, axes))
         through = scalar_mul(mul(centred, share_of(by_variance, x, axes)), 2.0)
@@ -246,7 +246,7 @@ def _normalization_rule(applied: Any, douts: Values) -> Values:
         return (*_fixed_grad(applied, douts[0]), by_addend)
     _, mean, r = applied.outputs
     attrs = {"axis": applied.attrs["axis"], "epsilon": applied.attrs["epsilon"]}
-    d_gamma, d_beta, dx = local.mode.apply(NORMALIZATION_GRAD, (x, douts[0], mean, r, gamma), attrs)
+    d_gamma, d_beta, dx = perform(NORMALIZATION_GRAD, x, douts[0], mean, r, gamma, **attrs)
     return dx, None, None, d_gamma, d_beta, by_addend
 
 
@@ -315,9 +315,9 @@ def batch_norm(
     attrs = {"axis": at, "epsilon": float(epsilon)}
     if not training or unbiased:
         attrs = {**attrs, "training": bool(training), "momentum": float(momentum)}
-        result = local.mode.apply(NORMALIZATION, (x, moving_mean, moving_variance, gamma, beta, None), attrs)
+        result = perform(NORMALIZATION, x, moving_mean, moving_variance, gamma, beta, None, **attrs)
         return result[0] if isinstance(result, tuple) else result  # a graph gives a tuple, of one in inference
-    y, mean, _, variance = local.mode.apply(BATCH_NORM, (x, gamma, beta), attrs)
-    local.mode.apply(MOVING_AVERAGE, (moving_mean, mean), {"momentum": float(momentum)})
-    local.mode.apply(MOVING_AVERAGE, (moving_variance, variance), {"momentum": float(momentum)})
+    y, mean, _, variance = perform(BATCH_NORM, x, gamma, beta, **attrs)
+    perform(MOVING_AVERAGE, moving_mean, mean, momentum=float(momentum))
+    perform(MOVING_AVERAGE, moving_variance, variance, momentum=float(momentum))
     return y

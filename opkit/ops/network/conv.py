@@ -16,7 +16,7 @@ from opkit.ir import Shape, TensorDesc
 from opkit.ops.basis.broadcasting import broadcast_like
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, check_same_dtype, is_same_size, like, shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints, Out, Values
 from opkit.ops.core.value import Value, ndim_of, shape_of
@@ -151,20 +151,20 @@ def _conv_like(dy: Value, weight: Value, attrs: Attrs) -> Value:
     """Apply the convolution that these attributes belong to."""
     forward = {key: value for key, value in attrs.items() if key != "num_spatial_dims"}
     forward["filters"] = shape_of(weight)[0]
-    return local.mode.apply(_CONVS[len(attrs["kernel_size"])], (dy, weight, None, None), forward)
+    return perform(_CONVS[len(attrs["kernel_size"])], dy, weight, None, None, **forward)
 
 
 def _to_data(dy: Value, weight: Value, x: Value, attrs: Attrs) -> Value:
-    return local.mode.apply(CONV_DATA_GRAD, (dy, weight, x, None), _grad_attrs(attrs))
+    return perform(CONV_DATA_GRAD, dy, weight, x, None, **_grad_attrs(attrs))
 
 
 def _to_filter(dy: Value, x: Value, attrs: Attrs) -> Value:
-    return local.mode.apply(CONV_FILTER_GRAD, (dy, x), _grad_attrs(attrs))
+    return perform(CONV_FILTER_GRAD, dy, x, **_grad_attrs(attrs))
 
 
 def _to_bias(dy: Value, attrs: Attrs) -> Value:
     bias_attrs = {"num_spatial_dims": len(attrs["kernel_size"]), "data_format": attrs["data_format"]}
-    return local.mode.apply(CONV_BIAS_GRAD, (dy,), bias_attrs)
+    return perform(CONV_BIAS_GRAD, dy, **bias_attrs)
 
 
 def _conv_rule(applied: Any, douts: Values) -> Values:
@@ -353,7 +353,7 @@ def conv(
     """
     attrs = _attrs(weight, strides, padding, dilations, groups, data_format)
     attrs["filters"] = shape_of(weight)[0]
-    return local.mode.apply(_CONVS[ndim_of(weight) - 2], (x, weight, bias, None), attrs)
+    return perform(_CONVS[ndim_of(weight) - 2], x, weight, bias, None, **attrs)
 
 
 def conv_transpose(
@@ -371,5 +371,5 @@ def conv_transpose(
     attrs = _attrs(weight, strides, padding, dilations, groups, data_format)
     attrs["output_padding"] = window_list(output_padding, ndim_of(weight) - 2, "output_padding")
     attrs["filters"] = first_shape(shape_of(weight), attrs)[1] * groups
-    out = local.mode.apply(_DECONVS[ndim_of(weight) - 2], (x, weight), attrs)
+    out = perform(_DECONVS[ndim_of(weight) - 2], x, weight, **attrs)
     return out if bias is None else bias_add(out, bias, -1 if is_last(attrs) else 1)

@@ -25,7 +25,7 @@ from opkit.ops.core.inference import (
     merge_shapes,
     shape_error,
 )
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import GradRule, Kernel, OpDef
 from opkit.ops.core.types import Attrs, Descs, Out, Values
 from opkit.ops.core.value import Value, shape_of
@@ -102,9 +102,9 @@ def _sparse_grad(applied: Any, douts: Values) -> Values:
     prob, label = applied.outputs[0], applied.inputs[1]
     total = None
     if by_loss is not None:
-        total = local.mode.apply(SPARSE_GRAD, (label, by_loss, prob), applied.attrs)
+        total = perform(SPARSE_GRAD, label, by_loss, prob, **applied.attrs)
     if by_prob is not None:
-        through = local.mode.apply(SOFTMAX_GRAD, (prob, by_prob), NO_ATTRS)
+        through = perform(SOFTMAX_GRAD, prob, by_prob)
         total = through if total is None else add(total, through)
     return total, None
 
@@ -116,7 +116,7 @@ def _sparse_slope_grad(applied: Any, douts: Values) -> Values:
     wide = expand_dims(dy, -1)
     by_dy = None
     if need_dy:
-        signed = local.mode.apply(SPARSE_GRAD, (label, ones_like(dy), prob), applied.attrs)
+        signed = perform(SPARSE_GRAD, label, ones_like(dy), prob, **applied.attrs)
         by_dy = reduce_sum(mul(douts[0], signed), -1)
     return None, by_dy, mul(_kept(douts[0], label, applied.attrs), wide) if need_prob else None
 
@@ -229,14 +229,14 @@ def _sparse_plain_slope(prediction: ndarray, label: ndarray, dy: ndarray, depth:
 
 def _plain_grad(applied: Any, douts: Values) -> Values:
     prediction, label = applied.inputs
-    return local.mode.apply(PLAIN_GRAD, (prediction, label, douts[0]), applied.attrs), None
+    return perform(PLAIN_GRAD, prediction, label, douts[0], **applied.attrs), None
 
 
 def _plain_slope_grad(applied: Any, douts: Values) -> Values:
     # dx[label] = -dy / p, elsewhere 0
     prediction, label, dy = applied.inputs
     need_prediction, _, need_dy = applied.needs
-    per_one = local.mode.apply(PLAIN_GRAD, (prediction, label, ones_like(dy)), applied.attrs)
+    per_one = perform(PLAIN_GRAD, prediction, label, ones_like(dy), **applied.attrs)
     by_dy = reduce_sum(mul(douts[0], per_one), -1) if need_dy else None
     by_prediction = mul(mul(douts[0], square(per_one)), expand_dims(dy, -1)) if need_prediction else None
     return by_prediction, None, by_dy
@@ -291,11 +291,11 @@ def _soft_grad(applied: Any, douts: Values) -> Values:
     to_prediction = to_label = None
     if by_loss is not None:
         if need_prediction:
-            to_prediction = local.mode.apply(SOFT_GRAD, (by_loss, label, prob), NO_ATTRS)
+            to_prediction = perform(SOFT_GRAD, by_loss, label, prob)
         if need_label:
             to_label = neg(mul(expand_dims(by_loss, -1), log_softmax(prediction)))
     if by_prob is not None:
-        through = local.mode.apply(SOFTMAX_GRAD, (prob, by_prob), NO_ATTRS)
+        through = perform(SOFTMAX_GRAD, prob, by_prob)
         to_prediction = through if to_prediction is None else add(to_prediction, through)
     return to_prediction, to_label
 

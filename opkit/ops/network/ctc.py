@@ -16,7 +16,7 @@ from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, shape_of
 from opkit.record import record
@@ -161,7 +161,7 @@ def _infer(descs: Descs, attrs: Attrs) -> Descs:
 
 
 def _rule(applied: Any, douts: Values) -> Values:
-    slope = local.mode.apply(CTC_LOSS_GRAD, (douts[0], *applied.inputs), applied.attrs)
+    slope = perform(CTC_LOSS_GRAD, douts[0], *applied.inputs, **applied.attrs)
     return slope, None, None, None
 
 
@@ -198,5 +198,5 @@ def ctc_loss(
         "zero_infinity": bool(zero_infinity),
         "per_step": bool(per_step),
     }
-    loss, _ = local.mode.apply(CTC_LOSS, (log_probs, targets, input_lengths, target_lengths), attrs)
+    loss, _ = perform(CTC_LOSS, log_probs, targets, input_lengths, target_lengths, **attrs)
     return loss

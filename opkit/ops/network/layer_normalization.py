@@ -16,7 +16,7 @@ from opkit.ops.basis.arithmetic import add, mul, scalar_add, sub
 from opkit.ops.basis.broadcasting import broadcast_like, reduce_mean, reduce_sum_like
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, is_same_size, shape_error, unchanged
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 from opkit.ops.kernels.blocks import BLOCK
@@ -96,7 +96,7 @@ def _layer_norm_grad(applied: Any, douts: Values) -> Values:
         by_h = dy if by_h is None else add(dy, by_h)
     if by_h is not None:
         attrs = {key: applied.attrs[key] for key in ("begin_norm_axis", "epsilon")}
-        dx = local.mode.apply(LAYER_NORM_GRAD, (by_h, x, mean, r, None), attrs)
+        dx = perform(LAYER_NORM_GRAD, by_h, x, mean, r, None, **attrs)
     return with_statistics(dx, x, mean, r, by_mean, by_r, axes), d_beta, d_gamma
 
 
@@ -135,7 +135,7 @@ def _layer_norm_slope_grad(applied: Any, douts: Values) -> Values:
         wide_r = broadcast_like(r, x, axes)
         h = mul(sub(x, broadcast_like(mean, x, axes)), wide_r)
         by_x = slope_by_x(dy, g, h, wide_r, axes)
-    by_dy = local.mode.apply(LAYER_NORM_GRAD, (g, x, mean, r, None), applied.attrs)
+    by_dy = perform(LAYER_NORM_GRAD, g, x, mean, r, None, **applied.attrs)
     return by_dy, by_x, None, None, None if addend is None else g
 
 

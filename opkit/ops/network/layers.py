@@ -19,7 +19,7 @@ from opkit.ops.basis.creation import cast_like, zeros_like
 from opkit.ops.basis.random import MASK_LIKE, random_mask_like
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, check_same_dtype, is_same_size, shape_error, unchanged
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs, Out, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
@@ -74,7 +74,7 @@ def _dropout(x: ndarray, mask: ndarray, addend: ndarray | None = None, scale: fl
 
 def _dropout_grad(applied: Any, douts: Values) -> Values:
     mask, addend = applied.inputs[1], applied.inputs[2]
-    dx = local.mode.apply(DROPOUT_GRAD, (douts[0], mask), applied.attrs)
+    dx = perform(DROPOUT_GRAD, douts[0], mask, **applied.attrs)
     return dx, None, None if addend is None else douts[0]
 
 
@@ -85,7 +85,7 @@ DROPOUT_GRAD: OpDef = define(
     lambda dy, mask, scale, out=None: _dropout(dy, mask, None, scale, out),
     infer=unchanged,
     attrs="scale:float",
-    grad=lambda applied, douts: (local.mode.apply(DROPOUT_GRAD, (douts[0], applied.inputs[1]), applied.attrs), None),
+    grad=lambda applied, douts: (perform(DROPOUT_GRAD, douts[0], applied.inputs[1], **applied.attrs), None),
     reads="mask",
     out=lambda dy, mask, scale, out: _dropout(dy, mask, None, scale, out),
     elementwise=True,
@@ -166,7 +166,7 @@ def _l2_normalize_grad(applied: Any, douts: Values) -> Values:
     y, total = applied.outputs
     grad = None
     if by_y is not None:
-        grad = local.mode.apply(L2_NORMALIZE_GRAD, (by_y, y, total), applied.attrs)
+        grad = perform(L2_NORMALIZE_GRAD, by_y, y, total, **applied.attrs)
     if by_total is not None:
         through = mul(applied.inputs[0], scalar_mul(by_total, 2.0))
         grad = through if grad is None else add(grad, through)
@@ -192,7 +192,7 @@ def _l2_slope_grad(applied: Any, douts: Values) -> Values:
     by_y = neg(mul(add(mul(g, s), mul(dy, t)), root))
     slope = mul(sub(dy, mul(y, s)), root)
     by_total = mul(div(reduce_sum(mul(g, slope), axis, keepdims=True), safe), scalar_mul(inside, -0.5))
-    return local.mode.apply(L2_NORMALIZE_GRAD, (g, y, total), applied.attrs), by_y, by_total
+    return perform(L2_NORMALIZE_GRAD, g, y, total, **applied.attrs), by_y, by_total
 
 
 L2_NORMALIZE_GRAD = define(

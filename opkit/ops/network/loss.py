@@ -15,7 +15,7 @@ from opkit.ops.basis.arithmetic import div, mul, neg, scalar_div, scalar_mul, su
 from opkit.ops.basis.creation import cast_like, full_like
 from opkit.ops.core.define import NO_ATTRS, define, quiet
 from opkit.ops.core.inference import check_floating, merge_shapes
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.types import Attrs, Descs, Values
 from opkit.ops.core.value import Value
 from opkit.ops.pointwise.compare import greater, less, maximum
@@ -42,7 +42,7 @@ def _sigmoid_ce_grad(applied: Any, douts: Values) -> Values:
     prediction, label = applied.inputs
     need_prediction, need_label = applied.needs
     return (
-        local.mode.apply(SIGMOID_CE_GRAD, (prediction, douts[0], label), NO_ATTRS) if need_prediction else None,
+        perform(SIGMOID_CE_GRAD, prediction, douts[0], label) if need_prediction else None,
         neg(mul(douts[0], prediction)) if need_label else None,
     )
 
@@ -117,7 +117,7 @@ def _logarithms(prediction: Value, limit: float) -> Value:
 def _binary_ce_grad(applied: Any, douts: Values) -> Values:
     prediction, label = applied.inputs
     need_prediction, need_label = applied.needs
-    slope = local.mode.apply(BINARY_CE_GRAD, (prediction, douts[0], label), applied.attrs) if need_prediction else None
+    slope = perform(BINARY_CE_GRAD, prediction, douts[0], label, **applied.attrs) if need_prediction else None
     by_label = mul(douts[0], _logarithms(prediction, applied.attrs["limit"])) if need_label else None
     return slope, by_label
 
@@ -191,14 +191,14 @@ def _smooth_l1_slope(dy: ndarray, prediction: ndarray, label: ndarray, beta: flo
 def _smooth_l1_grad(applied: Any, douts: Values) -> Values:
     prediction, label = applied.inputs
     need_prediction, need_label = applied.needs
-    slope = local.mode.apply(SMOOTH_L1_GRAD, (douts[0], prediction, label), applied.attrs)
+    slope = perform(SMOOTH_L1_GRAD, douts[0], prediction, label, **applied.attrs)
     return slope if need_prediction else None, neg(slope) if need_label else None
 
 
 def _smooth_l1_slope_grad(applied: Any, douts: Values) -> Values:
     dy, prediction, label = applied.inputs
     beta = applied.attrs["beta"]
-    by_dy = local.mode.apply(SMOOTH_L1_GRAD, (douts[0], prediction, label), applied.attrs)
+    by_dy = perform(SMOOTH_L1_GRAD, douts[0], prediction, label, **applied.attrs)
     if beta == 0:
         return by_dy, None, None
     inside = cast_like(less(absolute(sub(prediction, label)), float(beta)), dy)

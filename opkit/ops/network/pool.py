@@ -19,7 +19,7 @@ from opkit.ops.arrange.joining import concat
 from opkit.ops.arrange.slicing import slice as slice_of
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, like, shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints, Out, Values
 from opkit.ops.core.value import Value, known_size, ndim_of
@@ -227,15 +227,15 @@ def _define_max(spatial: int) -> OpDef:
 
     def rule(applied: Any, douts: Values) -> Values:
         x, y = applied.inputs[0], applied.outputs[0]
-        return (local.mode.apply(slope, (x, y, douts[0]), applied.attrs),)
+        return (perform(slope, x, y, douts[0], **applied.attrs),)
 
     def slope_rule(applied: Any, douts: Values) -> Values:
         x, y, _ = applied.inputs
-        return None, None, local.mode.apply(pick, (x, y, douts[0]), applied.attrs)
+        return None, None, perform(pick, x, y, douts[0], **applied.attrs)
 
     def pick_rule(applied: Any, douts: Values) -> Values:
         x, y, _ = applied.inputs
-        return None, None, local.mode.apply(slope, (x, y, douts[0]), applied.attrs)
+        return None, None, perform(slope, x, y, douts[0], **applied.attrs)
 
     common: dict[str, Any] = {"attrs": _ATTRS, "defaults": _DEFAULTS, "reads": "x y"}
     grad, grad_grad = f"{name}_grad", f"{name}_grad_grad"
@@ -249,10 +249,10 @@ def _define_avg(spatial: int) -> OpDef:
     name = f"avg_pool_{spatial}d"
 
     def rule(applied: Any, douts: Values) -> Values:
-        return (local.mode.apply(slope, (applied.inputs[0], applied.outputs[0], douts[0]), applied.attrs),)
+        return (perform(slope, applied.inputs[0], applied.outputs[0], douts[0], **applied.attrs),)
 
     def slope_rule(applied: Any, douts: Values) -> Values:
-        return None, None, local.mode.apply(opdef, (douts[0],), applied.attrs)
+        return None, None, perform(opdef, douts[0], **applied.attrs)
 
     common: dict[str, Any] = {"attrs": f"{_ATTRS} exclusive:bool", "defaults": {**_DEFAULTS, "exclusive": True}}
     grad = f"{name}_grad"
@@ -313,7 +313,7 @@ def max_pool(
         ceil_mode: a last window that is not full counts.
         data_format: "channels_first" or "channels_last".
     """
-    return local.mode.apply(_MAX[ndim_of(x) - 2], (x,), _pool_attrs(x, size, strides, padding, ceil_mode, data_format))
+    return perform(_MAX[ndim_of(x) - 2], x, **_pool_attrs(x, size, strides, padding, ceil_mode, data_format))
 
 
 def max_pool_places(
@@ -330,7 +330,7 @@ def max_pool_places(
     Of several equal ones in a window the first counts. The other arguments are ``max_pool``'s.
     """
     attrs = _pool_attrs(x, size, strides, padding, ceil_mode, data_format)
-    return local.mode.apply(_PLACES[ndim_of(x) - 2], (x, y), attrs)
+    return perform(_PLACES[ndim_of(x) - 2], x, y, **attrs)
 
 
 def avg_pool(
@@ -344,7 +344,7 @@ def avg_pool(
 ) -> Value:
     """Return the mean of each window; ``exclusive``: padding does not count. For the rest see ``max_pool``."""
     attrs = _pool_attrs(x, size, strides, padding, ceil_mode, data_format)
-    return local.mode.apply(_AVG[ndim_of(x) - 2], (x,), {**attrs, "exclusive": bool(exclusive)})
+    return perform(_AVG[ndim_of(x) - 2], x, **attrs, exclusive=bool(exclusive))
 
 
 def adaptive_pool(

@@ -16,7 +16,7 @@ from opkit.errors import UsageError
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import define, define_linear, first_only, quiet
 from opkit.ops.core.inference import shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value, ndim_of, shape_of
 
@@ -120,9 +120,7 @@ UPSAMPLE = define(
     infer=lambda descs, attrs: _infer_resize(descs, _of_upsample(attrs)),
     attrs=_UPSAMPLE,
     defaults={"data_format": "channels_first", "interpolation": "nearest"},
-    grad=first_only(
-        lambda applied, dout: local.mode.apply(RESIZE_GRAD, (dout, applied.inputs[0]), _of_upsample(applied.attrs))
-    ),
+    grad=first_only(lambda applied, dout: perform(RESIZE_GRAD, dout, applied.inputs[0], **_of_upsample(applied.attrs))),
 )
 UPSAMPLE_GRAD = define(
     "upsample_grad",
@@ -132,7 +130,7 @@ UPSAMPLE_GRAD = define(
     infer=_infer_upsample_grad,
     attrs=_UPSAMPLE,
     defaults={"data_format": "channels_first", "interpolation": "nearest"},
-    grad=first_only(lambda applied, dout: local.mode.apply(UPSAMPLE, (dout,), applied.attrs)),
+    grad=first_only(lambda applied, dout: perform(UPSAMPLE, dout, **applied.attrs)),
 )
 
 
@@ -170,4 +168,4 @@ def resize(
         "interpolation": kinds[interpolation],
         "data_format": data_format,
     }
-    return local.mode.apply(RESIZE, (x,), attrs)
+    return perform(RESIZE, x, **attrs)

@@ -14,7 +14,7 @@ from numpy import ndarray
 from opkit.ops.basis.arithmetic import add, mul, neg, scalar_mul, sub
 from opkit.ops.basis.broadcasting import REDUCE_MEAN_GRAD, broadcast_like, reduce_mean
 from opkit.ops.core.define import quiet
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.types import Ints
 from opkit.ops.core.value import Value
 from opkit.ops.pointwise.elementwise import square
@@ -67,7 +67,7 @@ def slope_by_x(dy: Value, g: Value, h: Value, r: Value, axes: Ints) -> Value:
 
 def share_of(cotangent: Value, x: Value, axes: Ints) -> Value:
     """Return the cotangent of a mean over the axes, spread: each element's share of it."""
-    return local.mode.apply(REDUCE_MEAN_GRAD, (cotangent, x), {"axis": tuple(axes), "keepdims": False})
+    return perform(REDUCE_MEAN_GRAD, cotangent, x, axis=tuple(axes), keepdims=False)
 
 
 def _by_statistics(x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axes: Ints) -> Value:

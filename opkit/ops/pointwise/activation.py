@@ -19,7 +19,7 @@ from opkit.ops.basis.creation import as_value, cast, cast_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet, slope_kernel
 from opkit.ops.core.inference import broadcasted, same_shape, unchanged_floats
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Function, Values
 from opkit.ops.core.value import Value
@@ -55,7 +55,7 @@ def _activation(
         by_value = None
         if need_value and second is not None:
             by_value = mul(mul(douts[0], dy), second(value, applied.attrs))
-        return by_value, local.mode.apply(grad_op, (value, douts[0]), applied.attrs) if need_dy else None
+        return by_value, perform(grad_op, value, douts[0], **applied.attrs) if need_dy else None
 
     grad_op = define(
         f"{name}_grad",
@@ -73,7 +73,7 @@ def _activation(
 
     def rule(applied: Any, dout: Value) -> Value:
         value = applied.outputs[0] if from_output else applied.inputs[0]
-        return local.mode.apply(grad_op, (value, dout), applied.attrs)
+        return perform(grad_op, value, dout, **applied.attrs)
 
     return define(
         name,
@@ -164,7 +164,7 @@ def _prelu_slopes(dy: ndarray, x: ndarray, alpha: ndarray) -> tuple[ndarray, nda
 
 def _prelu_grad(applied: Any, douts: Values) -> Values:
     x, alpha = applied.inputs
-    return local.mode.apply(PRELU_GRAD, (douts[0], x, alpha), NO_ATTRS)  # type: ignore[no-any-return]
+    return perform(PRELU_GRAD, douts[0], x, alpha)  # type: ignore[no-any-return]
 
 
 def _prelu_slopes_grad(applied: Any, douts: Values) -> Values:

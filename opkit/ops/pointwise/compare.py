@@ -19,7 +19,7 @@ from opkit.ops.basis.creation import as_value, cast_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
 from opkit.ops.core.inference import broadcast_shape, broadcasted, check_same_dtype, dtype_error, same_shape, unchanged
 from opkit.ops.core.meeting import Choose, is_number, strictly
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import Kept, OpDef
 from opkit.ops.core.types import Attrs, Descs, Function, Out, Values
 from opkit.ops.core.value import Value
@@ -278,7 +278,7 @@ def _define_clip_by(suffix: str, attrs: str) -> OpDef:
     name = "clip_by_scalar" + suffix
 
     def slope_grad(applied: Any, douts: Values) -> Values:
-        return local.mode.apply(slope, (douts[0], applied.inputs[1]), applied.attrs), None
+        return perform(slope, douts[0], applied.inputs[1], **applied.attrs), None
 
     slope = define(
         name + "_grad",
@@ -293,7 +293,7 @@ def _define_clip_by(suffix: str, attrs: str) -> OpDef:
     )
 
     def rule(applied: Any, dout: Value) -> Value:
-        return local.mode.apply(slope, (dout, applied.inputs[0]), applied.attrs)
+        return perform(slope, dout, applied.inputs[0], **applied.attrs)
 
     return define(
         name,

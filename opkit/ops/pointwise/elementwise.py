@@ -18,7 +18,7 @@ from opkit.ops.basis.creation import as_value, cast, full_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet, slope_kernel
 from opkit.ops.core.inference import same_shape, unchanged, unchanged_floats
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Function, Out, Values
 from opkit.ops.core.value import Value
@@ -151,7 +151,7 @@ def _from_output(name: str, slope: Function, slope_by_y: Second) -> Callable[[An
         y, dy = applied.inputs
         need_y, need_dy = applied.needs
         by_y = mul(mul(douts[0], dy), slope_by_y(y)) if need_y else None
-        return by_y, local.mode.apply(grad_op, (y, douts[0]), NO_ATTRS) if need_dy else None
+        return by_y, perform(grad_op, y, douts[0]) if need_dy else None
 
     kernel = quiet(slope)
     grad_op = define(
@@ -165,7 +165,7 @@ def _from_output(name: str, slope: Function, slope_by_y: Second) -> Callable[[An
         out=kernel,
         elementwise=True,
     )
-    return lambda applied, dout: local.mode.apply(grad_op, (applied.outputs[0], dout), NO_ATTRS)
+    return lambda applied, dout: perform(grad_op, applied.outputs[0], dout)
 
 
 @elementwise_blocks

@@ -12,9 +12,9 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.ops.basis.arithmetic import mul, scalar_mul
-from opkit.ops.core.define import NO_ATTRS, define, first_only
+from opkit.ops.core.define import define, first_only
 from opkit.ops.core.inference import unchanged_floats
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.types import Out
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.special import erf_of, erfc_of
@@ -69,4 +69,4 @@ ERFINV = define(
 
 def erfinv(x: Value) -> Value:
     """Return y with ``erf(y) = x``: infinite at -1 and 1 and beyond."""
-    return local.mode.apply(ERFINV, (x,), NO_ATTRS)
+    return perform(ERFINV, x)

@@ -18,7 +18,7 @@ from opkit.ops.basis.creation import as_value, cast
 from opkit.ops.core.define import NO_ATTRS, define, define_map, named, quiet, slope_kernel
 from opkit.ops.core.inference import broadcast_shape, broadcasted, same_shape
 from opkit.ops.core.meeting import Choose, is_number, number_dtype, strictly
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import Kept, OpDef
 from opkit.ops.core.types import Out, Values
 from opkit.ops.core.value import Value, desc_of, dtype_of, shape_of
@@ -51,7 +51,7 @@ def _scalar_pow_slope_grad(applied: Any, douts: Values) -> Values:
     n = applied.attrs["exponent"]
     need_x, need_dy = applied.needs
     dx = mul(mul(douts[0], dy), scalar_mul(_to_number(x, n - 2), n * (n - 1))) if need_x and n not in (0, 1) else None
-    return dx, local.mode.apply(SCALAR_POW_GRAD, (x, douts[0]), applied.attrs) if need_dy else None
+    return dx, perform(SCALAR_POW_GRAD, x, douts[0], **applied.attrs) if need_dy else None
 
 
 def _to_number(x: Value, exponent: float) -> Value:
@@ -72,7 +72,7 @@ SCALAR_POW_GRAD = define(
 SCALAR_POW = define_map(
     "scalar_pow",
     _scalar_pow,
-    lambda applied, dout: local.mode.apply(SCALAR_POW_GRAD, (applied.inputs[0], dout), applied.attrs),
+    lambda applied, dout: perform(SCALAR_POW_GRAD, applied.inputs[0], dout, **applied.attrs),
     names=("in", "out"),
     grad_kernel=slope_kernel(_scalar_pow_slope),
     reads="in",
@@ -167,7 +167,7 @@ def _partial(name: str, output: str, slope: Function | None, by_x: Function | No
         return (
             mul(both, by_x(x, y)) if need_x and by_x is not None else None,
             mul(both, by_y(x, y)) if need_y and by_y is not None else None,
-            local.mode.apply(opdef, (x, y, douts[0]), NO_ATTRS) if need_dz and slope is not None else None,
+            perform(opdef, x, y, douts[0]) if need_dz and slope is not None else None,
         )
 
     grad = None if slope is None else rule
@@ -197,8 +197,8 @@ def _pairwise(
         x, y = applied.inputs
         need_x, need_y = applied.needs
         return (
-            local.mode.apply(by_x, (x, y, douts[0]), NO_ATTRS) if need_x and slopes[0] is not None else None,
-            local.mode.apply(by_y, (x, y, douts[0]), NO_ATTRS) if need_y and slopes[1] is not None else None,
+            perform(by_x, x, y, douts[0]) if need_x and slopes[0] is not None else None,
+            perform(by_y, x, y, douts[0]) if need_y and slopes[1] is not None else None,
         )
 
     grad = None if slopes == (None, None) else rule

@@ -15,7 +15,7 @@ from opkit.errors import UsageError
 from opkit.ir import TensorDesc, is_floating
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import shape_error
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 
@@ -46,7 +46,7 @@ def histogram(x: Value, bins: int = 100, low: float = 0, high: float = 0) -> Val
         raise UsageError(f"op 'histogram': there must be at least one bin, got {bins}")
     if high < low:
         raise UsageError(f"op 'histogram': the range from {low} to {high} is empty")
-    return local.mode.apply(HISTOGRAM, (x,), {"bins": int(bins), "low": float(low), "high": float(high)})
+    return perform(HISTOGRAM, x, bins=int(bins), low=float(low), high=float(high))
 
 
 # ---- bincount --------------------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ BINCOUNT = define("bincount", "x ?weights", "counts", _bincount, infer=_infer_bi
 
 def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Value:
     """Return how often each integer from 0 up occurs, or the sum of its weights."""
-    return local.mode.apply(BINCOUNT, (x, weights), {"minlength": int(minlength)})
+    return perform(BINCOUNT, x, weights, minlength=int(minlength))
 
 
 # ---- mode ------------------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ MODE_PLACES = define("mode_places", "x", "places", _mode_places, infer=_infer_mo
 
 def mode_places(x: Value, axis: int = -1) -> Value:
     """Return, with size 1 along an axis, the last position of the most frequent value."""
-    return local.mode.apply(MODE_PLACES, (x,), {"axis": normal_axis(axis, ndim_of(x), "mode")})
+    return perform(MODE_PLACES, x, axis=normal_axis(axis, ndim_of(x), "mode"))
 
 
 # ---- integers, and the grid of floats --------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from opkit.ops.basis.broadcasting import (
 from opkit.ops.basis.creation import cast, cast_like, ones_like
 from opkit.ops.core.define import define, define_map, first_only, quiet
 from opkit.ops.core.inference import numel
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs, Function, Ints, Out
 from opkit.ops.core.value import Value, desc_of, dtype_of, ndim_of, normal_axes, normal_axis, shape_of
@@ -53,7 +53,7 @@ def _extreme(name: str, ufunc: Any, *, shares: bool) -> OpDef:
         x, axis = applied.inputs[0], applied.attrs["axis"]
         chosen = cast_like(equal(x, broadcast_like(applied.outputs[0], x, axis)), dout)
         if shares:
-            count = local.mode.apply(REDUCE_COUNT, (chosen,), applied.attrs)
+            count = perform(REDUCE_COUNT, chosen, **applied.attrs)
             dout = div(dout, count)
         return mul(broadcast_like(dout, x, axis), chosen)
 
@@ -145,7 +145,7 @@ def _prod_others_grad(applied: Any, dout: Value) -> Value:
 
 def _prod_grad(applied: Any, dout: Value) -> Value:
     x, axis = applied.inputs[0], applied.attrs["axis"]
-    return mul(broadcast_like(dout, x, axis), local.mode.apply(PROD_OTHERS, (x,), {"axis": axis}))
+    return mul(broadcast_like(dout, x, axis), perform(PROD_OTHERS, x, axis=axis))
 
 
 PROD_OTHERS = define_map("prod_of_others", _prod_others, _prod_others_grad, attrs="axis:vector<int32>", reads="x y")

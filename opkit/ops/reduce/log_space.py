@@ -15,7 +15,7 @@ from opkit.ops.basis.arithmetic import mul, sub
 from opkit.ops.basis.broadcasting import broadcast_like, infer_reduce, reduce_sum
 from opkit.ops.core.define import NO_ATTRS, define, define_map, quiet
 from opkit.ops.core.inference import same_shape, unchanged_floats
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import GradRule, Kernel, OpDef
 from opkit.ops.core.types import Ints, Out, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape_of
@@ -29,7 +29,7 @@ def _define_rows(name: str, kernel: Kernel, slope: Kernel, slope_grad: GradRule)
     grad = define(f"{name}_grad", "y dy", "dx", slope, infer=shape, grad=slope_grad, reads="y dy", out=slope)
 
     def rule(applied: Any, dout: Value) -> Value:
-        return local.mode.apply(grad, (applied.outputs[0], dout), NO_ATTRS)
+        return perform(grad, applied.outputs[0], dout)
 
     kept = unchanged_floats(name)
     return define_map(name, kernel, rule, names=("in", "out"), infer=kept, reads="out", out=kernel), grad
@@ -69,7 +69,7 @@ def _softmax_slope_grad(applied: Any, douts: Values) -> Values:
         inner = reduce_sum(mul(y, dy), -1, keepdims=True)
         weight = reduce_sum(mul(y, g), -1, keepdims=True)
         by_y = sub(mul(g, sub(dy, inner)), mul(dy, weight))
-    return by_y, local.mode.apply(SOFTMAX_GRAD, (y, g), NO_ATTRS) if need_dy else None
+    return by_y, perform(SOFTMAX_GRAD, y, g) if need_dy else None
 
 
 SOFTMAX, SOFTMAX_GRAD = _define_rows("softmax", softmax_of, _softmax_slope, _softmax_slope_grad)

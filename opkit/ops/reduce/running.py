@@ -15,7 +15,7 @@ from opkit.ops.arrange.shape import expand_dims, reshape, squeeze, swapaxes
 from opkit.ops.basis.arithmetic import mul, neg, sub
 from opkit.ops.core.define import define, first_only, quiet
 from opkit.ops.core.inference import unchanged, unchanged_floats
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import perform
 from opkit.ops.core.types import Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 from opkit.ops.linear.products import matmul
@@ -71,9 +71,7 @@ LOGCUMSUMEXP = define(
     infer=unchanged_floats("logcumsumexp"),
     attrs="axis:int32",
     grad=first_only(
-        lambda applied, dout: local.mode.apply(
-            LOGCUMSUMEXP_GRAD, (applied.inputs[0], applied.outputs[0], dout), applied.attrs
-        )
+        lambda applied, dout: perform(LOGCUMSUMEXP_GRAD, applied.inputs[0], applied.outputs[0], dout, **applied.attrs)
     ),
     reads="x y",
 )
@@ -83,4 +81,4 @@ def logcumsumexp(x: Value, axis: int | None = None) -> Value:
     """Return the logarithms of the running sums of exponentials along an axis; left out: of the flattened tensor."""
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
-    return local.mode.apply(LOGCUMSUMEXP, (x,), {"axis": normal_axis(axis, ndim_of(x), "logcumsumexp")})
+    return perform(LOGCUMSUMEXP, x, axis=normal_axis(axis, ndim_of(x), "logcumsumexp"))

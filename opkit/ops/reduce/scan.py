@@ -14,7 +14,7 @@ from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.arithmetic import div, mul
 from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import define_map, quiet
-from opkit.ops.core.mode import local
+from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.types import Attrs, Descs
 from opkit.ops.core.value import Value, ndim_of, normal_axis
@@ -42,9 +42,7 @@ def _infer(op: str) -> Infer:
 CUMSUM: OpDef = define_map(
     "cumsum",
     _cumsum,
-    lambda applied, dout: local.mode.apply(
-        CUMSUM, (dout,), {"axis": applied.attrs["axis"], "reverse": not applied.attrs["reverse"]}
-    ),
+    lambda applied, dout: perform(CUMSUM, dout, axis=applied.attrs["axis"], reverse=not applied.attrs["reverse"]),
     attrs="axis:int32 reverse:bool",
     infer=_infer("cumsum"),
 )
@@ -64,7 +62,7 @@ def _cumprod(x: ndarray, axis: int) -> ndarray:
 
 
 def _behind(values: Value, axis: int) -> Value:
-    return local.mode.apply(CUMSUM, (values,), {"axis": axis, "reverse": True})
+    return perform(CUMSUM, values, axis=axis, reverse=True)
 
 
 def _cumprod_rule(applied: Any, dout: Value) -> Value:
@@ -72,7 +70,7 @@ def _cumprod_rule(applied: Any, dout: Value) -> Value:
     x, axis = applied.inputs[0], applied.attrs["axis"]
     is_zero = equal(x, 0)
     first = logical_and(is_zero, equal(cumsum(cast(is_zero, "int64"), axis), 1))
-    without = local.mode.apply(CUMPROD, (where(first, 1, x),), applied.attrs)
+    without = perform(CUMPROD, where(first, 1, x), **applied.attrs)
     elsewhere = div(_behind(mul(dout, applied.outputs[0]), axis), where(is_zero, 1, x))
     return where(first, _behind(mul(dout, without), axis), where(is_zero, 0, elsewhere))
 
