@@ -12,21 +12,18 @@ from opkit.formula.cpp_body import CALL, ELEMENT, ROW, Body, Let, Reduce, Result
 from opkit.formula.definition import CPP_WORDS
 from opkit.formula.helpers import HELPERS
 from opkit.record import record
-from opkit.tables import words
 
-_SAME = words(
-    """
-    exp expm1 log log1p sqrt cbrt sin cos tan sinh cosh tanh hypot floor ceil abs asin acos atan atan2 asinh acosh
-    atanh erf erfc lgamma
-    """
-)
-_ARCS = words("sin cos tan tan2 sinh cosh tanh")
+_SAME = (
+    "exp", "expm1", "log", "log1p", "sqrt", "cbrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "hypot", "floor",
+    "ceil", "abs", "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma",
+)  # fmt: skip
+_ARCS = ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")
 _STD = {name: name for name in _SAME} | {f"arc{name}": f"a{name}" for name in _ARCS}
 _STD |= {"rint": "nearbyint", "round": "nearbyint"}
 #: Functions that the template of the kernel file defines.
 _OWN = frozenset(("square", "sign", "heaviside", "maximum", "minimum", "logaddexp"))
 #: Names of the kernel's own, and of C++.
-_TAKEN = CPP_WORDS | _OWN | frozenset(words("T shape row rows i j first along inner axis_at"))
+_TAKEN = CPP_WORDS | _OWN | frozenset(("T", "shape", "row", "rows", "i", "j", "first", "along", "inner", "axis_at"))
 _RENAMED = {"max": "maximum", "min": "minimum"}
 _BINARY = {ast.Add: ("+", 1), ast.Sub: ("-", 1), ast.Mult: ("*", 2), ast.Div: ("/", 2)}
 _COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}

@@ -15,7 +15,6 @@ import mpmath
 import sympy
 
 from opkit.record import record
-from opkit.tables import pairs, words
 
 #: A sympy expression; sympy has no types of its own.
 Expr = Any
@@ -344,7 +343,7 @@ _P = Pointwise
 FUNCTIONS: dict[str, Pointwise] = {
     **{
         name: _P(getattr(sympy, name), 1, f"np.{name}", f"math.{name}", getattr(mpmath, name))
-        for name in words("exp log sqrt sin cos tan sinh cosh")
+        for name in ("exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh")
     },
     "expm1": _P(expm1, 1, "np.expm1", "math.expm1", mpmath.expm1),
     "log1p": _P(log1p, 1, "np.log1p", "math.log1p", mpmath.log1p),
@@ -388,27 +387,11 @@ FUNCTIONS: dict[str, Pointwise] = {
     "_dlog1prel": _P(dlog1prel, 1, "log1prel_slope", "", _at_0(-0.5, lambda x: (x / (1 + x) - mpmath.log1p(x)) / x**2)),
 }
 #: other names of the same functions
-_ALIASES = pairs(
-    """
-    absolute abs
-    fabs abs
-    asin arcsin
-    acos arccos
-    atan arctan
-    atan2 arctan2
-    asinh arcsinh
-    acosh arccosh
-    atanh arctanh
-    gammaln lgamma
-    loggamma lgamma
-    expit sigmoid
-    psi digamma
-    fmax maximum
-    fmin minimum
-    rint round
-    ln log
-    """
-)
+_ALIASES = {
+    "absolute": "abs", "fabs": "abs", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
+    "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "gammaln": "lgamma", "loggamma": "lgamma",
+    "expit": "sigmoid", "psi": "digamma", "fmax": "maximum", "fmin": "minimum", "rint": "round", "ln": "log",
+}  # fmt: skip
 FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in _ALIASES.items()})
 
 

@@ -11,7 +11,6 @@ from opkit.deferred import imported as _imported
 from opkit.ir import adopt as _adopt
 from opkit.oneflow.semantics.dialect import ONEFLOW as _ONEFLOW
 from opkit.shim.missing import guard as _guard
-from opkit.tables import words as _words
 
 __version__ = "0.4.0"
 
@@ -69,13 +68,13 @@ _ALIASES = {
 _HOMES = {name: home for home, names in _FAMILIES.items() for name in names.split()}
 #: modules that are names themselves
 _MODULES = (
-    *_words("advanced config data distribute env experimental initializers layers linalg math"),
-    *_words("nn optimizer profiler random scope sysconfig typing unittest util"),
+    *("advanced", "config", "data", "distribute", "env", "experimental", "initializers", "layers", "linalg", "math"),
+    *("nn", "optimizer", "profiler", "random", "scope", "sysconfig", "typing", "unittest", "util"),
 )
 __all__ = [*_HOMES, *_ALIASES, *_MODULES]
 
 #: What v0.4 has of dynamic mode here; the rest is in ``oneflow.experimental``.
-_HOMES |= dict.fromkeys(_words("Size Tensor builtin_op device load no_grad save tensor"), "experimental")
+_HOMES |= dict.fromkeys(("Size", "Tensor", "builtin_op", "device", "load", "no_grad", "save", "tensor"), "experimental")
 _find = _deferred(__name__, _HOMES)
 _missing = _guard("flow", [*_HOMES, *_ALIASES, *_MODULES], otherwise="see the OneFlow page of the docs")
 

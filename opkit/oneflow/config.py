@@ -10,7 +10,6 @@ from opkit.oneflow.session import session, set_machines
 from opkit.ops.core.finite import FiniteCheck
 from opkit.settings import current_settings, note
 from opkit.shim.missing import guard
-from opkit.tables import words as _words
 
 __all__ = [
     "collective_boxing",
@@ -27,14 +26,27 @@ _values: dict[str, Any] = {}
 DEBUG_CHECK = FiniteCheck(blames_origin=True)
 
 #: Settings whose effect does not exist on one CPU; they are remembered and change nothing.
-_WITHOUT_EFFECT = _words(
-    """
-    collect_act_event comm_net_worker_num compute_thread_pool_size disable_group_boxing_by_dst_parallel
-    enable_legacy_model_io enable_mem_chain_merge enable_model_io_v2 enable_numa_aware_cuda_malloc_host
-    enable_tensor_float_32_compute legacy_model_io_enabled max_mdsave_worker_num nccl_use_compute_stream
-    persistence_buf_byte rdma_mem_block_mbyte rdma_recv_msg_buf_mbyte reserved_device_mem_mbyte
-    reserved_host_mem_mbyte save_downloaded_file_to_local_fs thread_enable_local_message_queue use_rdma
-    """
+_WITHOUT_EFFECT = (
+    "collect_act_event",
+    "comm_net_worker_num",
+    "compute_thread_pool_size",
+    "disable_group_boxing_by_dst_parallel",
+    "enable_legacy_model_io",
+    "enable_mem_chain_merge",
+    "enable_model_io_v2",
+    "enable_numa_aware_cuda_malloc_host",
+    "enable_tensor_float_32_compute",
+    "legacy_model_io_enabled",
+    "max_mdsave_worker_num",
+    "nccl_use_compute_stream",
+    "persistence_buf_byte",
+    "rdma_mem_block_mbyte",
+    "rdma_recv_msg_buf_mbyte",
+    "reserved_device_mem_mbyte",
+    "reserved_host_mem_mbyte",
+    "save_downloaded_file_to_local_fs",
+    "thread_enable_local_message_queue",
+    "use_rdma",
 )
 
 
@@ -114,12 +126,19 @@ class _CollectiveBoxing:
         return lambda *args: _values.__setitem__(name, args[0] if args else True)
 
 
-_OF_BOXING = _words(
-    """
-    enable_fusion nccl_enable_all_to_all nccl_enable_mixed_fusion nccl_fusion_all_gather nccl_fusion_all_reduce
-    nccl_fusion_all_reduce_use_buffer nccl_fusion_broadcast nccl_fusion_max_ops nccl_fusion_reduce
-    nccl_fusion_reduce_scatter nccl_fusion_threshold_mb nccl_num_streams
-    """
+_OF_BOXING = (
+    "enable_fusion",
+    "nccl_enable_all_to_all",
+    "nccl_enable_mixed_fusion",
+    "nccl_fusion_all_gather",
+    "nccl_fusion_all_reduce",
+    "nccl_fusion_all_reduce_use_buffer",
+    "nccl_fusion_broadcast",
+    "nccl_fusion_max_ops",
+    "nccl_fusion_reduce",
+    "nccl_fusion_reduce_scatter",
+    "nccl_fusion_threshold_mb",
+    "nccl_num_streams",
 )
 collective_boxing = _CollectiveBoxing()
 _missing = guard("flow.config", [*_WITHOUT_EFFECT, *__all__])

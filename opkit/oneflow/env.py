@@ -6,14 +6,17 @@ from typing import Any
 
 from opkit.oneflow.session import set_machines
 from opkit.shim.missing import guard
-from opkit.tables import words as _words
 
 __all__ = ["init", "machine"]
 
-_WITHOUT_EFFECT = _words(
-    """
-    ctrl_port data_port grpc_use_no_signal init_bootstrap_confs log_dir logbuflevel logtostderr
-    """
+_WITHOUT_EFFECT = (
+    "ctrl_port",
+    "data_port",
+    "grpc_use_no_signal",
+    "init_bootstrap_confs",
+    "log_dir",
+    "logbuflevel",
+    "logtostderr",
 )
 
 

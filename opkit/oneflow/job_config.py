@@ -10,25 +10,59 @@ from opkit.ir import canonical_dtype
 from opkit.oneflow.semantics import schedules
 from opkit.oneflow.semantics.training import UpdateRecipe
 from opkit.oneflow.session import session
-from opkit.tables import words
 
 #: Settings whose effect does not exist on one CPU; they are remembered and change nothing.
-_WITHOUT_EFFECT = words(
-    """
-    all_reduce_fp16 all_reduce_group_min_mbyte all_reduce_group_num all_reduce_group_size_warmup
-    all_reduce_lazy_ratio concurrency_width cudnn_buf_limit_mbyte cudnn_conv_enable_pseudo_half
-    cudnn_conv_enable_true_half cudnn_conv_force_bwd_data_algo cudnn_conv_force_bwd_filter_algo
-    cudnn_conv_force_fwd_algo cudnn_conv_heuristic_search_algo cudnn_conv_use_deterministic_algo_only
-    default_initializer_conf disable_all_reduce_sequence enable_all_reduce_group enable_auto_mixed_precision
-    enable_cudnn enable_cudnn_conv_pseudo_half enable_float_compute_for_half_gemm enable_fuse_add_to_output
-    enable_fuse_cast_scale enable_fuse_model_update_ops enable_gradients_stats_aggregation enable_inplace
-    enable_inplace_in_reduce_struct enable_keep_header_only enable_nccl enable_non_distributed_optimizer
-    enable_quantization_aware_training enable_qat enable_reuse_mem enable_true_half_config_when_conv exp_run_conf
-    indexed_slices_optimizer_conf non_distributed_optimizer_group_size_mbyte num_gradient_accumulation_steps
-    optimizer_placement_optimization_mode optimizer_placement_optimization_threshold prune_cast_to_static_shape_ops
-    prune_parallel_cast_ops static_mem_alloc_algo_white_list static_mem_alloc_policy_white_list tensorrt
-    use_boxing_v2 use_memory_allocation_algorithm_v2 use_nccl_inter_node_communication use_tensorrt use_xla_jit
-    """
+_WITHOUT_EFFECT = (
+    "all_reduce_fp16",
+    "all_reduce_group_min_mbyte",
+    "all_reduce_group_num",
+    "all_reduce_group_size_warmup",
+    "all_reduce_lazy_ratio",
+    "concurrency_width",
+    "cudnn_buf_limit_mbyte",
+    "cudnn_conv_enable_pseudo_half",
+    "cudnn_conv_enable_true_half",
+    "cudnn_conv_force_bwd_data_algo",
+    "cudnn_conv_force_bwd_filter_algo",
+    "cudnn_conv_force_fwd_algo",
+    "cudnn_conv_heuristic_search_algo",
+    "cudnn_conv_use_deterministic_algo_only",
+    "default_initializer_conf",
+    "disable_all_reduce_sequence",
+    "enable_all_reduce_group",
+    "enable_auto_mixed_precision",
+    "enable_cudnn",
+    "enable_cudnn_conv_pseudo_half",
+    "enable_float_compute_for_half_gemm",
+    "enable_fuse_add_to_output",
+    "enable_fuse_cast_scale",
+    "enable_fuse_model_update_ops",
+    "enable_gradients_stats_aggregation",
+    "enable_inplace",
+    "enable_inplace_in_reduce_struct",
+    "enable_keep_header_only",
+    "enable_nccl",
+    "enable_non_distributed_optimizer",
+    "enable_quantization_aware_training",
+    "enable_qat",
+    "enable_reuse_mem",
+    "enable_true_half_config_when_conv",
+    "exp_run_conf",
+    "indexed_slices_optimizer_conf",
+    "non_distributed_optimizer_group_size_mbyte",
+    "num_gradient_accumulation_steps",
+    "optimizer_placement_optimization_mode",
+    "optimizer_placement_optimization_threshold",
+    "prune_cast_to_static_shape_ops",
+    "prune_parallel_cast_ops",
+    "static_mem_alloc_algo_white_list",
+    "static_mem_alloc_policy_white_list",
+    "tensorrt",
+    "use_boxing_v2",
+    "use_memory_allocation_algorithm_v2",
+    "use_nccl_inter_node_communication",
+    "use_tensorrt",
+    "use_xla_jit",
 )
 #: Settings of several devices, which the job reads: its view (under its older name too) and its placement.
 _OF_DEVICES = ("default_distribute_strategy", "default_logical_view", "default_placement_scope")

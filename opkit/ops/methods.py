@@ -17,7 +17,6 @@ from opkit.ops.dialects import builders_for
 from opkit.ops.linear.products import matmul
 from opkit.ops.pointwise.bitwise import bitwise_not
 from opkit.ops.pointwise.compare import logical_not
-from opkit.tables import pairs
 
 Builder = Function
 
@@ -42,27 +41,36 @@ def _by_kind(logical: Builder, bitwise: Builder) -> Builder:
     return lambda self, *other: (logical if self._data.dtype.kind == "b" else bitwise)(self, *other)
 
 
-#: Special methods whose operands are those of a builder, and those whose operands are turned round.
-_DIRECT = pairs(
-    """
-    add add  radd add  mul mul  rmul mul  truediv div  floordiv floor_div  mod floor_mod  pow pow
-    abs abs  eq equal  ne not_equal  lt less  le less_equal  gt greater  ge greater_equal
-    """
-)
-_REFLECTED = pairs("rtruediv div  rfloordiv floor_div  rmod floor_mod  rpow pow")
 #: Special method name -> builder.
 OPERATORS: dict[str, Builder] = {
-    **{f"__{special}__": BUILDERS[name] for special, name in _DIRECT.items()},
-    **{f"__{special}__": _reflected(BUILDERS[name]) for special, name in _REFLECTED.items()},
+    "__add__": BUILDERS["add"],
+    "__radd__": BUILDERS["add"],
     "__sub__": _sub,
     "__rsub__": _reflected_sub,
+    "__mul__": BUILDERS["mul"],
+    "__rmul__": BUILDERS["mul"],
+    "__truediv__": BUILDERS["div"],
+    "__rtruediv__": _reflected(BUILDERS["div"]),
+    "__floordiv__": BUILDERS["floor_div"],
+    "__rfloordiv__": _reflected(BUILDERS["floor_div"]),
+    "__mod__": BUILDERS["floor_mod"],
+    "__rmod__": _reflected(BUILDERS["floor_mod"]),
+    "__pow__": BUILDERS["pow"],
+    "__rpow__": _reflected(BUILDERS["pow"]),
     "__matmul__": matmul,
     "__rmatmul__": _reflected(matmul),
     "__neg__": neg,
+    "__abs__": BUILDERS["abs"],
     "__invert__": _by_kind(logical_not, bitwise_not),
     "__and__": _by_kind(BUILDERS["logical_and"], BUILDERS["bitwise_and"]),
     "__or__": _by_kind(BUILDERS["logical_or"], BUILDERS["bitwise_or"]),
     "__xor__": _by_kind(BUILDERS["logical_xor"], BUILDERS["bitwise_xor"]),
+    "__eq__": BUILDERS["equal"],
+    "__ne__": BUILDERS["not_equal"],
+    "__lt__": BUILDERS["less"],
+    "__le__": BUILDERS["less_equal"],
+    "__gt__": BUILDERS["greater"],
+    "__ge__": BUILDERS["greater_equal"],
     "__getitem__": getitem,
 }
 

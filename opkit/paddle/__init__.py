@@ -53,7 +53,6 @@ from opkit.paddle.static.batch import batch
 from opkit.paddle.tensor import NAMES as _NAMES
 from opkit.shim.missing import guard as _guard
 from opkit.static import disable_static, enable_static
-from opkit.tables import words as _words
 
 bool = _dtype("bool")
 uint8 = _dtype("uint8")
@@ -153,7 +152,10 @@ __all__ = [
 
 #: What is imported when a script first asks for it: name -> the module that it is or that defines it.
 _LATER = {
-    **{_name: f"{__name__}.{_name}" for _name in _words("_C_ops amp distributed geometric hapi incubate jit reader")},
+    **{
+        _name: f"{__name__}.{_name}"
+        for _name in ("_C_ops", "amp", "distributed", "geometric", "hapi", "incubate", "jit", "reader")
+    },
     "DataParallel": f"{__name__}.distributed.data_parallel",
     "LazyGuard": f"{__name__}.framework.lazy_init",
     "flops": f"{__name__}.hapi.dynamic_flops",

@@ -8,65 +8,58 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opkit.diagnostics import Diagnostic, Note, Severity, Span, sort_diagnostics
-from opkit.tables import rows, words
 
-_SEVERITIES = {"E": Severity.ERROR, "W": Severity.WARNING, "N": Severity.NOTE}
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 #: Every code of the definition file compiler with its usual severity and its title (the first line of its page).
 CODES: dict[str, tuple[Severity, str]] = {
-    code: (_SEVERITIES[letter], title)
-    for code, letter, title in rows(
-        """
-        SPEC001 E the definition file cannot be read
-        SPEC002 E the definition file is not text
-        SPEC003 E a literal or a comment does not end
-        SPEC004 E a character that C++ does not have
-        SPEC005 E a preprocessor directive is wrong
-        SPEC006 E a macro is used wrongly
-        SPEC007 E macros, types or templates expand without bound
-        SPEC008 W an included file was not found
-        SPEC010 E C++ that does not parse
-        SPEC011 E nested too deeply
-        SPEC012 E C++ that definitions cannot use
-        SPEC020 E an unknown name
-        SPEC021 E an unknown member
-        SPEC022 E no function fits the arguments
-        SPEC023 E a value of the wrong type
-        SPEC024 W a variable is read before it has a value
-        SPEC026 W a function may end without returning its value
-        SPEC027 E a const object is changed
-        SPEC030 E an unknown registration method
-        SPEC031 E an op or a gradient is registered twice
-        SPEC032 E an argument or attribute is declared twice
-        SPEC033 E no shape inference function
-        SPEC034 E an attribute type that OneFlow does not have
-        SPEC035 E a default that does not fit the attribute
-        SPEC036 E a registration needs a constant
-        SPEC038 W a setter is called twice
-        SPEC039 E a gradient without a function
-        SPEC040 W an argument name that is not declared
-        SPEC041 W an attribute that is not declared
-        SPEC042 W an attribute read as another type
-        SPEC043 W an output is left to its default
-        SPEC044 W a gradient ignores an output
-        SPEC045 W an input without a gradient
-        SPEC046 W an unused backward output
-        SPEC047 W a check that can never hold
-        SPEC048 W a gradient for an op that is not registered here
-        SPEC049 E a gradient uses an op type that is not registered
-        SPEC050 N opkit runs the Python kernel
-        SPEC051 E a backward op lacks an input
-        SPEC052 E a backward op that is never built
-        """,
-        3,
-    )
+    "SPEC001": (_E, "the definition file cannot be read"),
+    "SPEC002": (_E, "the definition file is not text"),
+    "SPEC003": (_E, "a literal or a comment does not end"),
+    "SPEC004": (_E, "a character that C++ does not have"),
+    "SPEC005": (_E, "a preprocessor directive is wrong"),
+    "SPEC006": (_E, "a macro is used wrongly"),
+    "SPEC007": (_E, "macros, types or templates expand without bound"),
+    "SPEC008": (_W, "an included file was not found"),
+    "SPEC010": (_E, "C++ that does not parse"),
+    "SPEC011": (_E, "nested too deeply"),
+    "SPEC012": (_E, "C++ that definitions cannot use"),
+    "SPEC020": (_E, "an unknown name"),
+    "SPEC021": (_E, "an unknown member"),
+    "SPEC022": (_E, "no function fits the arguments"),
+    "SPEC023": (_E, "a value of the wrong type"),
+    "SPEC024": (_W, "a variable is read before it has a value"),
+    "SPEC026": (_W, "a function may end without returning its value"),
+    "SPEC027": (_E, "a const object is changed"),
+    "SPEC030": (_E, "an unknown registration method"),
+    "SPEC031": (_E, "an op or a gradient is registered twice"),
+    "SPEC032": (_E, "an argument or attribute is declared twice"),
+    "SPEC033": (_E, "no shape inference function"),
+    "SPEC034": (_E, "an attribute type that OneFlow does not have"),
+    "SPEC035": (_E, "a default that does not fit the attribute"),
+    "SPEC036": (_E, "a registration needs a constant"),
+    "SPEC038": (_W, "a setter is called twice"),
+    "SPEC039": (_E, "a gradient without a function"),
+    "SPEC040": (_W, "an argument name that is not declared"),
+    "SPEC041": (_W, "an attribute that is not declared"),
+    "SPEC042": (_W, "an attribute read as another type"),
+    "SPEC043": (_W, "an output is left to its default"),
+    "SPEC044": (_W, "a gradient ignores an output"),
+    "SPEC045": (_W, "an input without a gradient"),
+    "SPEC046": (_W, "an unused backward output"),
+    "SPEC047": (_W, "a check that can never hold"),
+    "SPEC048": (_W, "a gradient for an op that is not registered here"),
+    "SPEC049": (_E, "a gradient uses an op type that is not registered"),
+    "SPEC050": (_N, "opkit runs the Python kernel"),
+    "SPEC051": (_E, "a backward op lacks an input"),
+    "SPEC052": (_E, "a backward op that is never built"),
 }
 
 #: Warnings that are errors in a gradient registration, which cannot be built then.
 ERRORS_IN_GRADIENTS = frozenset({"SPEC040", "SPEC041"})
 
 #: After one of these a registration may be missing from the tree.
-_GAPS = frozenset(words("SPEC002 SPEC003 SPEC005 SPEC007 SPEC010 SPEC011 SPEC012"))
+_GAPS = frozenset({"SPEC002", "SPEC003", "SPEC005", "SPEC007", "SPEC010", "SPEC011", "SPEC012"})
 
 
 class Findings:

@@ -9,7 +9,6 @@ import math
 
 from opkit.distribute.way import Facts, Way, Ways
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
-from opkit.tables import by_name
 
 
 def _reshaped(facts: Facts, shape_attr: str = "") -> Ways:
@@ -93,5 +92,5 @@ RULES = {
     "unsorted_segment_sum_like": _segment_sum_like,
     "one_hot": _one_hot,
     "broadcast_like": _broadcast_like,
-    **by_name({_reshaped: "reshape_like flatten squeeze expand_dims"}),
+    **dict.fromkeys(("reshape_like", "flatten", "squeeze", "expand_dims"), _reshaped),
 }

@@ -10,7 +10,6 @@ from opkit.distribute.rules.reduce import rows
 from opkit.distribute.way import Facts, Way, Ways
 from opkit.ir import Shape
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
-from opkit.tables import by_name
 
 
 def _first(facts: Facts, *whole: int) -> Way:
@@ -101,14 +100,13 @@ RULES = {
     "layer_norm": _layer_norm,
     "layer_norm_grad": _layer_norm_grad,
     "layer_norm_param_grad": _layer_norm_param_grad,
-    **by_name(
-        {
-            _bias_add: "bias_add fused_bias_add_gelu",
-            _images: "upsample upsample_grad",
-            rows: "softmax_cross_entropy sparse_softmax_cross_entropy sparse_cross_entropy",
-            _cross_entropy_grad: (
-                "softmax_cross_entropy_grad sparse_softmax_cross_entropy_grad sparse_cross_entropy_grad"
-            ),
-        }
+    "bias_add": _bias_add,
+    "fused_bias_add_gelu": _bias_add,
+    "upsample": _images,
+    "upsample_grad": _images,
+    **dict.fromkeys(("softmax_cross_entropy", "sparse_softmax_cross_entropy", "sparse_cross_entropy"), rows),
+    **dict.fromkeys(
+        ("softmax_cross_entropy_grad", "sparse_softmax_cross_entropy_grad", "sparse_cross_entropy_grad"),
+        _cross_entropy_grad,
     ),
 }

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from opkit.distribute.way import Facts, Way, Ways
 from opkit.ir import Shape
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
-from opkit.tables import by_name
 
 
 def elementwise(facts: Facts) -> Ways:
@@ -67,14 +66,12 @@ def _filled(facts: Facts) -> Ways:
 
 RULES = {
     "constant": _filled,
-    **by_name(
-        {
-            _linear: "identity negative add_n broadcast_add broadcast_sub",
-            _scaling(0): "scalar_mul scalar_div broadcast_div scalar_mul_by_tensor",
-            _scaling(0, 1): "multiply broadcast_mul",
-            _keep: "amp_white_identity copy identity_buffer cast_to_static_shape",
-            elementwise: "cast_like ones_like zero_like full_like",
-            _same: "elementwise_maximum_backward elementwise_minimum_backward",
-        }
-    ),
+    **dict.fromkeys(("identity", "negative", "add_n", "broadcast_add", "broadcast_sub"), _linear),
+    **dict.fromkeys(("scalar_mul", "scalar_div", "broadcast_div", "scalar_mul_by_tensor"), _scaling(0)),
+    "multiply": _scaling(0, 1),
+    "broadcast_mul": _scaling(0, 1),
+    **dict.fromkeys(("amp_white_identity", "copy", "identity_buffer", "cast_to_static_shape"), _keep),
+    **dict.fromkeys(("cast_like", "ones_like", "zero_like", "full_like"), elementwise),
+    "elementwise_maximum_backward": _same,
+    "elementwise_minimum_backward": _same,
 }

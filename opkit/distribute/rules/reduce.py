@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from opkit.distribute.way import Facts, Way, Ways
 from opkit.sharding import BROADCAST, PARTIAL, split
-from opkit.tables import by_name
 
 
 def _reduced(facts: Facts) -> set[int]:
@@ -94,11 +93,20 @@ RULES = {
     "reduce_mean_grad": _mean_grad,
     "reduce_sum_like": _sum_like,
     "square_sum": _square_sum,
-    **by_name(
-        {
-            _kept: "reduce_max reduce_min reduce_max_each reduce_min_each reduce_prod reduce_any reduce_all logsumexp",
-            rows: "softmax softmax_grad log_softmax log_softmax_grad sort arg_sort top_k",
-            _along: "cumsum cumprod",
-        }
+    **dict.fromkeys(
+        (
+            "reduce_max",
+            "reduce_min",
+            "reduce_max_each",
+            "reduce_min_each",
+            "reduce_prod",
+            "reduce_any",
+            "reduce_all",
+            "logsumexp",
+        ),
+        _kept,
     ),
+    **dict.fromkeys(("softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "sort", "arg_sort", "top_k"), rows),
+    "cumsum": _along,
+    "cumprod": _along,
 }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from opkit.distribute.way import Facts, Way, Ways
 from opkit.sharding import BROADCAST, split
-from opkit.tables import by_name
 
 
 def _update(facts: Facts) -> Ways:
@@ -25,4 +24,7 @@ def _assign(facts: Facts) -> Ways:
         yield Way((split(axis), split(axis)), ())
 
 
-RULES = by_name({_update: "sgd_update momentum_update adam_update rmsprop_update", _assign: "assign"})
+RULES = {
+    **dict.fromkeys(("sgd_update", "momentum_update", "adam_update", "rmsprop_update"), _update),
+    "assign": _assign,
+}

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.paddle.semantics.dtypes import BFLOAT16, DType, dtype_object
-from opkit.tables import pairs
 
 
 class _Kind(int):
@@ -44,39 +43,15 @@ class _Members(type):
         return isinstance(instance, (_Kind, DType))
 
 
-_KINDS = pairs(
-    """
-    LOD_TENSOR 7
-    SELECTED_ROWS 8
-    FEED_MINIBATCH 9
-    FETCH_LIST 10
-    STEP_SCOPES 11
-    LOD_RANK_TABLE 12
-    LOD_TENSOR_ARRAY 13
-    PLACE_LIST 14
-    READER 15
-    RAW 17
-    STRING 25
-    STRINGS 26
-    VOCAB 27
-    SPARSE_COO 30
-    """
-)
-_DTYPES = pairs(
-    """
-    BOOL bool
-    UINT8 uint8
-    INT8 int8
-    INT16 int16
-    INT32 int32
-    INT64 int64
-    FP16 float16
-    FP32 float32
-    FP64 float64
-    COMPLEX64 complex64
-    COMPLEX128 complex128
-    """
-)
+_KINDS = {
+    "LOD_TENSOR": 7, "SELECTED_ROWS": 8, "FEED_MINIBATCH": 9, "FETCH_LIST": 10, "STEP_SCOPES": 11,
+    "LOD_RANK_TABLE": 12, "LOD_TENSOR_ARRAY": 13, "PLACE_LIST": 14, "READER": 15, "RAW": 17, "STRING": 25,
+    "STRINGS": 26, "VOCAB": 27, "SPARSE_COO": 30,
+}  # fmt: skip
+_DTYPES = {
+    "BOOL": "bool", "UINT8": "uint8", "INT8": "int8", "INT16": "int16", "INT32": "int32", "INT64": "int64",
+    "FP16": "float16", "FP32": "float32", "FP64": "float64", "COMPLEX64": "complex64", "COMPLEX128": "complex128",
+}  # fmt: skip
 
 
 class VarType(metaclass=_Members):
@@ -86,7 +61,7 @@ class VarType(metaclass=_Members):
 
 
 for _name, _number in _KINDS.items():
-    setattr(VarType, _name, _Kind(_name, int(_number)))
+    setattr(VarType, _name, _Kind(_name, _number))
 for _name, _dtype in _DTYPES.items():
     setattr(VarType, _name, dtype_object(_dtype))
 

@@ -36,7 +36,6 @@ from opkit.paddle.tensor.search import *  # noqa: F403
 from opkit.paddle.tensor.selection import *  # noqa: F403
 from opkit.paddle.tensor.stat import *  # noqa: F403
 from opkit.shim.missing import guard
-from opkit.tables import words as _words
 
 methods.install_tensor()
 
@@ -46,14 +45,12 @@ globals().update(logic.COMPARISONS)
 globals().update({name: function for name, function in INPLACE.items() if name != "scatter_"})
 
 #: Functions that Paddle 2.6 has in ``paddle.linalg`` or as methods, and not as ``paddle.NAME``.
-_NOT_AT_THE_TOP = frozenset(
-    _words(
-        """
-        cond det eig eigh eigvals eigvalsh fill_constant inv matrix_power pinv qr slogdet solve svd triangular_solve
-        uniform_
-        """
-    )
-)
+_NOT_AT_THE_TOP = {
+    "cond", "det", "eig", "eigh", "eigvals", "eigvalsh",
+    "fill_constant", "inv",
+    "matrix_power", "pinv", "qr", "slogdet", "solve", "svd",
+    "triangular_solve", "uniform_",
+}  # fmt: skip
 
 #: Everything that is also ``paddle.NAME``.
 NAMES = tuple(

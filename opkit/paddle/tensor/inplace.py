@@ -15,7 +15,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.types import Function, Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import creation, elementary, layout, logic, manipulation, math, products, selection
-from opkit.tables import words
 
 
 def in_place(function: Function) -> Function:
@@ -87,7 +86,7 @@ INPLACE: dict[str, Function] = {
     },
     **{
         f"{name}_": _reshaping(getattr(manipulation, name))
-        for name in words("cast flatten reshape squeeze t transpose unsqueeze")
+        for name in ("cast", "flatten", "reshape", "squeeze", "t", "transpose", "unsqueeze")
     },
 }
 

@@ -16,7 +16,6 @@ from opkit.paddle.semantics import integers, spread
 from opkit.paddle.tensor.checks import axis_of, need_value, needed, of_one, titled
 from opkit.shim.missing import guard as _guard
 from opkit.static.overwriting import overwrite
-from opkit.tables import words as _words
 
 __all__ = [
     "BINARY",
@@ -48,14 +47,40 @@ __all__ = [
 
 
 # ---- functions of one operand ----------------------------------------------------------------------------------------
-_OF_ONE: tuple[Function, ...] = tuple(
-    getattr(ops, name)
-    for name in _words(
-        """
-        acos acosh asin asinh atan atanh ceil cos cosh digamma erf exp expm1 floor isfinite isinf isnan
-        lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sin sinh sqrt tan tanh bitwise_not
-        """
-    )
+_OF_ONE = (
+    ops.acos,
+    ops.acosh,
+    ops.asin,
+    ops.asinh,
+    ops.atan,
+    ops.atanh,
+    ops.ceil,
+    ops.cos,
+    ops.cosh,
+    ops.digamma,
+    ops.erf,
+    ops.exp,
+    ops.expm1,
+    ops.floor,
+    ops.isfinite,
+    ops.isinf,
+    ops.isnan,
+    ops.lgamma,
+    ops.log,
+    ops.log10,
+    ops.log1p,
+    ops.log2,
+    ops.neg,
+    ops.reciprocal,
+    ops.round,
+    ops.rsqrt,
+    ops.sigmoid,
+    ops.sin,
+    ops.sinh,
+    ops.sqrt,
+    ops.tan,
+    ops.tanh,
+    ops.bitwise_not,
 )
 #: Paddle's name -> the function; the builders have Paddle's names.
 UNARY: dict[str, Function] = {
@@ -79,12 +104,16 @@ def _binary(name: str, build: Callable[[Any, Any], Any]) -> Function:
 BINARY: dict[str, Function] = {
     name: _binary(name, build)
     for name, build in {
-        **{
-            name: getattr(ops, name)
-            for name in _words("add atan2 bitwise_and bitwise_or bitwise_xor floor_mod maximum minimum")
-        },
+        "add": ops.add,
+        "atan2": ops.atan2,
+        "bitwise_and": ops.bitwise_and,
+        "bitwise_or": ops.bitwise_or,
+        "bitwise_xor": ops.bitwise_xor,
         "divide": integers.divide,
         "floor_divide": ops.floor_div,
+        "floor_mod": ops.floor_mod,
+        "maximum": ops.maximum,
+        "minimum": ops.minimum,
         "mod": ops.floor_mod,
         "multiply": ops.mul,
         "remainder": ops.floor_mod,

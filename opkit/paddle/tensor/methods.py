@@ -35,7 +35,6 @@ from opkit.paddle.tensor import (
 )
 from opkit.paddle.tensor.creation import clone, diag, tril, triu
 from opkit.paddle.tensor.unsupported import install_unsupported
-from opkit.tables import words
 
 __all__ = ["METHODS", "install", "install_tensor"]
 
@@ -54,14 +53,11 @@ _FROM_LISTS = (
     selection,
     stat,
 )
-_NOT_METHODS = frozenset(
-    words(
-        """
-        BINARY COMPARISONS UNARY crop det eigh einsum finfo iinfo inv logspace searchsorted shape slogdet svd tolist
-        triangular_solve
-        """
-    )
-)
+_NOT_METHODS = {
+    "BINARY", "COMPARISONS", "UNARY", "crop", "det", "eigh", "einsum", "finfo", "iinfo", "inv", "logspace",
+    "searchsorted", "shape", "slogdet", "svd", "tolist", "triangular_solve",
+
+}  # fmt: skip
 
 
 def _table() -> dict[str, Any]:

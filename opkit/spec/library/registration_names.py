@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.spec.library.types import ATTR_TYPES
-from opkit.tables import words
 
 OP_MACROS = {
     "REGISTER_USER_OP": (False, False),
@@ -39,13 +38,19 @@ SETTERS: dict[str, tuple[tuple[str, ...], str]] = {
 
 #: Setters of functions that are never run here: where an op runs, and how OneFlow chooses among its signatures.
 IGNORED_SETTERS = frozenset(
-    words(
-        """
-        SetBatchAxisInferFn SetDeviceInferFn SetDumpNdSbpSignatureForOpConfFn SetInferOutputBlobTimeShapeFn
-        SetInferSbpSignatureFn SetNdSbpInferFn SetOutputArgModifyFn SetOutputBlobTimeShapeInferFn
-        SetParallelDistributionInferFn SetSbpSignatureInferFn SupportNonContiguous
-        """
-    )
+    {
+        "SetBatchAxisInferFn",
+        "SetDeviceInferFn",
+        "SetDumpNdSbpSignatureForOpConfFn",
+        "SetInferOutputBlobTimeShapeFn",
+        "SetInferSbpSignatureFn",
+        "SetNdSbpInferFn",
+        "SetOutputArgModifyFn",
+        "SetOutputBlobTimeShapeInferFn",
+        "SetParallelDistributionInferFn",
+        "SetSbpSignatureInferFn",
+        "SupportNonContiguous",
+    }
 )
 
 

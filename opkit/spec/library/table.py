@@ -10,7 +10,6 @@ from functools import lru_cache
 from opkit.record import record
 from opkit.spec.library.texts import FREE_TEXT, METHOD_TEXTS, STATIC_TEXT
 from opkit.spec.library.types import Type, from_text
-from opkit.tables import rows
 
 
 @record
@@ -62,23 +61,17 @@ DATA_TYPE_OF = {
 
 #: Named constants of the framework: C++ name to type and Python code.
 CONSTANTS: dict[str, tuple[Type, str]] = {
-    name: (from_text(kind), code)
-    for name, kind, code in rows(
-        """
-        DeviceType::kCPU DeviceType "kCPU"
-        DeviceType::kGPU DeviceType "kGPU"
-        kUserSourceOpTickInputArgName str "UserSourceOpTickInput"
-        kDimGatherMaxDimCount i32 8
-        SHAPE_MAX_AXIS_SIZE i32 20
-        INT_MAX i32 2147483647
-        INT_MIN i32 -2147483648
-        INT64_MAX i64 9223372036854775807
-        INT64_MIN i64 -9223372036854775808
-        INT32_MAX i32 2147483647
-        string::npos size 18446744073709551615
-        """,
-        3,
-    )
+    "DeviceType::kCPU": (Type("DeviceType"), '"kCPU"'),
+    "DeviceType::kGPU": (Type("DeviceType"), '"kGPU"'),
+    "kUserSourceOpTickInputArgName": (from_text("str"), '"UserSourceOpTickInput"'),
+    "kDimGatherMaxDimCount": (from_text("i32"), "8"),
+    "SHAPE_MAX_AXIS_SIZE": (from_text("i32"), "20"),
+    "INT_MAX": (from_text("i32"), "2147483647"),
+    "INT_MIN": (from_text("i32"), "-2147483648"),
+    "INT64_MAX": (from_text("i64"), "9223372036854775807"),
+    "INT64_MIN": (from_text("i64"), "-9223372036854775808"),
+    "INT32_MAX": (from_text("i32"), "2147483647"),
+    "string::npos": (from_text("size"), "18446744073709551615"),
 }
 
 

@@ -10,7 +10,6 @@ from dataclasses import field
 from functools import cache
 
 from opkit.record import record
-from opkit.tables import by_name, pairs, words
 
 #: Parts of a type: the names in it, each as often as it stands there.
 MOST_PARTS = 200
@@ -101,12 +100,23 @@ INT_INFO: dict[str, tuple[int, bool]] = {
     **{f"{sign}int{bits}_t": (bits, not sign) for bits in (8, 16, 32, 64) for sign in ("", "u")},
 }
 _OBJECTS = frozenset(
-    words(
-        """
-        Shape ShapeView vector fixed_vector map ordered_map set ordered_set TensorDesc SbpParallel
-        ParallelDistribution SbpSignature SbpSignatureList stringstream struct
-        """
-    )
+    {
+        "Shape",
+        "ShapeView",
+        "vector",
+        "fixed_vector",
+        "map",
+        "ordered_map",
+        "set",
+        "ordered_set",
+        "TensorDesc",
+        "SbpParallel",
+        "ParallelDistribution",
+        "SbpSignature",
+        "SbpSignatureList",
+        "stringstream",
+        "struct",
+    }
 )
 
 VOID = Type("void")
@@ -128,88 +138,123 @@ UNKNOWN = Type("?")
 
 #: Spellings of the language's plain types.
 _PLAIN = {
+    "int": INT32,
+    "signed": INT32,
     "signed int": INT32,
+    "unsigned": Type("uint32_t"),
     "unsigned int": Type("uint32_t"),
+    "long": INT64,
+    "long int": INT64,
+    "long long": INT64,
+    "long long int": INT64,
     "unsigned long": SIZE,
     "unsigned long long": SIZE,
+    "size_t": SIZE,
+    "uint64": SIZE,
+    "short": Type("int16_t"),
     "unsigned short": Type("uint16_t"),
     "unsigned char": Type("uint8_t"),
     "signed char": Type("int8_t"),
-    **dict.fromkeys(("long int", "long long", "long long int"), INT64),
-    **by_name(
-        {
-            INT32: "int signed int32",
-            INT64: "long int64 ptrdiff_t ssize_t",
-            SIZE: "size_t uint64",
-            Type("uint32_t"): "unsigned uint",
-            Type("int16_t"): "short",
-            STRING: "string",
-            DIM_VECTOR: "DimVector AxisVector FixedDimVector",
-            Type("fixed_vector", (INT32,)): "FixedVector",
-            DOUBLE: "double",
-            FLOAT: "float",
-            VOID: "void",
-            NULL: "nullptr_t",
-        }
-    ),
+    "ptrdiff_t": INT64,
+    "string": STRING,
+    "int32": INT32,
+    "int64": INT64,
+    "DimVector": DIM_VECTOR,
+    "AxisVector": DIM_VECTOR,
+    "FixedDimVector": DIM_VECTOR,
+    "FixedVector": Type("fixed_vector", (INT32,)),
+    "double": DOUBLE,
+    "float": FLOAT,
+    "void": VOID,
+    "nullptr_t": NULL,
+    "ssize_t": INT64,
+    "uint": Type("uint32_t"),
 }
 #: Other names of class types; versions v0.3.4 to v0.5.0 of OneFlow in one table.
-CLASS_ALIASES = pairs(
-    """
-    NaiveTensorDesc TensorDesc
-    BackwardOpBuilder OpBuilder
-    UserOpConfWrapperBuilder OpBuilder
-    UserOpConfWrapper OpConf
-    UserOpWrapper FwOp
-    BackwardOpConfContext GradContext
-    UserOpDefWrapper OpDef
-    UserOpSbpSignatureBuilder SbpBuilder
-    SbpContextBase SbpContext
-    InputBlobModifier InputArgModifier
-    NdSbp ParallelDistribution
-    ostringstream stringstream
-    ErrorProto Error
-    ShapeProto Shape
-    PoolingParams3D PoolingParams
-    AvgPoolingParams3D AvgPoolingParams
-    """
-)
+CLASS_ALIASES = {
+    "NaiveTensorDesc": "TensorDesc",
+    "BackwardOpBuilder": "OpBuilder",
+    "UserOpConfWrapperBuilder": "OpBuilder",
+    "UserOpConfWrapper": "OpConf",
+    "UserOpWrapper": "FwOp",
+    "BackwardOpConfContext": "GradContext",
+    "UserOpDefWrapper": "OpDef",
+    "UserOpSbpSignatureBuilder": "SbpBuilder",
+    "SbpContextBase": "SbpContext",
+    "InputBlobModifier": "InputArgModifier",
+    "NdSbp": "ParallelDistribution",
+    "ostringstream": "stringstream",
+    "ErrorProto": "Error",
+    "ShapeProto": "Shape",
+    "PoolingParams3D": "PoolingParams",
+    "AvgPoolingParams3D": "AvgPoolingParams",
+}
 #: Every class type that definitions may name besides the templates.
 _CLASSES = frozenset(
-    words(
-        """
-        Shape ShapeView MutShapeView DataType OpArg InferContext SbpContext OpBuilder OpConf FwOp GradContext OpDef
-        SbpBuilder InputArgModifier SbpParallel SbpSignature SbpSignatureList ParallelDistribution ParallelContext
-        ParallelDesc stringstream Error BalancedSplitter Range DeviceType Device JobDesc Params3D PoolingParams
-        AvgPoolingParams AttrType SplitParallel BroadcastParallel PartialSumParallel UserOpConf OperatorConf
-        TensorDesc DeviceTag ConfAttr
-        """
-    )
+    {
+        "Shape",
+        "ShapeView",
+        "MutShapeView",
+        "DataType",
+        "OpArg",
+        "InferContext",
+        "SbpContext",
+        "OpBuilder",
+        "OpConf",
+        "FwOp",
+        "GradContext",
+        "OpDef",
+        "SbpBuilder",
+        "InputArgModifier",
+        "SbpParallel",
+        "SbpSignature",
+        "SbpSignatureList",
+        "ParallelDistribution",
+        "ParallelContext",
+        "ParallelDesc",
+        "stringstream",
+        "Error",
+        "BalancedSplitter",
+        "Range",
+        "DeviceType",
+        "Device",
+        "JobDesc",
+        "Params3D",
+        "PoolingParams",
+        "AvgPoolingParams",
+        "AttrType",
+        "SplitParallel",
+        "BroadcastParallel",
+        "PartialSumParallel",
+        "UserOpConf",
+        "OperatorConf",
+        "TensorDesc",
+        "DeviceTag",
+        "ConfAttr",
+    }
 )
-_TEMPLATES = pairs(
-    """
-    vector vector
-    fixed_vector fixed_vector
-    HashMap map
-    unordered_map map
-    map ordered_map
-    HashSet set
-    unordered_set set
-    set ordered_set
-    pair pair
-    function function
-    Maybe maybe
-    shared_ptr ptr
-    unique_ptr ptr
-    PbRf vector
-    PbRpf vector
-    initializer_list vector
-    Symbol ptr
-    list vector
-    array vector
-    deque vector
-    """
-)
+_TEMPLATES = {
+    "vector": "vector",
+    "fixed_vector": "fixed_vector",
+    "HashMap": "map",
+    "unordered_map": "map",
+    "map": "ordered_map",
+    "HashSet": "set",
+    "unordered_set": "set",
+    "set": "ordered_set",
+    "pair": "pair",
+    "function": "function",
+    "Maybe": "maybe",
+    "shared_ptr": "ptr",
+    "unique_ptr": "ptr",
+    "PbRf": "vector",
+    "PbRpf": "vector",
+    "initializer_list": "vector",
+    "Symbol": "ptr",
+    "list": "vector",
+    "array": "vector",
+    "deque": "vector",
+}
 #: The 14 attribute types with their C++ type.
 ATTR_TYPES: dict[str, Type] = {
     "int32": INT32,
@@ -222,7 +267,8 @@ ATTR_TYPES: dict[str, Type] = {
     "data_type": DATA_TYPE,
 }
 ATTR_TYPES |= {
-    f"list_{name}": Type("vector", (ATTR_TYPES[name],)) for name in words("int32 int64 float data_type shape string")
+    f"list_{name}": Type("vector", (ATTR_TYPES[name],))
+    for name in ("int32", "int64", "float", "data_type", "shape", "string")
 }
 
 
@@ -270,21 +316,20 @@ def common_integer(left: Type, right: Type) -> Type:
     return Type(f"{'' if signed else 'u'}int{bits}_t")
 
 
-_SHORT = by_name(
-    {
-        INT32: "i32",
-        INT64: "i64",
-        SIZE: "size u64",
-        FLOAT: "f32",
-        DOUBLE: "f64",
-        STRING: "str",
-        BOOL: "bool",
-        DATA_TYPE: "dtype",
-        VOID: "void",
-        DIM_VECTOR: "dims",
-        UNKNOWN: "any",
-    }
-)
+_SHORT = {
+    "i32": INT32,
+    "i64": INT64,
+    "size": SIZE,
+    "u64": SIZE,
+    "f32": FLOAT,
+    "f64": DOUBLE,
+    "str": STRING,
+    "bool": BOOL,
+    "dtype": DATA_TYPE,
+    "void": VOID,
+    "dims": DIM_VECTOR,
+    "any": UNKNOWN,
+}
 
 
 @cache
@@ -312,27 +357,25 @@ def from_text(text: str) -> Type:
     return Type(text[:at], tuple(from_text(arg) for arg in args))
 
 
-_SPELLED = pairs(
-    """
-    string std::string
-    vector std::vector
-    ptr pointer
-    map HashMap
-    set HashSet
-    ordered_map std::map
-    ordered_set std::set
-    pair std::pair
-    maybe Maybe
-    OpBuilder UserOpConfWrapperBuilder
-    OpConf UserOpConfWrapper
-    FwOp UserOpWrapper
-    GradContext BackwardOpConfContext
-    OpDef UserOpDefWrapper
-    SbpBuilder UserOpSbpSignatureBuilder
-    null nullptr
-    stringstream std::stringstream
-    """
-)
+_SPELLED = {
+    "string": "std::string",
+    "vector": "std::vector",
+    "ptr": "pointer",
+    "map": "HashMap",
+    "set": "HashSet",
+    "ordered_map": "std::map",
+    "ordered_set": "std::set",
+    "pair": "std::pair",
+    "maybe": "Maybe",
+    "OpBuilder": "UserOpConfWrapperBuilder",
+    "OpConf": "UserOpConfWrapper",
+    "FwOp": "UserOpWrapper",
+    "GradContext": "BackwardOpConfContext",
+    "OpDef": "UserOpDefWrapper",
+    "SbpBuilder": "UserOpSbpSignatureBuilder",
+    "null": "nullptr",
+    "stringstream": "std::stringstream",
+}
 
 
 def spelled(kind: Type) -> str:

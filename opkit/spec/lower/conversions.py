@@ -23,7 +23,6 @@ from opkit.spec.library.types import (
 from opkit.spec.lower.lowered import ATOM, CMP, Lowered, LowerError
 from opkit.spec.parse.syntax import Node, TypeName
 from opkit.spec.runtime.arithmetic import f32, to_signed, truncate
-from opkit.tables import by_name
 
 
 def copied(value: Lowered) -> str:
@@ -48,8 +47,12 @@ _DEFAULTS = {
     "SbpParallel": "Sbp()",
     "ParallelDistribution": "Distribution()",
     "function": "None",
-    **by_name({"[]": "vector fixed_vector SbpSignatureList", "Shape()": "Shape ShapeView"}),
-    **by_name({"Stream()": "stringstream Error", "{}": "SbpSignature"}),
+    **dict.fromkeys(("vector", "fixed_vector", "SbpSignatureList"), "[]"),
+    "Shape": "Shape()",
+    "ShapeView": "Shape()",
+    "stringstream": "Stream()",
+    "Error": "Stream()",
+    "SbpSignature": "{}",
     **{name: f'make_map("{name}")' for name in ("map", "ordered_map", "set", "ordered_set")},
 }
 

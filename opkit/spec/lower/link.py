@@ -25,13 +25,25 @@ from opkit.spec.runtime.arithmetic import METER, show
 from opkit.spec.runtime.containers import between
 from opkit.spec.runtime.faults import FatalError, FaultError, RefusalError
 from opkit.spec.text.lexer import Token
-from opkit.tables import words
 
 __all__ = ["Linker"]
 
 #: Characters of what a check of the definition file says about a failure.
 _LONGEST_MESSAGE = 2_000
-_NUMBERS = words("invalid char float32 float64 int8 int32 int64 uint8 of_record float16 tensor_buffer bool")
+_NUMBERS = (
+    "invalid",
+    "char",
+    "float32",
+    "float64",
+    "int8",
+    "int32",
+    "int64",
+    "uint8",
+    "of_record",
+    "float16",
+    "tensor_buffer",
+    "bool",
+)
 
 
 def _dtype_of(number: int) -> str:

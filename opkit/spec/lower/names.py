@@ -26,30 +26,24 @@ from opkit.spec.lower.lowered import Lowered, LowerError, SpentError
 from opkit.spec.lower.units import ConstantLowering, Site, Unit
 from opkit.spec.parse import syntax
 from opkit.spec.parse.syntax import Declaration, Declarator, Expr, Function, Name, Node, Struct, TypeName
-from opkit.tables import pairs, words
 
 #: Expressions and type names that are lowered for one file; OneFlow's largest spec has some 20,000.
 MOST_LOWERED = 500_000
 _SMALLER = "a type here multiplies itself; write it out or make it smaller"
-_NAMESPACES = frozenset(words("oneflow user_op cfg summary maybe details internal"))
+_NAMESPACES = frozenset({"oneflow", "user_op", "cfg", "summary", "maybe", "details", "internal"})
 #: Names that OneFlow gives to function types.
 FUNCTION_TYPES: dict[str, Type] = {
-    name: from_text(kind)
-    for name, kind in pairs(
-        """
-        TensorDescInferFn function<maybe<void>,InferContext*>
-        DataTypeInferFn function<maybe<void>,InferContext*>
-        CheckAttrFn function<maybe<void>,OpDef,OpConf>
-        GetSbpFn function<maybe<void>,SbpContext*>
-        GetInputArgModifier function<InputArgModifier*,str,i32>
-        InputArgModifyFn function<void,function<InputArgModifier*,str,i32>,OpConf>
-        AddOpFn function<void,OpConf>
-        GenBackwardOpConfFn function<void,FwOp,function<void,OpConf>>
-        BackwardOpConfGenFn function<void,GradContext*>
-        BackwardOpBuilderFn function<OpConf,OpBuilder>
-        UserOpInputGradGetFn function<str>
-        """
-    ).items()
+    "TensorDescInferFn": from_text("function<maybe<void>,InferContext*>"),
+    "DataTypeInferFn": from_text("function<maybe<void>,InferContext*>"),
+    "CheckAttrFn": from_text("function<maybe<void>,OpDef,OpConf>"),
+    "GetSbpFn": from_text("function<maybe<void>,SbpContext*>"),
+    "GetInputArgModifier": from_text("function<InputArgModifier*,str,i32>"),
+    "InputArgModifyFn": from_text("function<void,function<InputArgModifier*,str,i32>,OpConf>"),
+    "AddOpFn": from_text("function<void,OpConf>"),
+    "GenBackwardOpConfFn": from_text("function<void,FwOp,function<void,OpConf>>"),
+    "BackwardOpConfGenFn": from_text("function<void,GradContext*>"),
+    "BackwardOpBuilderFn": from_text("function<OpConf,OpBuilder>"),
+    "UserOpInputGradGetFn": from_text("function<str>"),
 }
 
 

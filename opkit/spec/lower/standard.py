@@ -27,37 +27,31 @@ from opkit.spec.lower.conversions import convert, convert_number, copied, number
 from opkit.spec.lower.expressions import any_unknown, unknown_value
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse.syntax import Call, Name
-from opkit.tables import by_name, rows
 
 #: name: (result, fewest and most arguments, code)
-_ALGORITHMS = {
-    name: (result, int(least), int(most), code)
-    for name, result, least, most, code in rows(
-        """
-        find iter 3 3 find({0}, {1}, {2})
-        find_if iter 3 3 find_if({0}, {1}, {2})
-        count count 3 3 between({0}, {1}).count({2})
-        count_if count 3 3 sum(map({2}, between({0}, {1})))
-        remove iter 3 3 remove({0}, {1}, {2})
-        fill void 3 3 write_from({0}, [{2}] * len(between({0}, {1})))
-        iota void 3 3 iota({0}, {1}, {2})
-        copy last 3 3 write_from({2}, between({0}, {1}))
-        transform last 4 4 write_from({2}, list(map({3}, between({0}, {1}))))
-        sort void 2 3 sort({0}, {1}, {more})
-        reverse void 2 2 write_from({0}, between({0}, {1})[::-1])
-        all_of bool 3 3 all(map({2}, between({0}, {1})))
-        any_of bool 3 3 any(map({2}, between({0}, {1})))
-        none_of bool 3 3 (not any(map({2}, between({0}, {1}))))
-        equal bool 3 3 equal({0}, {1}, {2})
-        accumulate last 3 4 -
-        distance count 2 2 len(between({0}, {1}))
-        max_element iter 2 2 max_element({0}, {1})
-        min_element iter 2 2 min_element({0}, {1})
-        unique iter 2 2 unique({0}, {1})
-        """,
-        5,
-    )
+_ALGORITHMS: dict[str, tuple[str, int, int, str]] = {
+    "find": ("iter", 3, 3, "find({0}, {1}, {2})"),
+    "find_if": ("iter", 3, 3, "find_if({0}, {1}, {2})"),
+    "count": ("count", 3, 3, "between({0}, {1}).count({2})"),
+    "count_if": ("count", 3, 3, "sum(map({2}, between({0}, {1})))"),
+    "remove": ("iter", 3, 3, "remove({0}, {1}, {2})"),
+    "fill": ("void", 3, 3, "write_from({0}, [{2}] * len(between({0}, {1})))"),
+    "iota": ("void", 3, 3, "iota({0}, {1}, {2})"),
+    "copy": ("last", 3, 3, "write_from({2}, between({0}, {1}))"),
+    "transform": ("last", 4, 4, "write_from({2}, list(map({3}, between({0}, {1}))))"),
+    "sort": ("void", 2, 3, "sort({0}, {1}{2})"),
+    "reverse": ("void", 2, 2, "write_from({0}, between({0}, {1})[::-1])"),
+    "all_of": ("bool", 3, 3, "all(map({2}, between({0}, {1})))"),
+    "any_of": ("bool", 3, 3, "any(map({2}, between({0}, {1})))"),
+    "none_of": ("bool", 3, 3, "(not any(map({2}, between({0}, {1}))))"),
+    "equal": ("bool", 3, 3, "equal({0}, {1}, {2})"),
+    "accumulate": ("last", 3, 4, ""),
+    "distance": ("count", 2, 2, "len(between({0}, {1}))"),
+    "max_element": ("iter", 2, 2, "max_element({0}, {1})"),
+    "min_element": ("iter", 2, 2, "min_element({0}, {1})"),
+    "unique": ("iter", 2, 2, "unique({0}, {1})"),
 }
+_ALGORITHMS["sort"] = ("void", 2, 3, "sort({0}, {1}, {more})")
 
 
 class StandardLowering(CallLowering):
@@ -300,36 +294,57 @@ class StandardLowering(CallLowering):
 
 _Special = Callable[[StandardLowering, Call, Name], Lowered]
 
-_SPECIAL: dict[str, _Special] = by_name(
-    {
-        StandardLowering.just: "JUST CHECK_JUST",
-        StandardLowering.unimplemented: "UNIMPLEMENTED UNIMPLEMENTED_THEN_RETURN OF_UNIMPLEMENTED",
-        StandardLowering.log_value: "LOG VLOG",
-        StandardLowering.ok: "Maybe::Ok",
-        StandardLowering.min_max: "std::min std::max",
-        StandardLowering.moved: "std::move std::ref",
-        StandardLowering.to_string: "std::to_string",
-        StandardLowering.absolute: "std::abs abs",
-        StandardLowering.make_pair: "std::make_pair",
-        StandardLowering.swapped: "std::swap",
-        StandardLowering.inserter: "std::back_inserter",
-        StandardLowering.size_of: "sizeof",
-        StandardLowering.make_shared: "std::make_shared",
-        StandardLowering.limit: "std::numeric_limits::max std::numeric_limits::min std::numeric_limits::lowest",
-        StandardLowering.modifier_like: "GetMaxVal GetOneVal GetZeroVal",
-        StandardLowering.multiplies: "std::multiplies std::plus",
-        StandardLowering.maths: (
-            "std::ceil std::floor std::sqrt std::pow std::log std::exp std::round std::log2 std::fabs ceil floor "
-            "sqrt pow log exp round log2 fabs"
-        ),
-        StandardLowering.error_value: (
-            "Error::CheckFailedError Error::Unimplemented Error::UnimplementedError Error::TodoError "
-            "Error::InvalidValueError Error::IndexError Error::ValueError Error::TypeError Error::RuntimeError "
-            "Error::Todo Error::OutOfRangeError Error::ShapeError Error::DimensionError"
-        ),
-    }
-)
-_SPECIAL |= {f"std::{word}": StandardLowering.algorithm for word in _ALGORITHMS}
+_SPECIAL: dict[str, _Special] = {
+    "JUST": StandardLowering.just,
+    "CHECK_JUST": StandardLowering.just,
+    "UNIMPLEMENTED": StandardLowering.unimplemented,
+    "UNIMPLEMENTED_THEN_RETURN": StandardLowering.unimplemented,
+    "OF_UNIMPLEMENTED": StandardLowering.unimplemented,
+    "LOG": StandardLowering.log_value,
+    "VLOG": StandardLowering.log_value,
+    "Maybe::Ok": StandardLowering.ok,
+    "std::min": StandardLowering.min_max,
+    "std::max": StandardLowering.min_max,
+    "std::move": StandardLowering.moved,
+    "std::ref": StandardLowering.moved,
+    "std::to_string": StandardLowering.to_string,
+    "std::abs": StandardLowering.absolute,
+    "abs": StandardLowering.absolute,
+    "std::make_pair": StandardLowering.make_pair,
+    "std::swap": StandardLowering.swapped,
+    "std::back_inserter": StandardLowering.inserter,
+    "sizeof": StandardLowering.size_of,
+    "std::make_shared": StandardLowering.make_shared,
+    "std::numeric_limits::max": StandardLowering.limit,
+    "std::numeric_limits::min": StandardLowering.limit,
+    "std::numeric_limits::lowest": StandardLowering.limit,
+    "GetMaxVal": StandardLowering.modifier_like,
+    "GetOneVal": StandardLowering.modifier_like,
+    "GetZeroVal": StandardLowering.modifier_like,
+    "std::multiplies": StandardLowering.multiplies,
+    "std::plus": StandardLowering.multiplies,
+}
+for _word in _ALGORITHMS:
+    _SPECIAL["std::" + _word] = StandardLowering.algorithm
+for _word in ("ceil", "floor", "sqrt", "pow", "log", "exp", "round", "log2", "fabs"):
+    _SPECIAL["std::" + _word] = StandardLowering.maths
+    _SPECIAL[_word] = StandardLowering.maths
+for _word in (
+    "CheckFailedError",
+    "Unimplemented",
+    "UnimplementedError",
+    "TodoError",
+    "InvalidValueError",
+    "IndexError",
+    "ValueError",
+    "TypeError",
+    "RuntimeError",
+    "Todo",
+    "OutOfRangeError",
+    "ShapeError",
+    "DimensionError",
+):
+    _SPECIAL["Error::" + _word] = StandardLowering.error_value
 
 
 def special_names() -> list[str]:

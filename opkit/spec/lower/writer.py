@@ -16,7 +16,6 @@ from opkit.spec.lower.lowered import ATOM, Frame, Lowered, LowerError, Variable
 from opkit.spec.parse.syntax import Node
 from opkit.spec.runtime import arithmetic, containers, framework
 from opkit.spec.runtime import objects as values
-from opkit.tables import words
 
 __all__ = ["RESERVED", "Writer"]
 
@@ -27,11 +26,26 @@ RESERVED = (
     | frozenset((*arithmetic.__all__, *containers.__all__, *values.__all__))
     | frozenset(framework.FUNCTIONS)
     | frozenset(
-        words(
-            """
-            failed refused fail not_null make_map Sbp Distribution SbpBuilder OpBuilder RefusalError FatalError
-            dtype_of dtype_number accumulate find_if equal max_element min_element unique
-            """
+        (
+            "failed",
+            "refused",
+            "fail",
+            "not_null",
+            "make_map",
+            "Sbp",
+            "Distribution",
+            "SbpBuilder",
+            "OpBuilder",
+            "RefusalError",
+            "FatalError",
+            "dtype_of",
+            "dtype_number",
+            "accumulate",
+            "find_if",
+            "equal",
+            "max_element",
+            "min_element",
+            "unique",
         )
     )
 )

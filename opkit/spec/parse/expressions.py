@@ -31,7 +31,6 @@ from opkit.spec.parse.syntax import (
 from opkit.spec.parse.token_reader import ParseError
 from opkit.spec.parse.type_names import WORDS, TypeParser
 from opkit.spec.text.lexer import CHAR, IDENT, NUMBER, STRING
-from opkit.tables import words
 
 _BINARY = {
     "||": 1,
@@ -53,7 +52,7 @@ _BINARY = {
     "/": 10,
     "%": 10,
 }
-_ASSIGN = frozenset(words("= += -= *= /= %= &= |= ^= <<="))
+_ASSIGN = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<="})
 _CASTS = frozenset({"static_cast", "const_cast", "dynamic_cast", "reinterpret_cast"})
 _LONGEST_CHAIN = 400
 

@@ -33,10 +33,9 @@ from opkit.spec.parse.syntax import (
 )
 from opkit.spec.parse.token_reader import ParseError
 from opkit.spec.text.lexer import IDENT
-from opkit.tables import words
 
-_UNSUPPORTED = frozenset(words("try goto asm co_await co_return case catch"))
-_AFTER_DECLARED = frozenset(words("= ; ( { , : ["))
+_UNSUPPORTED = frozenset({"try", "goto", "asm", "co_await", "co_return", "case", "catch"})
+_AFTER_DECLARED = frozenset({"=", ";", "(", "{", ",", ":", "["})
 
 
 class StatementParser(ExpressionParser):

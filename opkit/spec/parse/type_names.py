@@ -8,16 +8,15 @@ from __future__ import annotations
 from opkit.spec.parse.syntax import Expr, Name, Param, Part, TypeName
 from opkit.spec.parse.token_reader import ParseError, TokenReader
 from opkit.spec.text.lexer import CHAR, NUMBER, STRING
-from opkit.tables import words
 
-WORDS = frozenset(words("unsigned signed long short int char double float bool void"))
+WORDS = frozenset({"unsigned", "signed", "long", "short", "int", "char", "double", "float", "bool", "void"})
 #: Level of + and - among the binary operators; template arguments may be sums.
 ADDITIVE = 9
 _SPECIFIERS = frozenset({"inline", "extern", "thread_local", "explicit", "mutable"})
 
 
 #: What may follow template arguments in an expression; anything else makes ``<`` a comparison.
-_AFTER_TEMPLATE = frozenset(words("( :: { ) , ; } ]"))
+_AFTER_TEMPLATE = frozenset({"(", "::", "{", ")", ",", ";", "}", "]"})
 
 
 class TypeParser(TokenReader):

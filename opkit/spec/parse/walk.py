@@ -9,7 +9,6 @@ from typing import Any
 
 from opkit.spec.parse import syntax
 from opkit.spec.parse.syntax import Call, Expr, Member, Name, Node
-from opkit.tables import words
 
 
 def streamed_head(node: Expr) -> tuple[Expr, list[Expr]]:
@@ -100,4 +99,6 @@ def is_fixed(bound: Expr, body: Node, counter: str) -> bool:
     return True
 
 
-_GROWING = frozenset(words("push_back emplace_back insert erase resize clear pop_back emplace assign"))
+_GROWING = frozenset(
+    {"push_back", "emplace_back", "insert", "erase", "resize", "clear", "pop_back", "emplace", "assign"}
+)

@@ -23,7 +23,6 @@ from opkit.spec.runtime.placing import logical_shape, parse_distribution, placem
 from opkit.spec.runtime.reshape import group_start_axes, reshape_signatures, reshaped, squeeze
 from opkit.spec.runtime.sbp import Distribution, Sbp
 from opkit.spec.runtime.sbp_contexts import SbpContext
-from opkit.tables import words
 
 __all__ = ["FUNCTIONS"]
 
@@ -275,7 +274,7 @@ def is_interpolation(kind: str, stream: Stream) -> bool:
 
 
 _INTEGERS = frozenset({"int8", "int32", "int64"})
-_POD = frozenset(words("char float32 float64 int8 uint8 int32 int64"))
+_POD = frozenset({"char", "float32", "float64", "int8", "uint8", "int32", "int64"})
 
 _NAMED: tuple[Any, ...] = (
     shift_negative_axis, create_reduced_shape, create_reduced_shape_or_ones, create_left_extended_shape,

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opkit.tables import words
-
-_BUILT_IN_PREFIXES = words(
-    """
-    oneflow/core/ oneflow/user/kernels/ oneflow/user/utils/ oneflow/user/image/ oneflow/user/data/
-    oneflow/user/ops/nn_util.h oneflow/user/ops/reshape_user_op_util.h oneflow/user/ops/comm_net_device_infer_util.h
-    """
+_BUILT_IN_PREFIXES = (
+    "oneflow/core/",
+    "oneflow/user/kernels/",
+    "oneflow/user/utils/",
+    "oneflow/user/image/",
+    "oneflow/user/data/",
+    "oneflow/user/ops/nn_util.h",
+    "oneflow/user/ops/reshape_user_op_util.h",
+    "oneflow/user/ops/comm_net_device_infer_util.h",
 )
 
 

@@ -7,19 +7,40 @@ from typing import Any
 from opkit.errors import MissingNameError, Unknown, UnsupportedError, UsageError, unknown
 from opkit.paddle.distributed.environment import one_process
 from opkit.paddle.static.executor import BuildStrategy, ExecutionStrategy
-from opkit.tables import words
 
 #: Settings and their first values. Source: Paddle 2.6.2.
 _SETTINGS: dict[str, Any] = {
     **dict.fromkeys(
-        words(
-            """
-            adam_d2sum adaptive_localsgd amp asp auto auto_search cudnn_batchnorm_spatial_persistent
-            cudnn_exhaustive_search dgc elastic find_unused_parameters fp16_allreduce fuse_grad_merge gradient_merge
-            heter_ccl_mode is_fl_ps_mode is_with_coordinator lamb lars localsgd pipeline qat recompute semi_auto
-            sharding sync_batch_norm tensor_parallel use_hierarchical_allreduce
-            """
-        ),
+        [
+            "adam_d2sum",
+            "adaptive_localsgd",
+            "amp",
+            "asp",
+            "auto",
+            "auto_search",
+            "cudnn_batchnorm_spatial_persistent",
+            "cudnn_exhaustive_search",
+            "dgc",
+            "elastic",
+            "find_unused_parameters",
+            "fp16_allreduce",
+            "fuse_grad_merge",
+            "gradient_merge",
+            "heter_ccl_mode",
+            "is_fl_ps_mode",
+            "is_with_coordinator",
+            "lamb",
+            "lars",
+            "localsgd",
+            "pipeline",
+            "qat",
+            "recompute",
+            "semi_auto",
+            "sharding",
+            "sync_batch_norm",
+            "tensor_parallel",
+            "use_hierarchical_allreduce",
+        ],
         False,
     ),
     **dict.fromkeys(
