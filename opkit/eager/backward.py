@@ -73,6 +73,15 @@ def grad(
     """
     starts = _seed(outputs, grad_outputs)
     places = [(tensor if tensor._node is None else tensor._node, tensor._index) for tensor in inputs]
+    if len(places) == len(starts) == 1 and not (inputs[0]._sg or blocked or create_graph or local.mode.observers):
+        ((start, slots),) = starts.items()
+        ((target, index),) = places
+        chain = _chain(start, target)
+        if chain is not None:
+            value = _along(chain, slots, index, not retain_graph)
+            if value is not None:
+                return [wrap(value._data)]
+            starts = {}
     capture = _Capture(places, [(t if t._node is None else t._node, t._index) for t in blocked])
     targets = {step for (step, _), tensor in zip(places, inputs) if not tensor._sg}
     capture.wanted = leading_to(starts, targets)
@@ -90,6 +99,36 @@ def grad(
     if create_graph:
         return found
     return [None if value is None else wrap(value._data) for value in found]
+
+
+def _chain(step: Any, target: Any) -> list[Any] | None:
+    """Return the steps from one to another where each has one input and no hook; None where they are no chain."""
+    steps: list[Any] = []
+    while step is not target:
+        edges = step.walk_edges
+        if edges is None or len(edges) != 1 or type(step.walk_rule) is HookedRule:
+            return None
+        steps.append(step)
+        (step,) = edges
+        if step is None or step.walk_width != 1:
+            return None
+    is_hooked = step._hooks if isinstance(step, Tensor) else type(step.walk_rule) is HookedRule
+    return None if is_hooked else steps
+
+
+def _along(chain: list[Any], douts: Sequence[Any], index: int, release: bool) -> Tensor | None:
+    """Walk along a chain, and return what arrives: nothing has to be counted, queued or summed."""
+    mode = local.mode
+    was_enabled, mode.is_grad_enabled = mode.is_grad_enabled, False
+    try:
+        for step in chain:
+            douts = step.walk_rule(step, douts, release)
+            if douts[0] is None:
+                return None
+    finally:
+        mode.is_grad_enabled = was_enabled
+    found: Tensor | None = douts[index]
+    return found
 
 
 class _Capture:

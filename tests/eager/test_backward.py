@@ -14,6 +14,7 @@ from opkit import ops
 from opkit.autograd import reverse_walk
 from opkit.eager import NonFiniteError, Tensor, grad, run_backward
 from opkit.eager.node import VersionError
+from opkit.errors import AutogradError
 
 
 def leaf(values: Any = (1.0, 2.0, 3.0)) -> Any:
@@ -334,3 +335,40 @@ def test_bare_eager_functions_work_without_the_facade() -> None:
     assert x.grad is not None
     assert x.grad.numpy().tolist() == [2.0, 4.0]
     assert grad([y], [x])[0].numpy().tolist() == [2.0, 4.0]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("retain", [True, False])
+def test_a_chain_is_walked_to_the_same_bits(retain: bool) -> None:
+    """``grad`` of one output and one input, beside the walk that records, which counts and queues."""
+    x = leaf([-2.0, 0.5, 1.5])
+    start = paddle.tanh(x)
+    end = paddle.square(paddle.exp(start))
+    seed = paddle.to_tensor([0.5, 1.0, 1.5])
+    plain = {}
+    for place in (x, start, end):
+        (general,) = grad([end], [place], [seed], create_graph=True)
+        (found,) = grad([end], [place], [seed])
+        assert found is not None
+        assert general is not None
+        plain[place] = found.numpy()
+        assert plain[place].tobytes() == general.numpy().tobytes()
+    heard: list[Any] = []
+    x.register_hook(lambda dout: heard.append(dout) or dout * 2)
+    (doubled,) = grad([end], [x], [seed], retain_graph=retain)
+    assert doubled is not None
+    assert (doubled.numpy() == 2 * plain[x]).all()
+    assert len(heard) == 1
+    if not retain:
+        with pytest.raises(AutogradError):
+            grad([end], [start], [seed])
+
+
+def test_a_chain_is_freed_when_it_was_walked_for_the_last_time() -> None:
+    """The second walk says so; what is not on the way to the input stays as it is."""
+    x = leaf()
+    middle = paddle.tanh(x)
+    end = paddle.square(middle)
+    grad([end], [middle], retain_graph=False)
+    with pytest.raises(AutogradError):
+        grad([end], [x])
+    assert grad([middle], [x])[0] is not None

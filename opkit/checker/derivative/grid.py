@@ -17,13 +17,14 @@ Picked: TypeAlias = tuple[ndarray, ndarray, ndarray, ndarray]
 
 def extrapolated(slopes: ndarray, order: int) -> ndarray:
     """Return Richardson's extrapolation, a rung shorter, of slopes (..., K, J) whose error has an order."""
-    found: ndarray = slopes[..., 1:, :] + np.diff(slopes, axis=-2) / (RATIO**order - 1)
+    finer = slopes[..., 1:, :]
+    found: ndarray = finer + (finer - slopes[..., :-1, :]) / (RATIO**order - 1)
     return found
 
 
 def gaps(table: ndarray) -> ndarray:
     """Return the larger distance of each rung but the outer ones to its neighbours."""
-    gap = np.abs(np.diff(table, axis=-2))
+    gap = np.abs(table[..., 1:, :] - table[..., :-1, :])
     found: ndarray = np.maximum(gap[..., :-1, :], gap[..., 1:, :])
     return found
 
@@ -35,9 +36,12 @@ def least(score: ndarray) -> ndarray:
 
 
 def at(rung: ndarray, values: ndarray) -> ndarray:
-    """Return values at a rung of each line, (..., J)."""
-    wide = np.broadcast_to(values, (*values.shape[:-1], rung.shape[-1]))
-    return np.take_along_axis(wide, rung, axis=-2)[..., 0, :]
+    """Return values ((M,) K, J or 1) at a rung of each line, ((M,) J)."""
+    column = np.arange(rung.shape[-1]) if values.shape[-1] != 1 else 0
+    line = () if values.ndim == 2 else (np.arange(values.shape[0])[:, None],)
+    place = (*line, rung[..., 0, :], column)
+    found: ndarray = values[place]
+    return found
 
 
 class Grid:

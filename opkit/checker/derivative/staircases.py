@@ -70,8 +70,11 @@ def mark_finer_slopes(grid: Grid, out: Estimate) -> None:
     is_sure = (step < FINER_STEP * out.step[:, None, :]) & (total < FINER_ERROR * size)
     differs = np.abs(middle - own) > np.maximum(BOUNDS * (out.bound[:, None, :] + total), FINER_GAP * size)
     is_sure[:, :-1] &= is_sure[:, 1:]
-    best = least(np.where(is_sure & differs, total, np.inf))
-    found = at(best, is_sure & differs) & (out.kind <= Behaviour.ONE_SIDED)
+    is_other = is_sure & differs
+    if not is_other.any():
+        return
+    best = least(np.where(is_other, total, np.inf))
+    found = at(best, is_other) & (out.kind <= Behaviour.ONE_SIDED)
     other, slack = at(best, middle), at(best, total)
     out.low[found], out.high[found] = np.minimum(other, out.value)[found], np.maximum(other, out.value)[found]
     out.bound[found] = np.maximum(out.bound, slack)[found]

@@ -47,21 +47,22 @@ class Breach:
 class _Given:
     """The arguments of one call: the caller's, as the function gets them, and what the arrays among them hold.
 
-    Lists and options are copied for the function.
+    Lists and options are copied for the function; ``has_copies`` says whether there are any.
     """
 
-    __slots__ = ("arrays", "attrs", "inputs", "kept", "options")
+    __slots__ = ("arrays", "attrs", "has_copies", "inputs", "kept", "options")
 
     def __init__(self, arrays: Arrays, attrs: Attrs) -> None:
         self.arrays, self.attrs = arrays, attrs
         self.inputs: dict[str, Any] = dict(arrays)
         self.options = attrs and {name: option_copied(value) for name, value in attrs.items()}
         self.kept: list[_Kept] = []
+        self.has_copies = bool(attrs)
         for name, value in arrays.items():
             if type(value) is ndarray:
                 self.kept.append((value, value.tobytes(), value.shape, value.dtype))
             elif value is not None:
-                self.inputs[name] = list(value)
+                self.inputs[name], self.has_copies = list(value), True
                 self.kept += _kept(value)
 
     def changed(self) -> Iterator[str]:
@@ -127,7 +128,8 @@ class Custody:
                 places += _numbered("argument, forward's result", results) + _numbered("incoming gradient", douts)
                 names = [name for name, item in places if any(item is array for array in written)]
                 self._tell(given, code, who, names)
-            self._tell(given, code, who, given.changed())
+            if given.has_copies:
+                self._tell(given, code, who, given.changed())
 
     def _tell(self, given: _Given, code: str, who: str, names: Iterable[str]) -> None:
         for name in names:
