@@ -12,7 +12,7 @@ import sympy
 
 from opkit.formula import language as f
 from opkit.formula.careful import careful
-from opkit.formula.graph import Count, Formula, LogSumExp, Operation, Reduce, Softmax, operands
+from opkit.formula.graph import Count, Formula, LogSumExp, Operation, Reduce, Softmax, expressions, operands
 from opkit.formula.language import Expr
 
 
@@ -86,18 +86,14 @@ def _variances(formula: Formula) -> None:
     for first, squares in means.items():
         for second, plain in means.items():
             same = squares.axes == plain.axes and squares.keepdims == plain.keepdims
-            both = same and any(expr.has(first) and expr.has(second) for expr in _expressions(formula))
+            both = same and any(expr.has(first) and expr.has(second) for expr in expressions(formula))
             if both and sympy.expand(squares.operand - plain.operand**2) == 0:
                 variance = formula.step(Reduce("var", plain.operand, plain.axes, plain.keepdims), "variance")
                 _put(formula, first, variance + second**2)
 
 
-def _expressions(formula: Formula) -> list[Expr]:
-    return [expr for operation in formula.steps.values() for expr in operands(operation)] + [*formula.outputs.values()]
-
-
 def _reads(formula: Formula, part: Expr) -> bool:
-    return any(expr.has(part) for expr in _expressions(formula))
+    return any(expr.has(part) for expr in expressions(formula))
 
 
 def _put(formula: Formula, old: Expr, new: Expr) -> None:

@@ -24,6 +24,7 @@ from opkit.formula.graph import (
     Reduce,
     Softmax,
     Swap,
+    expressions,
     operands,
 )  # fmt: skip
 from opkit.formula.language import Expr
@@ -68,7 +69,7 @@ class _Reverse:
                 result.steps[symbol] = substitute(operation, _plain)
             result.outputs = {name: _plain(expr) for name, expr in result.outputs.items()}
         prune(result)
-        read = {symbol.name for expr in _all(result) for symbol in expr.free_symbols}
+        read = {symbol.name for expr in expressions(result) for symbol in expr.free_symbols}
         incoming = [f"d{name}" for name in self.forward.outputs]
         result.inputs = [name for name in result.inputs if name in read or name in incoming]
         result.attrs = [name for name in result.attrs if name in read or self._names_an_axis(name)]
@@ -268,7 +269,3 @@ def _cost(expr: Expr) -> int:
     # A quotient in whose limit both sides vanish is worse than any length.
     hollow = 50 * expr.has(f.sinc, f.dsinc) * any(node.is_Pow and node.exp.is_negative for node in expr.args)
     return int(expr.count_ops() + 2 * len(functions) + growing + digits + hollow)
-
-
-def _all(formula: Formula) -> list[Expr]:
-    return [expr for operation in formula.steps.values() for expr in operands(operation)] + [*formula.outputs.values()]

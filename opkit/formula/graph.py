@@ -110,6 +110,11 @@ class Formula:
         return symbol
 
 
+def expressions(formula: Formula) -> list[Expr]:
+    """Return what the steps of a formula work on, and its outputs."""
+    return [expr for operation in formula.steps.values() for expr in operands(operation)] + [*formula.outputs.values()]
+
+
 def operands(operation: Operation) -> tuple[Expr, ...]:
     """Return the expressions that an operation reads."""
     if isinstance(operation, MatMul):

@@ -200,7 +200,9 @@ def _quotient(by_number: Builder, choose: Choose) -> Builder:
     return div
 
 
-def _floored(opdef: OpDef, choose: Choose, text: str) -> Builder:
+def paired(opdef: OpDef, choose: Choose, text: str) -> Builder:
+    """Return the builder of an op with two operands of one dtype."""
+
     def build(x: Any, y: Any) -> Value:
         return local.mode.apply(opdef, met(opdef.name, x, y, choose(x, y)), NO_ATTRS)
 
@@ -363,8 +365,8 @@ def arithmetic(choose: Choose) -> dict[str, Builder]:
             "sub": _difference(scalar_add, choose),
             "mul": _swapping(BROADCAST_MUL, scalar_mul, choose, "x * y"),
             "div": _quotient(scalar_div, choose),
-            "floor_div": _floored(FLOOR_DIV, choose, "the quotient rounded down; it has no gradient"),
-            "floor_mod": _floored(FLOOR_MOD, choose, "the remainder with the sign of ``y``"),
+            "floor_div": paired(FLOOR_DIV, choose, "the quotient rounded down; it has no gradient"),
+            "floor_mod": paired(FLOOR_MOD, choose, "the remainder with the sign of ``y``"),
         }
     )
 

@@ -5,10 +5,10 @@ Only descriptions here: no arrays, no kernels. Sizes of -1 are known only at run
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from opkit.errors import DtypeError, OpkitError, ShapeError
-from opkit.ir import TensorDesc, is_floating
+from opkit.ir import Shape, TensorDesc, is_floating
 from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import desc_of
@@ -136,24 +136,20 @@ def unchanged_floats(op: str) -> Infer:
 
 def same_shape(op: str, *, floating: bool = False, dtype: str = "") -> Infer:
     """Return the inference of an op whose operands and output have one shape (and dtype, unless ``dtype`` is set)."""
-
-    def infer(descs: Descs, attrs: Attrs) -> Descs:
-        check_same_dtype(op, descs)
-        if floating:
-            check_floating(op, descs)
-        return [TensorDesc(merge_shapes(op, descs), dtype or descs[0].dtype)]
-
-    return infer
+    return _joined(op, merge_shapes, floating, dtype)
 
 
 def broadcasted(op: str, *, floating: bool = False, dtype: str = "") -> Infer:
     """Return the inference of an op whose operands broadcast (one dtype; the output's too, unless ``dtype`` is set)."""
+    return _joined(op, broadcast_shape, floating, dtype)
 
+
+def _joined(op: str, join: Callable[[str, Descs], Shape], floating: bool, dtype: str) -> Infer:
     def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_same_dtype(op, descs)
         if floating:
             check_floating(op, descs)
-        return [TensorDesc(broadcast_shape(op, descs), dtype or descs[0].dtype)]
+        return [TensorDesc(join(op, descs), dtype or descs[0].dtype)]
 
     return infer
 

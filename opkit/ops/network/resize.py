@@ -48,17 +48,21 @@ def _axes(ndim: int, data_format: str) -> range:
     return range(1, ndim - 1) if data_format in ("channels_last", "NHWC", "NWC", "NDHWC") else range(2, ndim)
 
 
-def _scaled(size: int, target: int, given: Sequence[float], k: int) -> float:
-    return 1 / given[k] if given else size / target
+def _matrix(size: int, target: int, attrs: Attrs, k: int) -> ndarray:
+    scale = 1 / attrs["scales"][k] if attrs["scales"] else size / target
+    return _weights(size, target, scale, attrs["align_corners"], attrs["interpolation"])
+
+
+def _along(x: ndarray, axis: int, side: int, matrix: ndarray) -> ndarray:
+    """Return x with an axis mapped by a matrix, whose side ``side`` is as long."""
+    return np.moveaxis(np.tensordot(x, matrix.astype(x.dtype), axes=(axis, side)), -1, axis)
 
 
 @quiet
 def _resize(x: ndarray, **attrs: Any) -> Any:
     for k, axis in enumerate(_axes(x.ndim, attrs["data_format"])):
         size, target = x.shape[axis], _target(x.shape[axis], attrs, k)
-        scale = _scaled(size, target, attrs["scales"], k)
-        matrix = _weights(size, target, scale, attrs["align_corners"], attrs["interpolation"])
-        x = np.moveaxis(np.tensordot(x, matrix.astype(x.dtype), axes=(axis, 1)), -1, axis)
+        x = _along(x, axis, 1, _matrix(size, target, attrs, k))
     return np.ascontiguousarray(x)
 
 
@@ -66,9 +70,7 @@ def _resize(x: ndarray, **attrs: Any) -> Any:
 def _resize_back(dy: ndarray, like: Any, **attrs: Any) -> Any:
     for k, axis in enumerate(_axes(dy.ndim, attrs["data_format"])):
         size, target = like.shape[axis], dy.shape[axis]
-        scale = _scaled(size, target, attrs["scales"], k)
-        matrix = _weights(size, target, scale, attrs["align_corners"], attrs["interpolation"])
-        dy = np.moveaxis(np.tensordot(dy, matrix.astype(dy.dtype), axes=(axis, 0)), -1, axis)
+        dy = _along(dy, axis, 0, _matrix(size, target, attrs, k))
     return np.ascontiguousarray(dy)
 
 

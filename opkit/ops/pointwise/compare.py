@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.ir import TensorDesc
-from opkit.ops.basis.arithmetic import met, mul
+from opkit.ops.basis.arithmetic import met, mul, paired
 from opkit.ops.basis.broadcasting import fitted, sum_to
 from opkit.ops.basis.creation import as_value, cast_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
@@ -33,18 +33,8 @@ def _comparison(name: str, kernel: Function) -> OpDef:
     return define(name, "x y", "z", kernel, infer=infer, out=kernel, elementwise=True)
 
 
-def _pairing(opdef: OpDef, choose: Choose, text: str) -> Callable[[Any, Any], Any]:
-    """Return the builder of an op with two operands of one dtype."""
-
-    def build(x: Any, y: Any) -> Value:
-        return local.mode.apply(opdef, met(opdef.name, x, y, choose(x, y)), NO_ATTRS)
-
-    build.__doc__ = f"Return {text}, element by element; operands broadcast, a number takes the tensor's dtype."
-    return build
-
-
 _COMPARISONS: dict[str, tuple[OpDef, str]] = {
-    name: (_comparison(f"broadcast_{name}", kernel), f"a bool tensor: {text}")
+    name: (_comparison(f"broadcast_{name}", kernel), f"a bool tensor: {text}, element by element")
     for name, kernel, text in (
         ("equal", np.equal, "x == y"),
         ("not_equal", np.not_equal, "x != y"),
@@ -61,7 +51,7 @@ _COMPARISONS: dict[str, tuple[OpDef, str]] = {
 
 def comparisons(choose: Choose) -> dict[str, Callable[[Any, Any], Any]]:
     """Return the builders of comparisons and logic of two operands, by name."""
-    return named({name: _pairing(opdef, choose, text) for name, (opdef, text) in _COMPARISONS.items()})
+    return named({name: paired(opdef, choose, text) for name, (opdef, text) in _COMPARISONS.items()})
 
 
 equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or, logical_xor = comparisons(
@@ -111,6 +101,7 @@ def _choice(name: str, kernel: Function, is_first: Callable[[Any, Any], Any], *,
     return define(name, "x y", "z", kernel, infer=infer, out=kernel, elementwise=True, **rules)
 
 
+_OF_BOTH = "the {} (NaN wins; where equal, the gradient is y's), element by element"
 BROADCAST_MAXIMUM = _choice("broadcast_maximum", np.maximum, greater, strict=False)
 BROADCAST_MINIMUM = _choice("broadcast_minimum", np.minimum, less, strict=False)
 ELEMENTWISE_MAXIMUM = _choice("elementwise_maximum", np.maximum, greater, strict=True)
@@ -181,8 +172,14 @@ def choices(choose: Choose) -> dict[str, Function]:
     """Return the builders that choose between operands and depend on a dialect, by name."""
     return named(
         {
-            "maximum": _pairing(BROADCAST_MAXIMUM, choose, "the larger (NaN wins; where equal, the gradient is y's)"),
-            "minimum": _pairing(BROADCAST_MINIMUM, choose, "the smaller (NaN wins; where equal, the gradient is y's)"),
+            "maximum": paired(
+                BROADCAST_MAXIMUM, choose, "the larger (NaN wins; where equal, the gradient is y's), element by element"
+            ),
+            "minimum": paired(
+                BROADCAST_MINIMUM,
+                choose,
+                "the smaller (NaN wins; where equal, the gradient is y's), element by element",
+            ),
             "where": _choosing(choose),
         }
     )

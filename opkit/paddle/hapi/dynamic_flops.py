@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from opkit.eager import no_grad
 from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.paddle import nn
+from opkit.paddle.hapi.watched import run_watched
 from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard
 
@@ -98,16 +98,7 @@ def _watched(net: Any, leaves: list[Any], x: Any, own: dict[type, Function]) -> 
         rows[layer.full_name()] = row
 
     hooks = [layer.register_forward_post_hook(note) for layer in leaves]
-    modes = [(layer, layer.training) for layer in net.sublayers(include_self=True)]
-    net.eval()
-    try:
-        with no_grad():
-            net(x)
-    finally:
-        for layer, training in modes:
-            object.__setattr__(layer, "training", training)
-        for hook in hooks:
-            hook.remove()
+    run_watched(net, [x], hooks)
     return rows
 
 

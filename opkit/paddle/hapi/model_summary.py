@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit.eager import no_grad
 from opkit.errors import UnsupportedError, UsageError
 from opkit.ops.core.mode import local
+from opkit.paddle.hapi.watched import run_watched
 from opkit.paddle.nn.layer import LayerList, Sequential
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.static.input_spec import InputSpec
@@ -107,16 +107,7 @@ def _watched(net: Any, inputs: Sequence[Any]) -> list[_Row]:
     hooks = [
         layer.register_forward_post_hook(note) for layer in layers if not isinstance(layer, (Sequential, LayerList))
     ]
-    modes = [(layer, layer.training) for layer in net.sublayers(include_self=True)]
-    net.eval()
-    try:
-        with no_grad():
-            net(*inputs)
-    finally:
-        for layer, training in modes:
-            object.__setattr__(layer, "training", training)
-        for hook in hooks:
-            hook.remove()
+    run_watched(net, inputs, hooks)
     return list(rows.values())
 
 
