@@ -166,15 +166,13 @@ class ExportOp:
     def model_of(self, kernel: ExportKernel) -> str:
         """Return the list argument of a backward kernel whose shapes the list that it gives has, "" for none."""
         for wiring in self.wirings:
-            own = {str(blob): name for (name, _), blob in wiring.bindings.items()}
+            own = {blob: name for (name, _), blob in wiring.bindings.items()}
             for step in wiring.steps:
                 if step.kernel is None or step.type != kernel.name:
                     continue
-                bound = {own.get(str(blob), "") for _, blobs in step.outputs for blob in blobs}
+                bound = {own.get(blob, "") for _, blobs in step.outputs for blob in blobs}
                 for name, blobs in step.inputs:
-                    if kernel.is_list(name) and bound == {
-                        str(blob).partition(":")[2].rpartition("_")[0] for blob in blobs
-                    }:
+                    if kernel.is_list(name) and bound == {blob.partition(":")[2].rpartition("_")[0] for blob in blobs}:
                         return name
         return ""
 

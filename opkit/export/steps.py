@@ -17,7 +17,7 @@ from opkit.export.text.branches import Body, merged
 def saved_names(op: ExportOp) -> list[str]:
     """Return the inputs and outputs of forward that its gradient needs, as the file calls them, in order."""
     safe = names_of(op.forward)
-    read = {str(blob).partition(":")[2].rpartition("_")[0] for blob in op.reads if str(blob)[:1] != "d"}
+    read = {blob.partition(":")[2].rpartition("_")[0] for blob in op.reads if blob[:1] != "d"}
     if len(op.wirings) > 1:
         read |= {arg.name for arg in op.forward.inputs if arg.is_optional or op.forward.is_list(arg.name)}
     return [safe[arg.name] for arg in (*op.forward.inputs, *op.forward.outputs) if arg.name in read]
@@ -93,7 +93,7 @@ class _Blobs:
         given: dict[str, str] = {}
         for arg in self.op.forward.inputs:
             places = sorted(index for name, index in self.wiring.bindings if name == arg.name)
-            texts = [self.texts[str(self.wiring.bindings[arg.name, index])] for index in places]
+            texts = [self.texts[self.wiring.bindings[arg.name, index]] for index in places]
             if self.op.forward.is_list(arg.name):
                 given[arg.name] = self._whole(texts)
             elif texts:
@@ -110,20 +110,20 @@ class _Blobs:
 
     def _new(self, blobs: Sequence[str], is_list: bool) -> str:
         """Return the variable of a step's output."""
-        base = safe_names([str(blobs[0]).rpartition("/")[2].rpartition("_")[0]]).popitem()[1]
+        base = safe_names([blobs[0].rpartition("/")[2].rpartition("_")[0]]).popitem()[1]
         name, number = base, 1
         while name in self.used:
             name, number = f"{base}{number}", number + 1
         self.used.add(name)
         for index, blob in enumerate(blobs):
-            self.texts[str(blob)] = f"{name}[{index}]" if is_list else name
+            self.texts[blob] = f"{name}[{index}]" if is_list else name
         if is_list:
             self.lists[name] = len(blobs)
         return name
 
     def _line(self, step: BackwardStep, attrs: Mapping[str, str], words: Words) -> str:
         values = {name: _replaced(text, attrs) for name, text in step.attrs.items()}
-        given = {name: [self.texts[str(blob)] for blob in blobs] for name, blobs in step.inputs if blobs}
+        given = {name: [self.texts[blob] for blob in blobs] for name, blobs in step.inputs if blobs}
         if step.kernel is not None:
             return self._call(step, step.kernel, given, values)
         if step.type not in BUILTIN_STEPS:

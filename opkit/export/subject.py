@@ -24,6 +24,7 @@ from opkit.export.wiring import describe, plan_at, read_wirings
 from opkit.ir import TensorDesc
 from opkit.listed import each, listed, present
 from opkit.ops.core.types import Arrays, Attrs
+from opkit.project.gradient import run_builtin
 from opkit.project.loading import LoadedOps
 from opkit.project.user_op import UserOp, is_list
 from opkit.spec import CompiledOp
@@ -295,7 +296,7 @@ def _gradients(
 ) -> dict[str, Any]:
     """Run the gradient of an op on arrays, user kernels and built-in ones as they are."""
     plan = plan_at(kernel.op, case.inputs, case.attrs)
-    values: dict[str, Any] = {}
+    values: dict[Any, Any] = {}
     for name, value in case.inputs.items():
         values |= {f"in:{name}_{index}": item for index, item in enumerate(present(value))}
     for arg, item, dout in zip(kernel.outputs, outputs, douts):
@@ -303,8 +304,8 @@ def _gradients(
         values[f"dout:{arg.name}_0"] = dout
     for step in plan.steps:
         op = kernel.op.registry.get(step.type)
-        inputs = {arg: [values[blob] for blob in blobs] for arg, blobs in step.inputs.items()}
         if isinstance(op, UserOp) and op.compiled is not None:
+            inputs = {arg: [values[blob] for blob in blobs] for arg, blobs in step.inputs.items()}
             args = [
                 inputs.get(arg.name, []) if is_list(arg) else (inputs.get(arg.name) or [None])[0]
                 for arg in op.compiled.inputs
@@ -315,11 +316,7 @@ def _gradients(
             blobs = [blob for arg in op.compiled.outputs for blob in step.outputs.get(arg.name, ())]
             values.update(zip(blobs, results))
             continue
-        bound = op.bind(inputs, step.attrs, {arg: len(blobs) for arg, blobs in step.outputs.items()})
-        given = bound.opdef.kernel(*bound.inputs, **bound.attrs)
-        for (name, index), item in zip(bound.output_names, listed(given)):
-            if name in step.outputs:
-                values[step.outputs[name][index]] = item
+        values.update(run_builtin(kernel.op.registry, step, values))
     try:
         found: dict[str, Any] = {}
         for (name, _), blob in sorted(plan.bindings.items()):

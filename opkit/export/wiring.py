@@ -47,8 +47,7 @@ def read_wirings(op: UserOp, cases: Iterable[tuple[Mapping[str, Any], Mapping[st
 def _wiring(op: UserOp, plans: list[_Planned]) -> Wiring:
     first = plans[0][0]
     steps = tuple(_step(op, index, plans) for index in range(len(first.steps)))
-    bindings = {place: str(blob) for place, blob in first.bindings.items()}
-    return Wiring(steps, bindings, first.reads, tuple(_known(op, inputs, attrs) for _, attrs, inputs in plans))
+    return Wiring(steps, first.bindings, first.reads, tuple(_known(op, inputs, attrs) for _, attrs, inputs in plans))
 
 
 def _known(op: UserOp, inputs: Mapping[str, Any], attrs: Attrs) -> dict[str, Any]:

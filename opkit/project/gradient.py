@@ -10,6 +10,7 @@ from typing import Any
 
 from opkit import ops
 from opkit.errors import AutogradError, Location
+from opkit.listed import listed
 from opkit.ops import Registry
 from opkit.ops.core.value import shape_of
 from opkit.record import record
@@ -51,6 +52,15 @@ def plan_of(graph: GradGraph, wanted: Collection[tuple[str, int]] | None = None)
     used = {blob for step in graph.ops for blobs in step.inputs.values() for blob in blobs}
     used.update(graph.gradients.values())
     return GradientPlan(tuple(reversed(steps)), bindings, frozenset(needed - produced), tuple(sorted(produced - used)))
+
+
+def run_builtin(registry: Registry, step: BackwardOp, values: Mapping[Any, Any]) -> dict[Blob, Any]:
+    """Run a built-in op of a gradient by its kernel, on arrays; return its outputs by blob."""
+    inputs = {arg: [values[blob] for blob in blobs] for arg, blobs in step.inputs.items()}
+    counts = {arg: len(blobs) for arg, blobs in step.outputs.items()}
+    bound = registry.get(step.type).bind(inputs, step.attrs, counts)
+    results = zip(bound.output_names, listed(bound.opdef.kernel(*bound.inputs, **bound.attrs)))
+    return {step.outputs[arg][index]: result for (arg, index), result in results if arg in step.outputs}
 
 
 def gradient_rule(

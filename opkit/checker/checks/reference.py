@@ -27,7 +27,7 @@ from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MEASURED_ELEMENTS, REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR
-from opkit.checker.model.types import Arrays, Attrs, Gradients, Ran, Results
+from opkit.checker.model.types import Arrays, Attrs, Computed, Gradients, Ran, Results
 from opkit.ir import Shape
 from opkit.listed import each
 
@@ -140,7 +140,7 @@ def _near(ev: Evaluator, inputs: Arrays, form: Format, rng: Generator) -> list[A
 def _plain(checkable: Checkable) -> InFormat:
     """Return an op of numpy arrays as it runs in a format."""
 
-    def run(arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> tuple[Results, Gradients]:
+    def run(arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
         return ran(checkable.run, arrays, attrs, douts, "float32" if checkable.format else format)
 
     return run
@@ -148,7 +148,7 @@ def _plain(checkable: Checkable) -> InFormat:
 
 def ran(
     run: Callable[[Arrays, Attrs], Ran], arrays: Arrays, attrs: Attrs, douts: Results | None, dtype: str
-) -> tuple[Results, Gradients]:
+) -> Computed:
     """Run an op of numpy arrays in a dtype of numpy; see ``InFormat``."""
     cast = {name: cast_to(value, dtype) for name, value in arrays.items()}
     outputs, pullback = run(cast, attrs)
@@ -168,7 +168,7 @@ def cast_to(value: Any, dtype: Any) -> Any:
     return each(lambda item: frozen(item.astype(dtype)) if is_float(item) else item, value)
 
 
-def _in_own(given: Reference, *arguments: Any) -> tuple[Results, Gradients] | None:
+def _in_own(given: Reference, *arguments: Any) -> Computed | None:
     """Run the reference in the op's format, None where it does not run in it."""
     try:
         return given.run(*arguments)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from opkit.checker.model.types import Arrays, Attrs, Gradients, Results
+from opkit.checker.model.types import Arrays, Attrs, Computed, Results
 from opkit.record import record
 
 
@@ -29,7 +29,7 @@ class InFormat(Protocol):
         Exception: user code does not take the format, or raises for other reasons.
     """
 
-    def __call__(self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> tuple[Results, Gradients]:
+    def __call__(self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
         """Run it."""
         ...
 

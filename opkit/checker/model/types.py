@@ -20,6 +20,8 @@ Gradients: TypeAlias = Mapping[str, Value]
 Pullback: TypeAlias = Callable[[Results, frozenset[str]], Gradients]
 #: What a forward that keeps its context returns.
 Ran: TypeAlias = tuple[Results, Pullback]
+#: What a function gives at once: its results, and its gradients.
+Computed: TypeAlias = tuple[Results, Gradients]
 #: An array made of another.
 ArrayMap: TypeAlias = Callable[[ndarray], ndarray]
 #: A function of which only what it returns matters here, or one that users wrote.

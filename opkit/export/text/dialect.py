@@ -18,6 +18,7 @@ import numpy as np
 from opkit.export.text.arguments import INFIX, arguments
 from opkit.export.text.writer import ATOM, Cast, Dialect, Writer
 from opkit.export.trace.graph import Node, Scalar, UntraceableError
+from opkit.listed import listed
 
 _PLACE = re.compile(r"\{(\w+)(!?)(\.?)(?:=([^}]*))?\}")
 _OPTION = re.compile(r"\[\[(.*?)\]\]")
@@ -245,6 +246,18 @@ class CommonDialect(Dialect):
     @abstractmethod
     def sorted_places(self, text: str, axis: str) -> str:
         """Return the places of an array's elements in their order."""
+
+    def windows(self, c: Call) -> list[tuple[Any, Any]]:
+        """Return the axis and the size of each window of a sliding view.
+
+        Raises:
+            UntraceableError: their number is known only at the call.
+        """
+        size, axis = c["window"], c.get("axis")
+        if isinstance(size, Scalar) and size.kind == "shape":
+            raise c.error("makes windows of sizes whose number is known only at the call")
+        sizes = listed(size)
+        return list(zip(range(len(sizes)) if axis is None else listed(axis), sizes))
 
     # --- products
     def _einsum(self, c: Call) -> str:

@@ -211,13 +211,8 @@ class JaxDialect(CommonDialect):
 
     def _sliding_window_view(self, c: Call) -> str:
         """Write windows as indices, one axis after the other; the windows' own axes come last."""
-        size, axis = c["window"], c.get("axis")
-        sizes = size if isinstance(size, (tuple, list)) else (size,)
-        axes = axis if isinstance(axis, (tuple, list)) else (axis,) if axis is not None else range(len(sizes))
-        if isinstance(size, Scalar) and size.kind == "shape":
-            raise c.error("makes windows of sizes whose number is known only at the call")
         text = c.text(c["a"], ATOM)
-        for place, item in zip(axes, sizes):
+        for place, item in self.windows(c):
             at = place % c["a"].ndim if isinstance(place, int) else None
             if at is None:
                 raise c.error("makes windows along an axis that is known only at the call")

@@ -245,14 +245,8 @@ class TorchShapes(TorchValues):
         return text
 
     def _sliding_window_view(self, c: Call) -> str:
-        size, axis = c["window"], c.get("axis")
-        sizes = size if isinstance(size, (tuple, list)) else (size,)
-        axes = axis if isinstance(axis, (tuple, list)) else (axis,) if axis is not None else range(len(sizes))
-        if isinstance(size, Scalar) and size.kind == "shape":
-            raise c.error("makes windows of sizes whose number is known only at the call")
-        return c.text(c["a"], ATOM) + "".join(
-            f".unfold({c.text(place)}, {c.text(item)}, 1)" for place, item in zip(axes, sizes)
-        )
+        unfolded = (f".unfold({c.text(place)}, {c.text(item)}, 1)" for place, item in self.windows(c))
+        return c.text(c["a"], ATOM) + "".join(unfolded)
 
 
 def _arrays(items: Any, c: Call) -> list[Node]:

@@ -11,8 +11,7 @@ from typing import Any
 from opkit.checker import Arrays, Attrs, KernelCall, Registration, Results
 from opkit.errors import AutogradError, KernelError, OpkitError
 from opkit.ir import TensorDesc
-from opkit.listed import listed
-from opkit.project.gradient import GradientPlan, plan_of
+from opkit.project.gradient import GradientPlan, plan_of, run_builtin
 from opkit.project.user_op import UserOp, is_list
 from opkit.record import record
 from opkit.spec import BackwardOp, Blob, CompiledGrad, CompiledOp, forward_blob
@@ -47,6 +46,22 @@ class _Ready:
 
     plan: GradientPlan
     steps: tuple[_UserStep | BackwardOp, ...]
+
+
+class _Values(dict[Blob, Any]):
+    """The values of a gradient's blobs.
+
+    Args:
+        op: the op's name.
+        where: its gradient's registration.
+    """
+
+    def __init__(self, op: str, where: Any) -> None:
+        self._op, self._where = op, where
+
+    def __missing__(self, blob: Blob) -> Any:
+        message = f"the gradient of {self._op!r} reads {blob!r}, which is not computed anywhere"
+        raise AutogradError(message, where=self._where)
 
 
 class RawGradient:
@@ -100,7 +115,7 @@ class RawGradient:
         tell: Callable[[KernelCall], None] | None,
     ) -> dict[str, Any]:
         ready = self._ready(arrays, outputs, attrs, needs)
-        values: dict[Blob, Any] = {}
+        values = _Values(self._op.name, self._where())
         for name, value in arrays.items():
             if isinstance(value, (list, tuple)):
                 for index, item in enumerate(value):
@@ -114,7 +129,7 @@ class RawGradient:
             if isinstance(step, _UserStep):
                 self._user_step(step, values, tell)
             else:
-                self._library_step(step, values)
+                values.update(run_builtin(self._op.registry, step, values))
         plan = ready.plan
         return {
             name: self._gradient(name, arrays[name], values, plan) for name in needs if arrays.get(name) is not None
@@ -148,43 +163,26 @@ class RawGradient:
     def _gradient(self, name: str, value: Any, values: Mapping[Blob, Any], plan: GradientPlan) -> Any:
         if isinstance(value, (list, tuple)):
             blobs = [plan.bindings.get((name, index)) for index in range(len(value))]
-            return [None if blob is None else self._value(blob, values) for blob in blobs]
+            return [None if blob is None else values[blob] for blob in blobs]
         blob = plan.bindings.get((name, 0))
-        return None if blob is None else self._value(blob, values)
-
-    def _value(self, blob: Blob, values: Mapping[Blob, Any]) -> Any:
-        try:
-            return values[blob]
-        except KeyError:
-            raise AutogradError(
-                f"the gradient of {self._op.name!r} reads {blob!r}, which is not computed anywhere", where=self._where()
-            ) from None
+        return None if blob is None else values[blob]
 
     def _where(self) -> Any:
         return self._grad.span.location if self._grad.span is not None else self._op.where
-
-    def _library_step(self, step: BackwardOp, values: dict[Blob, Any]) -> None:
-        inputs = {arg: [self._value(blob, values) for blob in blobs] for arg, blobs in step.inputs.items()}
-        op = self._op.registry.get(step.type)
-        bound = op.bind(inputs, step.attrs, {arg: len(blobs) for arg, blobs in step.outputs.items()})
-        results = listed(bound.opdef.kernel(*bound.inputs, **bound.attrs))
-        for (arg, index), result in zip(bound.output_names, results):
-            if arg in step.outputs:
-                values[step.outputs[arg][index]] = result
 
     def _user_step(self, ready: _UserStep, values: dict[Blob, Any], tell: Callable[[KernelCall], None] | None) -> None:
         named: dict[str, Any] = {}
         for name, blobs, is_variadic in ready.inputs:
             if is_variadic:
-                named[name] = [self._value(blob, values) for blob in blobs]
+                named[name] = [values[blob] for blob in blobs]
             else:
-                named[name] = self._value(blobs[0], values) if blobs else None
+                named[name] = values[blobs[0]] if blobs else None
         step, raw = ready.step, ready.raw
         results = raw.call(named, ready.attrs, step.outputs)
         values.update(zip(ready.targets, results))
         if tell is not None:
             shown = {name: value for name, value in ready.attrs.items() if name != TAG}
-            inputs = {arg: [self._value(blob, values) for blob in blobs] for arg, blobs in step.inputs.items()}
+            inputs = {arg: [values[blob] for blob in blobs] for arg, blobs in step.inputs.items()}
             descs = {arg: describe(items) for arg, items in inputs.items()}
             try:
                 promise: Sequence[TensorDesc] | None = raw.infer(descs, ready.attrs, step.outputs)

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Gradients, Pullback, Results
+from opkit.checker import Arrays, Attrs, Pullback, Results
 from opkit.checker.checks.reference import cast_to, ran
 from opkit.checker.model.evaluate import frozen
 from opkit.checker.model.formats import FORMATS, HALVES
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
-from opkit.checker.model.types import Ran
+from opkit.checker.model.types import Computed, Ran
 from opkit.errors import UsageError
 from opkit.listed import each, listed
 from opkit.ops.core.types import Function
@@ -109,7 +109,7 @@ def as_given(usual: Runs, narrow: Runs, formats: Formats) -> InFormat:
         formats: of the example.
     """
 
-    def run(arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> tuple[Results, Gradients]:
+    def run(arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
         if format == coarsest(formats):
             return ran(narrow, arrays, attrs, douts, "float32")
         if format in HALVES:

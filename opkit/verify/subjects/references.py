@@ -15,6 +15,7 @@ import numpy as np
 
 from opkit.checker import Arrays, Attrs, Options, Results
 from opkit.checker.model.reference import InFormat, Reference
+from opkit.checker.model.types import Computed
 from opkit.errors import UsageError
 from opkit.listed import listed
 from opkit.ops.core.types import Function
@@ -79,9 +80,7 @@ class NumpyReference:
     def __init__(self, call: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]) -> None:
         self._call = call
 
-    def __call__(
-        self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
-    ) -> tuple[list[np.ndarray], dict[str, Any]]:
+    def __call__(self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
         """Run the function; see ``opkit.checker.model.reference.InFormat``."""
         result = self._call(narrow(arrays, dict.fromkeys(arrays, format)), attrs)
         items = listed(result)

@@ -16,6 +16,7 @@ from opkit.checker.model.agreement import agree
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.checker.model.own import Fault
 from opkit.checker.model.reference import InFormat
+from opkit.checker.model.types import Computed
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.references import taken_by
 from opkit.verify.subjects.subject import Signature, SubjectRunner
@@ -25,9 +26,7 @@ class ForeignRunner(SubjectRunner):
     """Runs a function of another framework, in any format that this has."""
 
     @abstractmethod
-    def run_in(
-        self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
-    ) -> tuple[list[np.ndarray], dict[str, Any]]:
+    def run_in(self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
         """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
 
     @property
@@ -60,9 +59,7 @@ class ForeignRunner(SubjectRunner):
         names = own.names
         other = self.like(function, Signature(own, self.inputs.intersection(names), self.constants))
 
-        def run(
-            arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
-        ) -> tuple[list[np.ndarray], dict[str, Any]]:
+        def run(arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
             chosen = {name: value for name, value in attrs.items() if name in names}
             return other.run_in(arrays, chosen, douts, format)
 

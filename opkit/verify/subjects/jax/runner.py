@@ -16,6 +16,7 @@ import numpy as np
 
 from opkit.checker import Arrays, Attrs, Pullback, Results
 from opkit.checker.model.evaluate import InputLeaf
+from opkit.checker.model.types import Computed
 from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
@@ -202,9 +203,7 @@ class Runner(ForeignRunner):
             raise found.error.with_traceback(found.trace)
         return None if found is _CONCRETE else found
 
-    def run_in(
-        self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
-    ) -> tuple[list[np.ndarray], dict[str, Any]]:
+    def run_in(self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
         """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
         dtype = np.dtype(getattr(jax.numpy, format))
         with jax.enable_x64(format == "float64"):

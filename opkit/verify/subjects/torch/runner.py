@@ -16,6 +16,7 @@ import torch
 
 from opkit.checker import Arrays, Attrs, Pullback, Results
 from opkit.checker.model.evaluate import InputLeaf
+from opkit.checker.model.types import Computed
 from opkit.errors import UsageError
 from opkit.listed import each, present
 from opkit.ops.core.types import Function
@@ -256,9 +257,7 @@ class Runner(ForeignRunner):
             self.is_short = False
             raise
 
-    def run_in(
-        self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
-    ) -> tuple[list[np.ndarray], dict[str, Any]]:
+    def run_in(self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
         """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
         dtype = getattr(torch, format)
 
@@ -323,9 +322,7 @@ class Runner(ForeignRunner):
 class _Declared(Runner):
     """Runs a surrogate or a reference, in float64 throughout where it runs in that."""
 
-    def run_in(
-        self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str
-    ) -> tuple[list[np.ndarray], dict[str, Any]]:
+    def run_in(self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
         """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
         with widened() if format == "float64" else nullcontext():
             return super().run_in(arrays, attrs, douts, format)
