@@ -3,8 +3,9 @@
     python benchmarks/startup.py [REPEATS]
 
 Aims: ``--help`` at most 1.2 times the bare program's, ``--version`` at most 1.3 times; ``opkit run`` of a sample job at
-most 0.15 s more than importing numpy, ``opkit build --spec-only`` of one op at most 0.2 s. Processor time counts, runs
-alternate, and the least of them is taken: a busy machine only adds to it.
+most 0.15 s more than importing numpy, ``opkit build --spec-only`` of one op at most 0.2 s, ``opkit gradcheck`` of a
+cheap op (a PyLayer without cases, an op directory with cases) at most 0.35 s. Processor time of a command with all its
+processes counts, runs alternate, and the least of them is taken: a busy machine only adds to it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-HELP, VERSION, RUN, BUILD = 1.2, 1.3, 0.15, 0.2
+HELP, VERSION, RUN, BUILD, CHECK = 1.2, 1.3, 0.15, 0.2, 0.35
 JOB = Path(__file__).resolve().parents[1] / "sample_ops" / "user_relu_job.py"
 
 BARE = '''
@@ -50,6 +51,30 @@ def bye(name: str) -> None:
 app()
 '''
 
+LAYER = """
+import paddle
+from paddle.autograd import PyLayer
+
+
+class Tanh(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        y = paddle.tanh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, dy):
+        (y,) = ctx.saved_tensor()
+        return dy * (1 - paddle.square(y))
+"""
+
+CASES = """
+def cases(rng):
+    yield {"x": rng.normal(size=(3, 4))}
+    yield {"x": rng.normal(size=5).astype("float32")}
+"""
+
 
 def seconds(command: list[str]) -> float:
     """Return the processor time of one run."""
@@ -67,6 +92,9 @@ def main() -> int:
         bare = Path(folder) / "bare.py"
         bare.write_text(BARE)
         seconds([*opkit, "new", "probe", "--dir", folder])
+        probe, layer = Path(folder) / "probe", Path(folder) / "layer.py"
+        (probe / "probe_cases.py").write_text(CASES)
+        layer.write_text(LAYER)
         programs = {
             "python -c pass": [sys.executable, "-c", "pass"],
             "import numpy": [sys.executable, "-c", "import numpy"],
@@ -75,19 +103,23 @@ def main() -> int:
             "opkit --help": [*opkit, "--help"],
             "opkit --version": [*opkit, "--version"],
             "opkit run": [*opkit, "run", str(JOB)],
-            "opkit build --spec-only": [*opkit, "build", "--spec-only", str(Path(folder) / "probe")],
+            "opkit build --spec-only": [*opkit, "build", "--spec-only", str(probe)],
+            "opkit gradcheck DIR": [*opkit, "gradcheck", str(probe)],
+            "opkit gradcheck FILE::NAME": [*opkit, "gradcheck", f"{layer}::Tanh"],
         }
         best = dict.fromkeys(programs, float("inf"))
         for _ in range(repeats):
             for name, command in programs.items():
                 best[name] = min(best[name], seconds(command))
     for name, value in best.items():
-        print(f"{name:<24} {value * 1e3:7.1f} ms")
+        print(f"{name:<28} {value * 1e3:7.1f} ms")
     aims = {
         "opkit --help / bare --help": (best["opkit --help"] / best["bare --help"], HELP),
         "opkit --version / bare --version": (best["opkit --version"] / best["bare --version"], VERSION),
         "run beyond numpy, s": (best["opkit run"] - best["import numpy"], RUN),
         "build --spec-only beyond numpy, s": (best["opkit build --spec-only"] - best["import numpy"], BUILD),
+        "gradcheck DIR beyond numpy, s": (best["opkit gradcheck DIR"] - best["import numpy"], CHECK),
+        "gradcheck FILE::NAME beyond numpy, s": (best["opkit gradcheck FILE::NAME"] - best["import numpy"], CHECK),
     }
     for name, (value, aim) in aims.items():
         print(f"{name:<36} {value:.2f} (aim: at most {aim})")

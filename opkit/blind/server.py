@@ -31,6 +31,8 @@ from opkit.blind.marks import look_ordinary
 from opkit.blind.players import Player, player_of
 
 _HEADER = struct.Struct("<Q")
+#: What each process would import anew: the encoding of kernel files, the limit of memory.
+_ALWAYS = ("encodings.utf_8_sig", "resource")
 #: Descriptors out of the way of code that closes low numbers; the highest that the server closes when it begins.
 _HIGH, _HIGHEST = 700, 4096
 #: Seconds between two looks whether the process that started the server is still there.
@@ -72,7 +74,7 @@ def main(then: str, unpinned: Mapping[str, str | None], frameworks: Sequence[str
         frameworks: that files to come import; one that is missing is reported where the file is loaded.
         given: what that program is called with.
     """
-    for name in frameworks:
+    for name in (*_ALWAYS, *frameworks):
         with contextlib.suppress(Exception):
             import_module(name)
     if hasattr(os, "fork"):

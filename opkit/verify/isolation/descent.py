@@ -95,9 +95,16 @@ def end_descent(process: int) -> None:
 
 
 def children_here() -> frozenset[int]:
-    """Return the children of this process."""
-    own = os.getpid()
-    return frozenset(child for child, parent in _parents().items() if parent == own)
+    """Return the children of this process, which nobody else can reap meanwhile."""
+    found: set[int] = set()
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{thread}/children", "rb") as handle:
+                found.update(map(int, handle.read().split()))
+    except (OSError, ValueError):  # the system may show the parents of all processes alone
+        own = os.getpid()
+        return frozenset(child for child, parent in _parents().items() if parent == own)
+    return frozenset(found)
 
 
 def end_orphans(known: Collection[int]) -> None:
@@ -108,17 +115,16 @@ def end_orphans(known: Collection[int]) -> None:
     """
     if not known and not _has_children():
         return
-    own = os.getpid()
     for _ in range(_ROUNDS):
+        strangers = children_here().difference(known)
+        if not strangers:
+            return
         parents = _parents()
-        strangers = [child for child, parent in parents.items() if parent == own and child not in known]
         for stranger in strangers:
             for each in [*_beneath(stranger, parents), stranger]:
                 with contextlib.suppress(OSError):
                     os.kill(each, signal.SIGKILL)
         _reap(strangers)
-        if not strangers:
-            return
 
 
 def _has_children() -> bool:
