@@ -5,6 +5,7 @@ What changes a variable is in ``assignments``, calls in ``calls``, statements in
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -33,6 +34,8 @@ from opkit.spec.parse.syntax import Call, Expr, Member, Name, Node
 
 __all__ = ["ExpressionLowering", "unknown_value"]
 
+#: What a prefix operator gives for a constant.
+_SIGNS: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 _LITERALS = {
     "int": INT32,
     "unsigned": Type("uint32_t"),
@@ -159,7 +162,7 @@ class ExpressionLowering(OperatorLowering):
             raise LowerError("SPEC023", f"'{op}' does not apply to a {spelled(value.type)}", node)
         value = self.promoted(value)
         if value.is_const:
-            number = {"-": lambda a: -a, "+": lambda a: a, "~": lambda a: ~a}[op](value.const)
+            number = _SIGNS[op](value.const)
             return convert_number(number_literal(number, value.type), value.type)
         if op == "+":
             return value

@@ -5,6 +5,7 @@ Syntax is not looked at here; it is in ``lower.expressions``.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +37,24 @@ from opkit.spec.parse.syntax import Node
 from opkit.spec.runtime.arithmetic import idiv, irem
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-_COMPARE = frozenset({"==", "!=", "<", ">", "<=", ">="})
+_COMPARE = frozenset(_NEGATED)
+#: What an operator gives for two constants.
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": idiv,
+    "%": irem,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 #: Types whose values can be large, so that comparing them counts; a constant is as short as it stands in the definition
 #: file.
 _COUNTED = frozenset({"string", "vector", "map", "ordered_map", "set", "ordered_set"})
@@ -189,18 +207,7 @@ class OperatorLowering(Writer):
 
     def folded(self, op: str, left: Lowered, right: Lowered, kind: Type) -> Lowered:
         """Return the result of arithmetic on constants."""
-        a, b = left.const, right.const
-        operations: dict[str, Callable[[Any, Any], Any]] = {
-            "+": lambda x, y: x + y,
-            "-": lambda x, y: x - y,
-            "*": lambda x, y: x * y,
-            "/": idiv,
-            "%": irem,
-            "&": lambda x, y: x & y,
-            "|": lambda x, y: x | y,
-            "^": lambda x, y: x ^ y,
-        }
-        return convert_number(number_literal(operations[op](a, b), Type("int64_t")), kind)
+        return convert_number(number_literal(_OPERATIONS[op](left.const, right.const), INT64), kind)
 
     def real_arithmetic(self, op: str, left: Lowered, right: Lowered, node: Node) -> Lowered:
         """Lower arithmetic in which a float or double takes part."""
@@ -227,7 +234,7 @@ class OperatorLowering(Writer):
         if left.type.is_integer:
             made.negated = f"{left.at(CMP + 1)} {_NEGATED[op]} {right.at(CMP + 1)}"
         if left.is_const and right.is_const:
-            made.is_const, made.const = True, _holds(op, left.const, right.const)
+            made.is_const, made.const = True, bool(_OPERATIONS[op](left.const, right.const))
         elif _never_holds(op, left, right):
             made.is_const, made.const = True, False
         return made
@@ -281,14 +288,6 @@ class OperatorLowering(Writer):
 def _field_place(code: str) -> tuple[str, ...]:
     owner, _, field = code.rpartition(".")
     return ("field", owner, field) if owner and field.isidentifier() else ()
-
-
-def _holds(op: str, a: Any, b: Any) -> bool:
-    return bool(
-        {"==": a == b, "!=": a != b}[op]
-        if op in ("==", "!=")
-        else {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[op]
-    )
 
 
 def _never_holds(op: str, left: Lowered, right: Lowered) -> bool:

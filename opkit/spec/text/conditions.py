@@ -5,6 +5,7 @@ Unknown names count as 0, as in C++.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 from opkit.spec.text.lexer import CHAR, IDENT, NUMBER, Token
@@ -15,21 +16,16 @@ class _BadError(Exception):
 
 
 _LEVELS: list[dict[str, Callable[[int, int], int]]] = [
-    {"||": lambda a, b: int(bool(a or b))},
-    {"&&": lambda a, b: int(bool(a and b))},
-    {"|": lambda a, b: a | b},
-    {"^": lambda a, b: a ^ b},
-    {"&": lambda a, b: a & b},
-    {"==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b)},
-    {
-        "<": lambda a, b: int(a < b),
-        ">": lambda a, b: int(a > b),
-        "<=": lambda a, b: int(a <= b),
-        ">=": lambda a, b: int(a >= b),
-    },
+    {"||": lambda a, b: bool(a or b)},
+    {"&&": lambda a, b: bool(a and b)},
+    {"|": operator.or_},
+    {"^": operator.xor},
+    {"&": operator.and_},
+    {"==": operator.eq, "!=": operator.ne},
+    {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge},
     {"<<": lambda a, b: a << (b & 63), ">>": lambda a, b: a >> (b & 63)},
-    {"+": lambda a, b: a + b, "-": lambda a, b: a - b},
-    {"*": lambda a, b: a * b, "/": lambda a, b: _divide(a, b), "%": lambda a, b: a - b * _divide(a, b)},
+    {"+": operator.add, "-": operator.sub},
+    {"*": operator.mul, "/": lambda a, b: _divide(a, b), "%": lambda a, b: a - b * _divide(a, b)},
 ]
 _MASK = (1 << 64) - 1
 
@@ -70,9 +66,9 @@ class _Reader:
             return self.unary()
         value = self.binary(level + 1)
         while self.peek() in _LEVELS[level]:
-            operator = _LEVELS[level][self.peek()]
+            operation = _LEVELS[level][self.peek()]
             self.at += 1
-            value = operator(value, self.binary(level + 1))
+            value = int(operation(value, self.binary(level + 1)))
             if abs(value) > _MASK:
                 value &= _MASK
         return value
