@@ -82,11 +82,9 @@ def screen_width(stream: TextIO | None = None) -> int:
     return shutil.get_terminal_size((120, 24)).columns if is_known else 120
 
 
-def text_width(stream: TextIO | None = None, most: int = 100) -> int:
+def text_width() -> int:
     """Return how wide running text should be: as wide as the terminal, from 40 columns to a comfortable width."""
-    target = stream or sys.stdout
-    is_known = target.isatty() or "COLUMNS" in os.environ
-    return max(40, min(shutil.get_terminal_size((most, 24)).columns if is_known else most, most))
+    return max(40, min(screen_width(), 100))
 
 
 def error_line(error: OpkitError) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
 
 from opkit.cli.console import paint, put
 
@@ -17,13 +16,13 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
-def tour(folder: str, steps: Sequence[tuple[str, tuple[str, ...]]] = STEPS) -> int:
+def tour(folder: str) -> int:
     """Run the steps in a folder, showing each command with its output.
 
     Returns:
         0, or the exit status of the first step that failed.
     """
-    for title, arguments in steps:
+    for title, arguments in STEPS:
         put(paint(f"# {title}", "dim", sys.stdout))
         put(paint(f"$ opkit {' '.join(arguments)}", "strong", sys.stdout))
         sys.stdout.flush()

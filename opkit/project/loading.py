@@ -180,17 +180,16 @@ def with_facts(loaded: LoadedOps, facts: Sequence[ApiFact]) -> LoadedOps:
     return replace(loaded, diagnostics=sort_diagnostics((*loaded.diagnostics, *found)))
 
 
-def refreshed(loaded: LoadedOps, parent: Registry = BUILTIN) -> LoadedOps:
+def refreshed(loaded: LoadedOps) -> LoadedOps:
     """Return the same ops with the kernel file run again, so that nothing remains of earlier calls.
 
     Args:
         loaded: ops that can be used; their definitions are kept.
-        parent: where op types that the directory does not define are looked up.
 
     Raises:
         BaseException: what the kernel file raises.
     """
-    registry = Registry(parent)
+    registry = Registry(BUILTIN)
     first = getattr(loaded.kernel_module, "__file__", None)  # absolute: a kernel may have changed the working folder
     place = first or loaded.directory.kernel
     module = load_module(place) if os.path.isfile(place) else None
@@ -198,9 +197,9 @@ def refreshed(loaded: LoadedOps, parent: Registry = BUILTIN) -> LoadedOps:
     return replace(loaded, ops=ops, registry=registry, kernel_module=module)
 
 
-def with_kernels(loaded: LoadedOps, cpp: CppKernels | None, parent: Registry = BUILTIN) -> LoadedOps:
+def with_kernels(loaded: LoadedOps, cpp: CppKernels | None) -> LoadedOps:
     """Return the same ops with other C++ kernels, None for the Python kernels alone; findings stay as they are."""
-    registry = Registry(parent)
+    registry = Registry(BUILTIN)
     ops = bind_ops(loaded.directory, loaded.result, loaded.kernel_module, registry, [], cpp)
     return replace(loaded, ops=ops, registry=registry, cpp=cpp)
 

@@ -22,7 +22,7 @@ def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
     warnings.simplefilter("ignore")
     function = getattr(module, task["name"])
     cases = task["cases"]
-    proof.compare(cases, lambda case: _run(function, case))
+    proof.compare(cases, lambda case: outcome(function, case))
     if proof.rows[-1][1] == "FAIL":
         return str(jax.__version__)
     full = [case for case in cases if all(item.size for item in _leaves(case))] or cases
@@ -57,11 +57,6 @@ def _made(value: Any) -> Any:
     return jax.tree.map(jnp.asarray, value)
 
 
-def outcome(function: Any, case: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Return outputs and gradients of one case by name."""
-    return _run(function, case)
-
-
 def called(function: Any, case: dict[str, Any]) -> Any:
     """Call an exported function on a case's inputs."""
     attrs = {name: value for name, value in case["attrs"].items() if name != "device_sub_tag"}
@@ -79,7 +74,8 @@ def _of_floats(function: Any, case: dict[str, Any]) -> tuple[Any, list[str]]:
     return call, names
 
 
-def _run(function: Any, case: dict[str, Any], wrap: Any = lambda item: item) -> dict[str, np.ndarray]:
+def outcome(function: Any, case: dict[str, Any], wrap: Any = lambda item: item) -> dict[str, np.ndarray]:
+    """Return outputs and gradients of one case by name; ``wrap`` is applied to the whole computation."""
     call, names = _of_floats(function, case)
     given = [_made(case["inputs"][name]) for name in names]
     if not names:
@@ -106,7 +102,7 @@ def _run(function: Any, case: dict[str, Any], wrap: Any = lambda item: item) -> 
 
 def _jit(function: Any, cases: list[dict[str, Any]]) -> str:
     inner = Proof()
-    inner.compare(cases, lambda case: _run(function, case, jax.jit))
+    inner.compare(cases, lambda case: outcome(function, case, jax.jit))
     if inner.rows[0][1] == "FAIL":
         raise AssertionError(inner.rows[0][2])
     return f"{len(cases)} cases"

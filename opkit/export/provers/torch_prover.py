@@ -24,8 +24,8 @@ def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
     torch.set_num_threads(1)
     function = getattr(module, task["name"])
     cases = task["cases"]
-    proof.compare(cases, lambda case: _run(function, case, _tensors(case)))
-    proof.compare(cases[:2], lambda case: _run(function, case, _tensors(case, is_strided=True)))
+    proof.compare(cases, functools.partial(outcome, function))
+    proof.compare(cases[:2], lambda case: outcome(function, case, is_strided=True))
     proof.rows[-1] = ("strided", *proof.rows[-1][1:])
     if any(row[1] == "FAIL" for row in proof.rows):
         return str(torch.__version__)
@@ -96,11 +96,6 @@ def _sample(cases: list[dict[str, Any]]) -> dict[str, Any]:
     return min(cases, key=rank)
 
 
-def outcome(function: Any, case: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Return outputs and gradients of one case by name."""
-    return _run(function, case, _tensors(case))
-
-
 def called(function: Any, case: dict[str, Any]) -> Any:
     """Call an exported function on a case's inputs."""
     return function(*_tensors({**case, "grads": {}}).values(), **_without_tag(case["attrs"]))
@@ -110,7 +105,9 @@ def _without_tag(attrs: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attrs.items() if name != "device_sub_tag"}
 
 
-def _run(function: Any, case: dict[str, Any], tensors: dict[str, Any]) -> dict[str, np.ndarray]:
+def outcome(function: Any, case: dict[str, Any], is_strided: bool = False) -> dict[str, np.ndarray]:
+    """Return outputs and gradients of one case by name."""
+    tensors = _tensors(case, is_strided)
     outputs = listed(function(*tensors.values(), **case["attrs"]))
     found = {f"output {index}": item.detach().numpy() for index, item in enumerate(outputs)}
     wanted = [place for place in _places(case, case["grads"]) if _at(tensors, place).requires_grad]

@@ -16,7 +16,7 @@ from opkit.eager import PyLayer, Tensor, install
 from opkit.errors import KernelError
 from opkit.ops import local
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.making import named, of_examples
+from opkit.verify.subjects.making import of_examples
 from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.parameters import annotations_of, parameters_of
 from opkit.verify.subjects.places import location_of, method_at
@@ -69,7 +69,6 @@ def checkable_of_layer(
     cases: Callable[[np.random.Generator], Iterable[Sequence[Any] | Mapping[str, Any]]] | None = None,
     *,
     recorded: Sequence[Mapping[str, Any]] = (),
-    given: Sequence[Any] = (),
     traits: Traits | None = None,
     declared: Declared | None = None,
     name: str = "",
@@ -83,7 +82,6 @@ def checkable_of_layer(
             other values pass through.
         recorded: arguments by name, as a run saw them, checked besides the cases; without cases what lies near them
             is searched.
-        given: arguments by name or in order that count as recorded.
         traits: how a recorded run's Tensors stood in the graph.
         declared: exceptions that the file declares.
         name: what the report calls it.
@@ -97,17 +95,15 @@ def checkable_of_layer(
     subject = layer_subject(layer, leaves)
     declared = declared or Declared()
     declared = replace(declared, second_order=declared.second_order or is_twice)
-    seen = [dict(case) for case in recorded] + [named(subject, case) for case in given]
     made = of_examples(
         subject,
         declared,
         name or layer.__qualname__.replace("<locals>.", ""),
         cases=cases,
-        calls=seen,
+        calls=recorded,
         constants=None if traits is None else traits.constants,
         options=frozenset() if traits is None else traits.options,
         is_idle=traits is not None and traits.is_idle,
-        origin="given" if given else "recorded",
     )
     return made if declared.cases_where else replace(made, cases_where=location_of(cases) if cases else None)
 
