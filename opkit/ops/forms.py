@@ -9,6 +9,7 @@ Source: OneFlow v0.4.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy import ndarray
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.selection import add_rows
 from opkit.ops.arrange.slicing import padded_index
-from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_mul
+from opkit.ops.basis.arithmetic import div, mul, neg, plus, scalar_mul
 from opkit.ops.basis.broadcasting import broadcast_like, reduce_sum, reduce_sum_like
 from opkit.ops.basis.creation import cast_like, ones_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
@@ -119,8 +120,7 @@ def _define_extreme_backward(name: str, compare: Function, is_first: Callable[[A
         first = is_first(x, y)
         by_dx = None if douts[0] is None else mul(douts[0], cast_like(first, dz))
         by_dy = None if douts[1] is None else mul(douts[1], cast_like(logical_not(first), dz))
-        both = by_dx if by_dy is None else by_dy if by_dx is None else add(by_dx, by_dy)
-        return both, None, None
+        return plus(by_dx, by_dy), None, None
 
     def infer(descs: Descs, attrs: Attrs) -> Descs:
         return list(same_shape(name)(descs, attrs)) * 2
@@ -200,10 +200,7 @@ def _param_grad_rule(applied: Any, douts: Values) -> Values:
     if by_gamma is not None:
         parts.append(mul(by_gamma, normalized))
         by_normalized = mul(by_gamma, dy)
-    total = None
-    for part in parts:
-        total = part if total is None else add(total, part)
-    return total, by_normalized, to_gamma
+    return reduce(plus, parts, None), by_normalized, to_gamma
 
 
 define(

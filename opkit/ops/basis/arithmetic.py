@@ -372,3 +372,8 @@ def arithmetic(choose: Choose) -> dict[str, Builder]:
 
 
 scalar_add, scalar_mul, scalar_div, add, sub, mul, div, floor_div, floor_mod = arithmetic(strictly).values()
+
+
+def plus(total: Value | None, part: Value | None) -> Any:
+    """Return the sum of two cotangents; None stands for one that is not there."""
+    return part if total is None else total if part is None else add(total, part)

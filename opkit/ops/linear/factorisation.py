@@ -16,7 +16,7 @@ from opkit.ops.arrange.joining import concat
 from opkit.ops.arrange.matrix import tril
 from opkit.ops.arrange.shape import expand_dims
 from opkit.ops.arrange.slicing import slice as part_of
-from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_mul, sub
+from opkit.ops.basis.arithmetic import add, div, mul, neg, plus, scalar_mul, sub
 from opkit.ops.core.define import define, define_map
 from opkit.ops.core.inference import check_floating, shape_error
 from opkit.ops.core.mode import perform
@@ -108,7 +108,7 @@ def _eigh_rule(applied: Any, douts: Values) -> Values:
     if douts[1] is not None:
         inner = mul(_inverse_gaps(values), matmul(turned, douts[1]))
         part = matmul(matmul(vectors, inner), turned)
-        total = part if total is None else add(total, part)
+        total = plus(total, part)
     return (None if total is None else _symmetric(total),)
 
 
@@ -232,12 +232,12 @@ def _svd_rule(applied: Any, douts: Values) -> Values:
     if du is not None:
         part = matmul(matmul(u, mul(_turn(u, du, gaps), row)), vh)
         outside = matmul(div(sub(du, matmul(u, matmul(u, du, True, False))), row), vh)
-        total = add(part, outside) if total is None else add(total, add(part, outside))
+        total = plus(total, add(part, outside))
     if dvh is not None:
         dv = transposed(dvh)
         part = matmul(matmul(u, mul(column, _turn(v, dv, gaps))), vh)
         outside = matmul(u, transposed(div(sub(dv, matmul(v, matmul(vh, dv))), row)))
-        total = add(part, outside) if total is None else add(total, add(part, outside))
+        total = plus(total, add(part, outside))
     return (total,)
 
 

@@ -5,13 +5,14 @@ Normalisation within a sample is in ``opkit.ops.network.layer_normalization``.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from opkit.ir import Operation, Rewrite, TensorDesc
-from opkit.ops.basis.arithmetic import add, mul, scalar_add, scalar_mul, sub
+from opkit.ops.basis.arithmetic import mul, plus, scalar_add, scalar_mul, sub
 from opkit.ops.basis.broadcasting import broadcast_like, reduce_sum
 from opkit.ops.basis.creation import constant
 from opkit.ops.core.define import define, quiet
@@ -88,7 +89,7 @@ def _trained_grad(applied: Any, douts: Values) -> Values:
     if by_variance is not None:
         centred = sub(x, broadcast_like(mean, x, axes))
         through = scalar_mul(mul(centred, share_of(by_variance, x, axes)), 2.0)
-        dx = through if dx is None else add(dx, through)
+        dx = plus(dx, through)
     return with_statistics(dx, x, mean, r, by_mean, by_r, axes), d_gamma, d_beta
 
 
@@ -128,14 +129,7 @@ def _normalization_slope_grad(applied: Any, douts: Values) -> Values:
         by_x.append(mul(wide, slope_by(dy, h, r, axes)))
     if g_beta is not None:
         by_dy.append(broadcast_like(g_beta, x, axes))
-    return _sum(by_x), _sum(by_dy), None, None, by_gamma
-
-
-def _sum(parts: list[Value]) -> Value | None:
-    total = None
-    for part in parts:
-        total = part if total is None else add(total, part)
-    return total
+    return reduce(plus, by_x, None), reduce(plus, by_dy, None), None, None, by_gamma
 
 
 def _infer_normalization_slope(descs: Descs, attrs: Attrs) -> Descs:

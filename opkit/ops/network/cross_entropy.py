@@ -13,7 +13,7 @@ from numpy import ndarray
 from opkit.ir import TensorDesc, is_integer
 from opkit.ops.arrange.indexing import IndexRangeError
 from opkit.ops.arrange.shape import expand_dims
-from opkit.ops.basis.arithmetic import add, mul, neg, sub
+from opkit.ops.basis.arithmetic import mul, neg, plus, sub
 from opkit.ops.basis.broadcasting import reduce_sum
 from opkit.ops.basis.creation import cast_like, ones_like
 from opkit.ops.core.define import NO_ATTRS, define, quiet
@@ -105,7 +105,7 @@ def _sparse_grad(applied: Any, douts: Values) -> Values:
         total = perform(SPARSE_GRAD, label, by_loss, prob, **applied.attrs)
     if by_prob is not None:
         through = perform(SOFTMAX_GRAD, prob, by_prob)
-        total = through if total is None else add(total, through)
+        total = plus(total, through)
     return total, None
 
 
@@ -296,7 +296,7 @@ def _soft_grad(applied: Any, douts: Values) -> Values:
             to_label = neg(mul(expand_dims(by_loss, -1), log_softmax(prediction)))
     if by_prob is not None:
         through = perform(SOFTMAX_GRAD, prob, by_prob)
-        to_prediction = through if to_prediction is None else add(to_prediction, through)
+        to_prediction = plus(to_prediction, through)
     return to_prediction, to_label
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.ir import TensorDesc
-from opkit.ops.basis.arithmetic import add, mul, scalar_add, sub
+from opkit.ops.basis.arithmetic import add, mul, plus, scalar_add, sub
 from opkit.ops.basis.broadcasting import broadcast_like, reduce_mean, reduce_sum_like
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, is_same_size, shape_error, unchanged
@@ -93,7 +93,7 @@ def _layer_norm_grad(applied: Any, douts: Values) -> Values:
         if gamma is not None:
             d_gamma = reduce_sum_like(mul(dy, applied.outputs[3]), gamma)
             dy = mul(dy, gamma)
-        by_h = dy if by_h is None else add(dy, by_h)
+        by_h = plus(dy, by_h)
     if by_h is not None:
         attrs = {key: applied.attrs[key] for key in ("begin_norm_axis", "epsilon")}
         dx = perform(LAYER_NORM_GRAD, by_h, x, mean, r, None, **attrs)

@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from opkit.errors import UsageError
 from opkit.ir import Operation, Rewrite, TensorDesc
-from opkit.ops.basis.arithmetic import BROADCAST_ADD, SCALAR_MUL, add, div, mul, neg, scalar_mul, sub
+from opkit.ops.basis.arithmetic import BROADCAST_ADD, SCALAR_MUL, add, div, mul, neg, plus, scalar_mul, sub
 from opkit.ops.basis.broadcasting import reduce_sum
 from opkit.ops.basis.creation import cast_like, zeros_like
 from opkit.ops.basis.random import MASK_LIKE, random_mask_like
@@ -169,7 +169,7 @@ def _l2_normalize_grad(applied: Any, douts: Values) -> Values:
         grad = perform(L2_NORMALIZE_GRAD, by_y, y, total, **applied.attrs)
     if by_total is not None:
         through = mul(applied.inputs[0], scalar_mul(by_total, 2.0))
-        grad = through if grad is None else add(grad, through)
+        grad = plus(grad, through)
     return (grad,)
 
 

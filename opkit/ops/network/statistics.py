@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from opkit.ops.basis.arithmetic import add, mul, neg, scalar_mul, sub
+from opkit.ops.basis.arithmetic import add, mul, neg, plus, scalar_mul, sub
 from opkit.ops.basis.broadcasting import REDUCE_MEAN_GRAD, broadcast_like, reduce_mean
 from opkit.ops.core.define import quiet
 from opkit.ops.core.mode import perform
@@ -77,7 +77,7 @@ def _by_statistics(x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axe
         r = broadcast_like(r, x, axes)
         h = mul(sub(x, broadcast_like(mean, x, axes)), r)
         through = neg(mul(mul(h, square(r)), share_of(by_r, x, axes)))
-        total = through if total is None else add(total, through)
+        total = plus(total, through)
     return total
 
 
@@ -88,4 +88,4 @@ def with_statistics(
     if by_mean is None and by_r is None:
         return dx
     through = _by_statistics(x, mean, r, by_mean, by_r, axes)
-    return through if dx is None else add(dx, through)
+    return plus(dx, through)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from opkit.ops.basis.arithmetic import add, div, mul, scalar_add, scalar_mul, sub
+from opkit.ops.basis.arithmetic import add, div, mul, plus, scalar_add, scalar_mul, sub
 from opkit.ops.basis.broadcasting import reduce_sum_like
 from opkit.ops.basis.creation import as_value, cast, cast_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet, slope_kernel
@@ -178,7 +178,7 @@ def _prelu_slopes_grad(applied: Any, douts: Values) -> Values:
         by_alpha = reduce_sum_like(mul(mul(g_dx, dy), negative), alpha)
     if g_dalpha is not None:
         through = mul(g_dalpha, negative)
-        by_dy = mul(through, x) if by_dy is None else add(by_dy, mul(through, x))
+        by_dy = plus(by_dy, mul(through, x))
         by_x = mul(through, dy)
     return by_dy, by_x, by_alpha
 
