@@ -162,8 +162,6 @@ TELLING_ERRORS = 3
 FIRST_TRIALS, FIRST_SECONDS = 5000, 4.0
 #: Seconds after which no further case is looked at for a reading of parameters if calls take long. Cost.
 SLOW_FIRST = 0.5
-#: Inputs that may hold whole numbers together, where forward is all that says what it takes. Cost.
-MOST_INTEGERS = 2
 #: Domains after which others are not tried where forward raises the same in each: it is not about the values. Tuned.
 TELLING_DOMAINS = 1
 #: Changes of the interpreter that a message names. Cost.

@@ -205,12 +205,6 @@ class Trial:
             return False
         return self.counts.total() >= self.most or self.clock() > self.give_up
 
-    def says(self, case: Case) -> str:
-        """Return what forward raises for a case, without numbers and dtypes; "" where it does not."""
-        outcome = self.probe(case)
-        self.counts[outcome.answer] += outcome.answer is Answer.RAISED
-        return _words(outcome)
-
     def probe(self, case: Case) -> Attempt:
         """Try a case like ``attempt``, but leave it out of the counts: it says nothing of the domain searched."""
         try:

@@ -10,19 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import (
     HOPELESS,
     MIXED_DOMAINS,
     MIXED_INPUTS,
     MOST_HINT,
-    MOST_INTEGERS,
     TELLING_DOMAINS,
 )
 from opkit.checker.model.trial import Answer, Attempt
-from opkit.checker.search.extents import flat_sizes, shapes_of
+from opkit.checker.search.extents import flat_sizes
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.shapes import Assignment, signature
+from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.values import DOMAINS
 from opkit.ir import TensorDesc
 
@@ -46,7 +44,6 @@ class Roles:
     scope: SearchScope
     is_plain: bool = False
     _bound: frozenset[str] | None = None
-    _alike: Counter[tuple[object, ...]] = field(default_factory=Counter)
     _refusals: defaultdict[tuple[object, ...], Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
 
     def dtype_candidates(self) -> Iterator[tuple[str, ...]]:
@@ -70,7 +67,7 @@ class Roles:
             if not self.accepts_dtypes(assignment, attrs, self.scope.roles):
                 self.scope.trial.counts[Answer.REFUSED] += 1
                 return
-            yield from self._with_limits(self.scope.roles, assignment, attrs)
+            yield from self._with_domains(self.scope.roles, assignment, attrs)
             return
         real = (Role(),) * count
         reached = self._reach(assignment, attrs, real)
@@ -95,7 +92,8 @@ class Roles:
                 )
             if any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment):
                 yield (Role(structure="definite"),) * count
-        yield from self._integer_candidates(assignment, attrs, reached, said)
+        if self.scope.checkable.infer is not None:
+            yield from self._integer_candidates(assignment, attrs, reached)
 
     @staticmethod
     def other_values(count: int) -> Iterator[tuple[Role, ...]]:
@@ -133,52 +131,41 @@ class Roles:
         return [index for index, arg in enumerate(self.scope.args) if bound is None or arg.name not in bound]
 
     def _integer_candidates(
-        self, assignment: Assignment, attrs: Mapping[str, Any], reached: float, said: str
+        self, assignment: Assignment, attrs: Mapping[str, Any], reached: float
     ) -> Iterator[tuple[Role, ...]]:
-        """Yield roles with integers that infer takes.
+        """Yield roles with integers that infer takes; where there is none, the climber finds them.
 
         Args:
             assignment: the shapes.
             attrs: the attributes.
             reached: the check at which infer refuses floats alone, _ACCEPTED where none does.
-            said: what forward said to floats alone, "" where it took them. Without infer, integers are worth more than
-                one try only where forward says something else to them.
         """
         if reached < _ACCEPTED:
             self._refusals[()][reached] += 1
         unbound = self._unbound(assignment, attrs)
-        for count in range(1, (min(len(unbound), MOST_INTEGERS) if said else len(unbound)) + 1):
+        for count in range(1, len(unbound) + 1):
             for chosen in _subsets(unbound, count):
-                is_told = not said
                 for dtype in _INT_DTYPES:
                     variant = (dtype, *chosen)
-                    if not is_told and dtype not in TELLING_DTYPES:
-                        continue
                     if self._is_hopeless(variant):
                         continue
                     base = tuple(
                         Role("real", dtype, 2) if index in chosen else Role() for index in range(len(self.scope.args))
                     )
-                    if said and self._says_the_same(said, variant, self.scope.case(assignment, attrs, base)):
-                        continue
-                    is_told = True
                     got = self._reach(assignment, attrs, base)
                     if got < _ACCEPTED:
                         self._refusals[variant][got] += 1
                         continue
-                    for domain in ("real", "positive", "unit"):
-                        mapped = tuple(role if role.is_integer else Role(domain) for role in base)
-                        yield from self._with_limits(mapped, assignment, attrs)
+                    yield from self._with_domains(base, assignment, attrs)
 
-    def _says_the_same(self, said: str, variant: tuple[object, ...], case: Case) -> bool:
-        """Say whether forward says the same to integers there as to floats; in the end each kind is asked once."""
-        key = (said, *variant)
-        kind = (key, signature(shapes_of(case)))
-        if self._alike[key] >= HOPELESS and self._alike[kind]:
-            return True
-        is_same = self.scope.trial.says(case) == said
-        self._alike.update([key, kind] if is_same else [])
-        return is_same
+    def _with_domains(
+        self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]
+    ) -> Iterator[tuple[Role, ...]]:
+        """Yield the roles with a limit for the whole numbers, and floats of the usual domains in turn."""
+        for domain in ("real", "positive", "unit"):
+            if domain == "real" or all(role.is_integer or role == Role() for role in roles):
+                mapped = tuple(Role(domain) if role == Role() else role for role in roles)
+                yield from self._with_limits(mapped, assignment, attrs)
 
     def _is_hopeless(self, variant: tuple[object, ...]) -> bool:
         """Say whether integers there are refused by one check whatever the shapes, or only where floats are as well."""
