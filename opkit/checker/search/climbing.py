@@ -48,6 +48,7 @@ class Climber:
         attempt: returns a case of these shapes that lies in the domain, or None.
         _named: the numbers in what forward raised, by how far it got: a size that is wanted is often among them.
         _wanting: how far it got where what it raised speaks of whole numbers.
+        supposed: what inputs held where forward raised nothing and gave no numbers: other shapes may go with it.
         _last: where the last climb ended.
     """
 
@@ -57,6 +58,7 @@ class Climber:
     _goal: _Goal = _Goal.TAKES
     _named: defaultdict[Depth, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     _wanting: set[Depth] = field(default_factory=set)
+    supposed: tuple[Role, ...] | None = None
     _last: Assignment = ()
 
     def answered(self) -> list[Case]:
@@ -113,7 +115,7 @@ class Climber:
                 furthest = furthest or (found, reached)
             former = self.scope.roles
             if self.scope.checkable.infer is None and former is None and reached == TAKEN:
-                self.scope.roles = self._roles_of(self._unwhole(dtypes, found, attrs))
+                self.scope.roles = self.supposed = self._roles_of(self._unwhole(dtypes, found, attrs))
             case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else self._of_other_values(found, attrs)
             if case is not None:
                 return [case, *self._climbed_on(found, ask, sizes, attrs)]

@@ -137,6 +137,10 @@ class Natural:
                 return [*telling, *(case for case in found if case not in telling)][:limit]
             scope.roles = None
         found = self._accepted(attrs, limit, seed, most, patience)
+        if not found and scope.roles is None and self.climber.supposed is not None:
+            scope.roles = self.climber.supposed
+            found = self._accepted(attrs, limit, seed, most, patience)
+            scope.roles = scope.roles if found else None
         if found or scope.checkable.infer is not None or scope.options.shapes:
             return found
         parted = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
