@@ -145,7 +145,7 @@ class JobSignature:
                 f"declares {declared}",
                 where=self.where,
             )
-        if value.dtype.name != leaf.desc.dtype:
+        if value.dtype != leaf.desc.dtype and value.dtype.name != leaf.desc.dtype:  # a name takes its time
             raise DtypeError(
                 f"job {self.name!r}: argument {leaf.path!r} has dtype {value.dtype}, its Placeholder declares "
                 f"{leaf.desc.dtype}",

@@ -324,7 +324,7 @@ def _fed_array(variable: Variable, item: Any) -> ndarray:
         array = np.asarray(data)
     else:
         array = _converted(variable.name, data, wanted)
-    if array.dtype.name != wanted:
+    if array.dtype != wanted and array.dtype.name != wanted:
         raise DtypeError(
             f"the feed {variable.name!r} must have dtype {wanted!r}, got {array.dtype.name!r}",
             help=f"cast it: array.astype({wanted!r})",
