@@ -32,6 +32,13 @@ _ABOUT_BACKWARD = frozenset({"GC123", "GC142", "GC145", "GC160", "GC181"})
 _OURS = ["opkit", "opkit.*", "numpy", "numpy.*", "contextlib", "threading"]
 
 
+class _Debugger(pdb.Pdb):
+    """Steps over what was compiled from text, too: its frames are of no module."""
+
+    def is_skipped_module(self, module_name: str | None) -> bool:
+        return module_name is None or bool(super().is_skipped_module(module_name))
+
+
 def debug_targets(words: Iterable[StrPath], options: RunOptions, say: Say) -> Outcome:
     """Check targets one after the other in this process; stop in pdb once, at the first failing call.
 
@@ -91,7 +98,7 @@ def _stop_at(checkable: Checkable, finding: CheckResult, case: Case, douts: tupl
                 return
     say("the debugger stands at the function's first line, with the failing inputs; c runs it, q ends")
     try:
-        pdb.Pdb(skip=_OURS).runcall(calls[-1])
+        _Debugger(skip=_OURS).runcall(calls[-1])
     except Exception as error:  # it was shown as it happened
         say(f"{type(error).__name__} after the debugger was left")
 
