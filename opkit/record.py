@@ -41,6 +41,14 @@ def record(kind: type[_Kind]) -> type[_Kind]:
     return made  # type: ignore[no-any-return]
 
 
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def entity(kind: type[_Kind]) -> type[_Kind]:
+    """Make a class a record whose objects are equal to themselves alone, as those that hold arrays must be."""
+    own: Any = kind
+    own.__eq__, own.__hash__ = object.__eq__, object.__hash__
+    return record(kind)
+
+
 def _comparing(names: list[str]) -> dict[str, Callable[..., Any]]:
     given = attrgetter(*names) if names else type
     values = given if len(names) != 1 else lambda self: (given(self),)  # a tuple's items are compared by identity first

@@ -9,7 +9,7 @@ from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 
 import pytest
 
-from opkit.record import record
+from opkit.record import entity, record
 
 
 @record
@@ -110,3 +110,21 @@ def test_a_missing_argument_is_named() -> None:
     """With the class."""
     with pytest.raises(TypeError, match=r"Place.__init__\(\) missing 1 required positional argument: 'name'"):
         Place()  # type: ignore[call-arg]
+
+
+@entity
+class Held:
+    """Equal to itself alone."""
+
+    items: list[int]
+
+
+def test_an_entity_is_equal_to_itself_alone() -> None:
+    """It is frozen and has slots all the same."""
+    one, other = Held([1]), Held([1])
+    assert one == one
+    assert one != other
+    assert len({one, other, one}) == 2
+    assert pickle.loads(pickle.dumps(one)).items == [1]
+    with pytest.raises(FrozenInstanceError):
+        one.items = []  # type: ignore[misc]

@@ -6,13 +6,13 @@ Nothing is read, parsed or rendered here.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from opkit.errors import Location
-from opkit.record import record
+from opkit.record import entity, record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class SourceText:
     r"""A text and the path it is shown under.
 

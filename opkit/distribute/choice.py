@@ -20,6 +20,7 @@ from opkit.distribute.way import Facts, Way, replicated
 from opkit.errors import OpkitError, UnsupportedError, UsageError
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
 from opkit.ops import OpDef
+from opkit.record import entity
 from opkit.sharding import BROADCAST, PARTIAL, DeviceGroup, Sbp, parse_sbp
 from opkit.static.plan.layout import is_state
 from opkit.static.plan.prune import shape_only
@@ -29,7 +30,7 @@ from opkit.static.plan.sizes import Known
 _PER_BYTE = 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Chosen:
     """How an op runs.
 

@@ -6,7 +6,6 @@ It holds no arrays and runs nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from opkit.distribute.asked import Asked
 from opkit.distribute.choice import Choice, choose
@@ -15,13 +14,14 @@ from opkit.distribute.lay import HOST
 from opkit.distribute.local import Key, Local, local_of
 from opkit.distribute.stages import Change, Stage, final_lay, stages_of
 from opkit.ir import Program, TensorDesc, Value
+from opkit.record import entity
 from opkit.sharding import Device
 from opkit.static.plan.layout import is_state
 from opkit.static.plan.prune import prune
 from opkit.static.plan.sizes import Known, resolve_sizes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class LocalStep:
     """What one device computes in one step.
 
@@ -36,7 +36,7 @@ class LocalStep:
     fetches: tuple[Key, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Step:
     """One stage of all devices.
 
@@ -49,7 +49,7 @@ class Step:
     locals: Mapping[Device, LocalStep]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Physical:
     """A program laid out over devices.
 

@@ -6,14 +6,14 @@ Data only: nothing is loaded, traced or written here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from opkit.errors import Location, OpkitError
 from opkit.project.user_op import UserOp, is_list
-from opkit.record import record
+from opkit.record import entity, record
 from opkit.spec import ArgSpec, AttrSpec, CompiledOp
 
 
@@ -104,7 +104,7 @@ class Wiring:
     cases: tuple[Mapping[str, Any], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Example:
     """One case with the results that the numpy kernels give for it.
 
@@ -129,7 +129,7 @@ class Example:
     calls: Mapping[str, list[tuple[tuple[Any, ...], Mapping[str, Any]]]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class ExportOp:
     """A forward op on its way out.
 

@@ -17,6 +17,7 @@ from opkit.ops.core.types import Attrs, Function
 from opkit.ops.core.value import desc_of, dtype_of, shape_of
 from opkit.project.gradient import GradientPlan, gradient_rule, plan_of
 from opkit.project.kernel import ArgGroup, UserKernel, guarded
+from opkit.record import entity
 from opkit.spec import ArgSpec, CompiledGrad, CompiledOp, forward_blob
 
 _MOST_SIGNATURES = 256
@@ -25,7 +26,7 @@ _TAG = "device_sub_tag"
 Names = tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class _Layout:
     """How many values each argument has: the inputs laid out in a flat sequence, and {output: count}."""
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
 import numpy as np
 
 from opkit.checker import CheckResult, Status
-from opkit.record import record
+from opkit.record import entity, record
 from opkit.reporters.run import subject
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _GAP = 620.0, 190.0, 62.0, 14.0, 22.0, 30.0
@@ -23,7 +22,7 @@ _ROWS = 16
 _CELL, _MOST = 44.0, 12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Curve:
     """One input of an elementwise op over its domain, the others as they were drawn.
 
@@ -47,7 +46,7 @@ class Curve:
     others: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Matrices:
     """The derivative of an output by an input, on one case: (input elements, output elements)."""
 

@@ -6,7 +6,7 @@ Cases come from the user or from search; nothing is generated here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy import ndarray
 from opkit.checker.model.thresholds import EXTREME, MOST_BITS
 from opkit.checker.model.types import Attrs
 from opkit.ir import Shape
+from opkit.record import entity
 
 #: The label of a case that an earlier run failed on; whether the op still takes it is open.
 FORMER = "a former failure"
@@ -43,7 +44,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Case:
     """Inputs and attributes of one check.
 

@@ -6,7 +6,7 @@ Data and its JSON form only; how it looks on a terminal or a page is the reporte
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from importlib import import_module
 from typing import Any
@@ -17,7 +17,7 @@ from opkit.checker.model.case import Case, plain
 from opkit.checker.model.codes import TITLES
 from opkit.errors import Location
 from opkit.ir import Shape
-from opkit.record import record
+from opkit.record import entity, record
 
 
 class Status(str, Enum):
@@ -56,7 +56,7 @@ _MEANING = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Slopes:
     """One-sided difference quotients at a kink, for a plot.
 
@@ -74,7 +74,7 @@ class Slopes:
     element: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Evidence:
     """What a failure rests on, enough to show and to repeat it.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from opkit.distribute.lay import HOST, MIRRORED
 from opkit.distribute.local import Key
 from opkit.distribute.physical import LocalStep, Physical
 from opkit.ops import OpDef
+from opkit.record import entity
 from opkit.sharding import Device
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.plan.layout import is_state
@@ -32,7 +32,7 @@ _HOST = HOST.devices[0]
 _serials = itertools.count()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class _Pack:
     """What the devices of one worker send before a stage.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.record import record
+from opkit.record import entity, record
 
 
 class UntraceableError(Exception):
@@ -66,7 +66,7 @@ class Node:
         return np.ndim(self.value)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Scalar:
     """A number or string known only at the call: an attribute, a size, or what was computed of these.
 

@@ -13,6 +13,7 @@ from opkit.diagnostics import Span
 from opkit.errors import InferError, Location, unknown
 from opkit.ir.desc import TensorDesc
 from opkit.ops.core.types import Attrs
+from opkit.record import entity
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
 from opkit.spec.registry.schema import ArgSpec, AttrSpec, attr_value, runtime_value
@@ -24,7 +25,7 @@ from opkit.spec.runtime.sbp_contexts import SbpContext
 Inputs = Mapping[str, Sequence[TensorDesc]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class SbpClaim:
     """A sharding signature that a definition builds.
 
