@@ -1,4 +1,4 @@
-"""The oracle of the functions in ``plain/``: central differences in float64, with the framework itself, without opkit.
+"""The oracle of the functions in ``plain/`` and ``broad/``: central differences in float64, with the framework itself, without opkit.
 
     python differences.py torch|jax|pylayer [NAME...]
 
@@ -39,7 +39,10 @@ def words(rng: np.random.Generator) -> dict[str, Any]:
         "srt": lambda limit, *s: np.sort(rng.integers(0, limit, s)),
         "m": lambda share, *s: rng.random(s) < share,
         "unit": lambda *s: (lambda a: a / np.linalg.norm(a, axis=-1, keepdims=True))(rng.standard_normal(s)),
-        "spd": lambda size: (lambda a: a @ a.T + size * np.eye(size))(rng.standard_normal((size, size))),
+        "spd": lambda *s: (lambda a: a @ a.swapaxes(-1, -2) + s[-1] * np.eye(s[-1]))(rng.standard_normal(s if s[1:] else s * 2)),
+        "sq": lambda *s: rng.standard_normal(s) + 3 * np.eye(s[-1]),
+        "chol": lambda k: np.tril(rng.standard_normal((k, k)) * 0.5, -1) + np.diag(rng.uniform(0.7, 1.6, k)),
+        "z": lambda *s: rng.standard_normal(s) + 1j * rng.standard_normal(s),
         "smx": lambda *s: rng.dirichlet(np.ones(s[-1]) * 2, s[:-1]),
         "perm": rng.permutation,
         "inc": lambda *s: np.cumsum(rng.uniform(0.2, 1.0, s), -1),
@@ -49,7 +52,7 @@ def words(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def is_float(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fc"
 
 
 class Framework:
@@ -73,7 +76,8 @@ class Framework:
 
     def floats(self, results: Any) -> list[Any]:
         every = results if isinstance(results, (tuple, list)) else [results]
-        return [item for item in every if "float" in str(item.dtype)]
+        parts = [part for item in every for part in ([item.real, item.imag] if "complex" in str(item.dtype) else [item])]
+        return [item for item in parts if "float" in str(item.dtype)]
 
     def values(self, function: Any, args: list[Any]) -> list[np.ndarray]:
         found = self.floats(function(*map(self.given, args)))
@@ -94,7 +98,8 @@ class Framework:
         floats = [self.given(value, takes_gradient=True) for value in args if is_float(value)]
         total = self.total(function, args, weights)
         if self.name == "jax":
-            return [np.asarray(item) for item in self.module.grad(total, tuple(range(len(floats))))(*floats)]
+            # JAX gives the conjugate of the slopes along the real and the imaginary axis.
+            return [np.asarray(item).conj() for item in self.module.grad(total, tuple(range(len(floats))))(*floats)]
         total(*floats).backward()
         found = [item.grad for item in floats]
         return [np.zeros(item.shape) if one is None else one.numpy() for item, one in zip(floats, found)]
@@ -113,14 +118,17 @@ def worst(framework: Framework, function: Any, args: list[Any], rng: np.random.G
         if gradient.shape != array.shape:
             return float("inf")
         chosen = rng.permutation(array.size)[:ENTRIES]
-        slopes = []
+        slopes: list[complex] = []
         for entry in chosen:
-            ends = []
-            for sign in (1, -1):
-                moved = array.copy()
-                moved.reshape(-1)[entry] += sign * STEP
-                ends.append(float(total(*map(framework.given, [*floats[:index], moved, *floats[index + 1 :]]))))
-            slopes.append((ends[0] - ends[1]) / (2 * STEP))
+            slope = 0.0
+            for way in (1, 1j) if array.dtype.kind == "c" else (1,):
+                ends = []
+                for sign in (1, -1):
+                    moved = array.copy()
+                    moved.reshape(-1)[entry] += sign * way * STEP
+                    ends.append(float(total(*map(framework.given, [*floats[:index], moved, *floats[index + 1 :]]))))
+                slope += way * (ends[0] - ends[1]) / (2 * STEP)
+            slopes.append(slope)
         got = gradient.reshape(-1)[chosen]
         scale = max(np.linalg.norm(slopes), np.linalg.norm(got), 1e-3)
         error = float(np.linalg.norm(got - np.array(slopes)) / scale)
@@ -133,7 +141,7 @@ def main() -> None:
     framework = Framework(name)
     count = 0
     for row in json.loads((HERE / name / "index.json").read_text(encoding="utf-8")):
-        if not row["file"].startswith("plain/") or (wanted and row["name"] not in wanted):
+        if not row["file"].startswith(("plain/", "broad/")) or row["kind"] == "surrogate" or (wanted and row["name"] not in wanted):
             continue
         spec = importlib.util.spec_from_file_location(f"m{count}", HERE / name / row["file"])
         module = importlib.util.module_from_spec(spec)
