@@ -68,13 +68,13 @@ class Square(PyLayer):
 """
 
 
-@pytest.mark.parametrize(("wrong", "shape"), [("x", "[3, 4]"), ("x.none", "[5]")])
-def test_a_pylayer_stops_in_its_backward(here: Path, monkeypatch: pytest.MonkeyPatch, wrong: str, shape: str) -> None:
-    """Whether the gradient is wrong or raises, the frame is backward's; where it raises, other shapes were tried too."""
+@pytest.mark.parametrize("wrong", ["x", "x.none"])
+def test_a_pylayer_stops_in_its_backward(here: Path, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    """Whether the gradient is wrong or raises, the frame is backward's."""
     (here / "layer.py").write_text(LAYER.replace("WRONG", wrong))
     printed, _, statuses = debugged(monkeypatch, "p 'dy', dy.shape\nq\n", "layer.py::Square")
     assert "backward()" in printed
-    assert f"('dy', {shape})" in printed
+    assert "('dy', [3, 4])" in printed
     assert statuses == ["fail"]
 
 

@@ -125,7 +125,7 @@ class Climber:
     def _of_other_values(self, shapes: Assignment, attrs: Mapping[str, Any]) -> Case | None:
         """Return a case of other values where what stopped forward is not the shapes that it got furthest with."""
         scope = self.scope
-        if scope.checkable.infer is not None or scope.roles is not None:
+        if scope.checkable.infer is not None or scope.roles is not None or self._goal is not _Goal.TAKES:
             return None
         for roles in self.roles.other_values(len(scope.args)):
             case = scope.case(shapes, attrs, roles, seed=9000)
