@@ -57,7 +57,7 @@ def _statuses(report: OpReport) -> list[Status]:
 def test_a_tip_is_told_from_an_edge(forward: Function, is_one: bool, dtype: str) -> None:
     """A norm's kink takes a whole slice, that of an absolute value one element or one difference."""
     evaluator = Evaluator(checkable(forward, None), Case({"x": np.zeros((2, 4), dtype)})).prepare()
-    assert is_tip(evaluator, evaluator.leaves[0], 0, 0) is is_one
+    assert is_tip(evaluator, evaluator.leaves[0], 0, [0]) is is_one
 
 
 def test_values_that_do_not_meet_at_a_point_make_it_a_tip() -> None:
@@ -70,7 +70,7 @@ def test_values_that_do_not_meet_at_a_point_make_it_a_tip() -> None:
 
     for forward, is_one in ((angle, True), (lambda x: x.prod(axis=-1), False), (lambda x: (x * x).sum(axis=-1), False)):
         evaluator = Evaluator(checkable(forward, None), Case({"x": np.zeros((2, 4))})).prepare()
-        assert is_tip(evaluator, evaluator.leaves[0], 0, 0, is_bent=False) is is_one
+        assert is_tip(evaluator, evaluator.leaves[0], 0, [0], is_bent=False) is is_one
 
 
 def test_nan_at_a_norms_zero_is_undecided_where_nobody_gave_it() -> None:
@@ -119,3 +119,17 @@ def test_a_norm_of_one_element_is_no_other_case() -> None:
         lambda x, y, dy: (x - x.mean(-1, keepdims=True)) / (y * x.shape[-1])[..., None] * dy[..., None],
     )
     assert _statuses(report) == [Status.UNDECIDED]
+
+
+def _hyperbolic(x: np.ndarray) -> np.ndarray:
+    """The distance from the origin, which a step of 1e-9 does not change: its cosine is 1 in float64."""
+    return np.asarray(np.arccosh(np.sqrt(1 + (x * x).sum(axis=-1))))
+
+
+@pytest.mark.parametrize(
+    ("forward", "is_one"), [(_hyperbolic, True), (lambda x: (x * x).sum(axis=-1), False), (np.zeros_like, False)]
+)
+def test_a_tip_is_seen_where_fine_steps_are_lost_in_rounding(forward: Function, is_one: bool) -> None:
+    """No ladder shows the kink there; results of other rows, which do not depend on the element, say nothing."""
+    evaluator = Evaluator(checkable(forward, None), Case({"x": np.zeros((2, 4))})).prepare()
+    assert is_tip(evaluator, evaluator.leaves[0], 0, [0, 1], is_bent=False) is is_one

@@ -40,14 +40,12 @@ class Tipped:
         odd = [one for one in failures if one.code == "GC105"]
         if not odd or session.checkable.infer is not None or ev.case.origin != "search":
             return failures
-        odd_at = {
-            (one.leaf, one.element): one for one in sorted(odd, key=lambda one: one.kind)
-        }  # kinks last: they count
-        tips = {
-            place
-            for place, one in odd_at.items()
-            if is_tip(ev, one.leaf, one.element, one.entry, is_bent=one.kind is Behaviour.KINK)
-        }
+        tips = set()
+        for leaf, element in dict.fromkeys((one.leaf, one.element) for one in odd):
+            here = [one for one in odd if (one.leaf, one.element) == (leaf, element)]
+            kinks = [one.entry for one in here if one.kind is Behaviour.KINK]
+            if is_tip(ev, leaf, element, kinks or [one.entry for one in here], is_bent=bool(kinks)):
+                tips.add((leaf, element))
         at_tips = [one for one in odd if (one.leaf, one.element) in tips]
         others = [one for one in odd if (one.leaf, one.element) not in tips]
         if at_tips and self._first is None:

@@ -5,6 +5,8 @@ A norm has one where a whole slice is zero. Says only whether a point is one; wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy import ndarray
 
@@ -14,8 +16,10 @@ from opkit.checker.model.numbers import resolution_of, signed
 from opkit.checker.model.thresholds import RATIO, TIP_CURVES, TIP_FINER, TIP_LEAST, TIP_SEED, TIP_SHARES, TIP_TORN
 
 
-def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, is_bent: bool = True) -> bool:
-    """Say whether a point is a tip: a result has no derivative there, and no single element is to blame.
+def is_tip(
+    evaluator: Evaluator, leaf: InputLeaf, element: int, entries: Sequence[int], *, is_bent: bool = True
+) -> bool:
+    """Say whether a point is a tip: results have no derivative there, and no single element is to blame.
 
     The bend along a line through the point, f(x + hv) + f(x - hv) - 2 f(x) over h, is |n v| at an edge (a sum of such
     terms where several meet), and a curve like sqrt(v1**2 + v2**2) at a tip. With another direction added to the
@@ -26,16 +30,17 @@ def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, i
         evaluator: the prepared case.
         leaf: what is moved.
         element: where, in it.
-        entry: of the vector of results.
-        is_bent: whether the result is known to have a kink along the element alone. Where a ladder's finest steps are
-            lost in rounding, as those of a distance by way of an arccosh, a kink is seen at larger ones only.
+        entries: of the vector of results; all that bend along the element have to have a tip.
+        is_bent: whether they are known to bend. Where a ladder's finest steps are lost in rounding, as those of a
+            distance by way of an arccosh, a kink is seen at larger ones only.
     """
     rng = np.random.default_rng(TIP_SEED)
     own = {one: np.zeros(evaluator.array(one).shape) for one in evaluator.leaves}
     own[leaf].reshape(-1)[element] = 1.0
     other = {one: signed(rng, part.shape) for one, part in own.items()}
     other[leaf].reshape(-1)[element] = 0.0
-    if _is_tip_beside(evaluator, leaf, element, entry, own, other, is_bent=is_bent):
+    at = leaf, element, list(entries)
+    if _is_tip_beside(evaluator, at, own, other, is_bent=is_bent):
         return True
     # Among all others there may be those that bend the result for themselves: one neighbour along each axis has none.
     place = np.unravel_index(element, own[leaf].shape)
@@ -44,48 +49,51 @@ def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, i
         beside = {one: np.zeros_like(part) for one, part in own.items()}
         next_one = (*place[:axis], (place[axis] + 1) % size, *place[axis + 1 :])
         beside[leaf][next_one] = 1.0
-        if size > 1 and _is_tip_beside(evaluator, leaf, element, entry, own, beside, is_bent=True):
+        if size > 1 and _is_tip_beside(evaluator, at, own, beside, is_bent=True):
             return True
     return False
 
 
 def _is_tip_beside(
     evaluator: Evaluator,
-    leaf: InputLeaf,
-    element: int,
-    entry: int,
+    at: tuple[InputLeaf, int, list[int]],
     own: dict[InputLeaf, ndarray],
     other: dict[InputLeaf, ndarray],
     *,
     is_bent: bool,
 ) -> bool:
     """Say whether a point is a tip as far as one other direction beside the element's own shows."""
+    leaf, element, entries = at
     array = evaluator.array(leaf)
     # The cube root balances rounding against what is smooth: the optimum of central differences.
-    length = float(np.cbrt(resolution_of(array))) * float(scales_of(array)[element])
+    length = float(np.cbrt(resolution_of(array))) * float(scales_of(array)[element]) * (1.0 if is_bent else TIP_FINER)
 
-    def value(share: float, length: float) -> float:
+    def value(share: float, length: float) -> ndarray:
         direction = {one: own[one] + share * other[one] for one in own}
-        return float(_value(evaluator, direction, length)[entry])
+        return np.asarray(_value(evaluator, direction, length)[entries], float)
 
-    def bend(share: float, length: float = length) -> float:
-        return value(share, length) + value(share, -length) - 2 * value(share, 0.0)
+    def bend(share: float, length: float = length) -> ndarray:
+        found: ndarray = value(share, length) + value(share, -length) - 2 * value(share, 0.0)
+        return found
 
     with np.errstate(all="ignore"):
         base = value(1.0, 0.0)
         coarse, fine = (abs(value(1.0, part) - base) for part in (length, length / TIP_FINER))
-        if fine > coarse / TIP_TORN:
-            return True
+        torn = fine > coarse / TIP_TORN
         alone = bend(0.0)
+        size = abs(alone)
         # A kink's bend shrinks with the step, a smooth curve's with its square.
-        shrinks_slowly = TIP_CURVES * RATIO * abs(bend(0.0, length / RATIO)) > abs(alone)
-        if not is_bent and not (shrinks_slowly and abs(alone) > TIP_LEAST * coarse):
-            return False
+        shrinks_slowly = TIP_CURVES * RATIO * abs(bend(0.0, length / RATIO)) > size
+        bent = torn | is_bent | (shrinks_slowly & (size > TIP_LEAST * coarse))
+        tips, is_open = torn, bent & ~torn
         for share in RATIO ** -np.arange(TIP_SHARES):
+            if not is_open.any():
+                break
             wide, narrow = (bend(part) + bend(-part) - 2 * alone for part in (share, share / 2))
-            if abs(wide) < abs(alone):
-                return narrow > TIP_LEAST * abs(alone) and wide > TIP_CURVES * narrow
-    return False
+            is_first = is_open & (abs(wide) < size)
+            tips = tips | (is_first & (narrow > TIP_LEAST * size) & (wide > TIP_CURVES * narrow))
+            is_open = is_open & ~is_first
+    return bool(bent.any() and tips[bent].all())
 
 
 def _value(
