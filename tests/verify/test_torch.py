@@ -593,3 +593,22 @@ def test_a_function_that_takes_complex_numbers_alone_is_searched_with_them(is_co
     (made,) = framework_of("torch").named(Mix, {}, "Mix", options).checkables
     assert check(made, options).status is status
     assert "w and z complex" in " ".join(made.remarks)
+
+
+def test_a_complex_tensor_of_a_case_is_said_to_get_no_comparison() -> None:
+    """Its gradient is not differentiated: the report says so."""
+
+    class Turn(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, z, w):
+            ctx.save_for_backward(z, w)
+            return z.abs() * w
+
+        @staticmethod
+        def backward(ctx, dy):
+            z, _ = ctx.saved_tensors
+            return None, dy * z.abs()
+
+    z = torch.tensor([0.5 + 1.0j, -2.0j, 1.0 + 0.25j])
+    (report,) = gradcheck(Turn, (z, torch.ones(3, dtype=torch.float64))).ops
+    assert "z complex as given" in " ".join(report.notes)

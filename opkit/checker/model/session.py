@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter, process_time
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
@@ -37,12 +38,14 @@ from opkit.listed import each
 
 
 def cast_case(case: Case, dtype: str) -> Case:
-    """Return the case with its float arrays in another float dtype."""
+    """Return the case with its float arrays in another float dtype, and complex ones of that precision."""
 
     arrays = [array for array in case.arrays if isinstance(array, ndarray) and is_float(array)]
     wide = iter(recast(arrays, dtype))
 
     def cast(value: Any) -> Any:
+        if np.iscomplexobj(value):
+            return value.astype(np.result_type(dtype, np.complex64))
         if isinstance(value, ndarray):
             return next(wide) if is_float(value) else value
         return value.astype(dtype) if is_float(value) else value

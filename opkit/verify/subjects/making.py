@@ -216,6 +216,10 @@ def _read(
             attrs.append(Attr(name, "any", parameters.defaults.get(name, values[0] if values else None)))
     made = replace(frame(subject, runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
     arrays = {name: subject.plain(every[0].get(name)) for name in inputs}
+    unseen = [name for name in inputs if any(map(np.iscomplexobj, listed(arrays[name])))]
+    if unseen:
+        said = f"{' and '.join(unseen)} complex as given: the gradient of what is given so is not checked"
+        made = replace(made, remarks=(*made.remarks, said))
     case = Case(arrays, {**made.default_attrs, **{k: v for k, v in every[0].items() if k not in inputs}})
     single, given = cast_case(case, "float32"), _given(every[0], inputs)
     if _takes(made, single) or _takes(made, cast_case(case, "float64")):
