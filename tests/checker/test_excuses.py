@@ -364,3 +364,32 @@ def masked_back(dy: Any, x: Any, keep: Any, factor: float = 1.0) -> Any:
 def test_a_row_of_which_a_mask_leaves_nothing_is_undecided(factor: float, status: Status) -> None:
     found = report(masked_sum, lambda dy, x, keep: masked_back(dy, x, keep, factor), "x keep", gradients=frozenset("x"))
     assert found.status is status
+
+
+def test_constants_between_0_and_1_are_a_class() -> None:
+    """Shares of one number each, such as uniform draws."""
+    found = report(
+        lambda x, u: x * np.where((u >= 0) & (u <= 1), u, u * u),
+        lambda dy, x, u: (dy * u, None),
+        "x u",
+        gradients=frozenset("x"),
+    )
+    assert found.status is Status.UNDECIDED
+    assert "the values of u lie between 0 and 1" in words(found)
+
+
+def softmax(x: Any) -> Any:
+    weights = np.exp(x - x.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def softmax_back(dy: Any, x: Any, bits: Any) -> Any:
+    y = softmax(x)
+    return y * (dy - (dy * y).sum(axis=-1, keepdims=True)), None
+
+
+def test_a_class_is_asked_with_incoming_gradients_that_differ() -> None:
+    """For ones every softmax has a gradient of zeros, which would say that nothing was compared."""
+    found = report(lambda x, bits: softmax(x + (bits - bits**2) * x), softmax_back, "x bits", gradients=frozenset("x"))
+    assert found.status is Status.UNDECIDED
+    assert "the values of bits are 0 and 1" in words(found)
