@@ -388,8 +388,8 @@ def softmax_back(dy: Any, x: Any, bits: Any) -> Any:
     return y * (dy - (dy * y).sum(axis=-1, keepdims=True)), None
 
 
-def test_a_class_is_asked_with_incoming_gradients_that_differ() -> None:
-    """For ones every softmax has a gradient of zeros, which would say that nothing was compared."""
+def test_a_softmax_that_is_right_beside_bits_alone_is_undecided() -> None:
+    """Its gradients sum to zero along each row, and are gradients all the same."""
     found = report(lambda x, bits: softmax(x + (bits - bits**2) * x), softmax_back, "x bits", gradients=frozenset("x"))
     assert found.status is Status.UNDECIDED
     assert "the values of bits are 0 and 1" in words(found)
