@@ -109,7 +109,8 @@ class Climber:
             # Beside infer, integers are worth a climb of their own where they get past the check at which floats end.
             if furthest is not None and ask(furthest[0]) <= furthest[1]:
                 continue
-            alike = RANKED_SHAPES if self._goal is _Goal.TAKES else ()
+            # Floats were tried in shapes all alike before.
+            alike = RANKED_SHAPES if self._goal is _Goal.TAKES and tuple(dtypes) != self.scope.floats else ()
             found, reached = climb(self.scope.args, ask, sizes, most=self._sizes, alike=alike)
             if self.scope.checkable.infer is not None:
                 furthest = furthest or (found, reached)
