@@ -7,6 +7,7 @@ as in x / |x|; that is a failure, and stays one.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -15,7 +16,7 @@ from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.jacobian import Comparison
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.tips import is_tip
-from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import TIP_SIZES
@@ -40,9 +41,11 @@ class Tipped:
         odd = [one for one in failures if one.code == "GC105"]
         if not odd or session.checkable.infer is not None or ev.case.origin != "search":
             return failures
+        odd_at: defaultdict[tuple[InputLeaf, int], list[EntryFailure]] = defaultdict(list)
+        for one in odd:
+            odd_at[one.leaf, one.element].append(one)
         tips = set()
-        for leaf, element in dict.fromkeys((one.leaf, one.element) for one in odd):
-            here = [one for one in odd if (one.leaf, one.element) == (leaf, element)]
+        for (leaf, element), here in odd_at.items():
             kinks = [one.entry for one in here if one.kind is Behaviour.KINK]
             if is_tip(ev, leaf, element, kinks or [one.entry for one in here], is_bent=bool(kinks)):
                 tips.add((leaf, element))

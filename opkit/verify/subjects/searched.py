@@ -79,7 +79,7 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
     try:
         return _searched(subject, declared, label, options)
     except UntakenError as error:
-        if subject.turning is None or subject.turned or "complex" not in str(error).lower():
+        if subject.turning is None or "complex" not in str(error).lower():
             raise
         names = next(iter(_readings(subject))).inputs
         for turned in chain.from_iterable(combinations(names, count + 1) for count in range(len(names))):
