@@ -16,6 +16,7 @@ from numpy.random import Generator
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.claim import Claims
+from opkit.checker.model.dimensions import Dimensions
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.types import Arrays, Attrs, Gradients, Ran, Results
@@ -221,6 +222,7 @@ class Checkable:
         is_beyond: whether no gradient was asked for in the recorded run, so that all that fails is undecided.
         own: checks that only subjects of its kind need.
         starts_in: the float dtype in which a search for cases begins.
+        dimensions: the axes that the signature declares, of the inputs that say them; forward takes no others.
         first: what a first look found forward to take; the search begins with its dtypes and ends with its shapes.
         remarks: what a reader of the report should know.
         uses_misfits: whether the framework that the op is for uses a gradient of another shape than its input, and
@@ -274,6 +276,7 @@ class Checkable:
     is_beyond: bool = False
     own: tuple[OwnCheck, ...] = ()
     starts_in: str = "float64"
+    dimensions: Dimensions = field(default_factory=Dimensions)
     first: Case | None = None
     remarks: tuple[str, ...] = ()
     uses_misfits: bool = False

@@ -29,7 +29,7 @@ from opkit.checker.search.climbing import Climber
 from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.shapes import Assignment, assignments, divisible, signature
+from opkit.checker.search.shapes import Assignment, assignments, declared, divisible, signature
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ class Natural:
             # Without infer each shape costs a call for each kind of value: plain floats in all shapes come first.
             self.roles.is_plain = True
             before = scope.trial.counts.copy()
-            if not scope.options.shapes and not self._accepted(attrs, 1, seed, BEFORE_CLIMB, patience):
+            if not scope.has_shapes and not self._accepted(attrs, 1, seed, BEFORE_CLIMB, patience):
                 self.roles.is_plain = False
                 climbed = self.climber.cases(attrs)
                 if climbed:
@@ -141,7 +141,7 @@ class Natural:
             scope.roles = self.climber.supposed
             found = self._accepted(attrs, limit, seed, most, patience)
             scope.roles = scope.roles if found else None
-        if found or scope.checkable.infer is not None or scope.options.shapes:
+        if found or scope.checkable.infer is not None or scope.has_shapes:
             return found
         parted = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
         return [case for case in parted if case is not None][:limit] or self.climber.cases(attrs)
@@ -180,6 +180,9 @@ class Natural:
     def _assignments(self, sizes: Sequence[int]) -> Iterator[Assignment]:
         if self.scope.options.shapes:
             yield tuple(self.scope.options.shapes.get(arg.name, ()) for arg in self.scope.args)
+            return
+        if self.scope.checkable.dimensions.axes:
+            yield from declared(self.scope.checkable.dimensions, self.scope.args)
             return
         yield from assignments(self.scope.args, sizes, is_even=self.scope.checkable.infer is None)
 

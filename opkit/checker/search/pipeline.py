@@ -95,7 +95,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     shapes = natural.cases()
     if not shapes:
         return SearchResult([], dtype=scope.dtype)
-    is_vague = checkable.infer is None and checkable.has_gradient and not options.shapes
+    is_vague = checkable.infer is None and checkable.has_gradient and not scope.has_shapes
     if is_vague:
         if not any(all(sizes_of(case)) and table.serves(case) for case in shapes):
             shapes = natural.climber.answered() + shapes

@@ -80,6 +80,11 @@ class SearchScope:
         return self.checkable.inputs
 
     @property
+    def has_shapes(self) -> bool:
+        """Whether it is declared, by hand or in the signature, which shapes all inputs have."""
+        return bool(self.options.shapes) or {arg.name for arg in self.args} <= self.checkable.dimensions.axes.keys()
+
+    @property
     def floats(self) -> tuple[str, ...]:
         """The dtype of each input, as far as it holds floats."""
         return self.mixed or (self.dtype,) * len(self.args)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product, zip_longest
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from opkit.checker.model.checkable import Arg
+from opkit.checker.model.dimensions import Dimensions
 from opkit.checker.model.thresholds import (
     FIRST_SHAPES,
     LEAST_NEAR,
@@ -59,6 +60,15 @@ _MAIN: tuple[Shape, ...] = (
     (1, 2, 7),
     (2, 3, 9),
 )
+#: Sizes of the names in a signature, all different, some with divisors; and axes where any number may be.
+_DRAWN: tuple[Shape, ...] = (
+    (3, 4, 2, 5, 6, 7),
+    (4, 6, 8, 2, 12, 3),
+    (2, 8, 4, 12, 6, 16),
+    (5, 2, 3, 7, 4, 9),
+    (4,) * 6,
+)
+_MANY: tuple[Shape, ...] = ((2,), (), (3, 2))
 #: For a forward that takes none of those: sizes that go into parts, and these into parts again.
 _DIVISIBLE: tuple[Shape, ...] = ((2, 4, 12), (3, 12), (2, 12, 4, 4), (12, 8))
 
@@ -160,6 +170,29 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
         if item not in seen:
             seen.add(item)
             yield item
+
+
+def declared(dimensions: Dimensions, args: Sequence[Arg]) -> Iterator[Assignment]:
+    """Yield shapes as a signature declares them: sizes that all differ first, then each name as 1 in turn.
+
+    Args:
+        dimensions: of the inputs that say theirs; others have shapes that go with the first of these.
+        args: the declared inputs.
+    """
+    names = dimensions.names
+    longest = max(map(max, _DRAWN))
+    draws = [dict(zip(names, (*sizes, *range(longest + 1, longest + 1 + len(names))))) for sizes in _DRAWN]
+    draws += [{**draws[0], name: 1} for name in names]
+    for number, sizes in enumerate(draws):
+        shapes = dimensions.shapes(sizes, _MANY[number % len(_MANY)], _DRAWN[0][0])
+        first = next(iter(shapes.values()))
+        options: list[list[Any]] = []
+        for arg in args:
+            if arg.name not in shapes:
+                options.append(_options(arg, first, False)[: RELATIONS.get(len(args), RELATIONS_OF_MANY)])
+            else:
+                options.append([shapes[arg.name], None] if arg.is_optional else [shapes[arg.name]])
+        yield from product(*options)
 
 
 def signature(assignment: Assignment) -> tuple[object, ...]:

@@ -16,6 +16,7 @@ from opkit.checker import Arg, Arrays, Attr, Attrs, Case, Checkable, Options, co
 from opkit.checker.model.copies import option_copied
 from opkit.errors import UsageError
 from opkit.ops.core.types import Function
+from opkit.verify.subjects.annotated import shaped
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.functions import Functions, as_input, is_input, is_list_of_arrays, options_of
 from opkit.verify.subjects.halved import of_halves
@@ -155,7 +156,8 @@ def _searched(forward: Function, backward: Function, name: str, options: Options
         functions = Functions(forward, backward, given, reading.inputs, further)
         args = [Arg(key, key in reading.optional) for key in reading.inputs]
         made = _made(functions, forward, backward, name, args, swept)
-        made = with_choices(replace(made, constants=constants_of([forward, backward])), [forward, backward])
+        made = shaped(replace(made, constants=constants_of([forward, backward])), annotations_of(forward))
+        made = with_choices(made, [forward, backward])
         with np.errstate(all="ignore"):
             case = next(iter(first_cases(made, options, 1)), None)
         if case is not None:

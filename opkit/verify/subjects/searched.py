@@ -24,6 +24,7 @@ from opkit.checker.search.climb import RANKED_SHAPES
 from opkit.checker.search.depth import Depth, depth_of
 from opkit.errors import UsageError
 from opkit.record import record
+from opkit.verify.subjects.annotated import dimensions_in, shaped
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.making import finished, frame
 from opkit.verify.subjects.narrowed import coarsest, formats_tried, narrowed
@@ -79,6 +80,11 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
     try:
         return _searched(subject, declared, label, options)
     except UntakenError as error:
+        unmeant = dimensions_in(subject.annotations).axes
+        if unmeant:
+            said = f"forward takes none of the shapes annotated for {', '.join(unmeant)}; others were searched"
+            rest = {name: value for name, value in subject.annotations.items() if name not in unmeant}
+            return searched(replace(subject, annotations=rest, remark=said), declared, label, options)
         if subject.turning is None or "complex" not in str(error).lower():
             raise
         names = next(iter(_readings(subject))).inputs
@@ -266,7 +272,7 @@ class _Search:
             attrs=tuple(Attr(name, "any", value) for name, value in reading.options.items()),
             constants=constants_of(subject.functions),
         )
-        return with_choices(made, subject.functions)
+        return with_choices(shaped(made, subject.annotations), subject.functions)
 
 
 def _is_small(case: Case) -> bool:
