@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -42,8 +43,12 @@ def main() -> None:
         if sys.argv[1:2] in (["run"], ["test"]):  # what they run has its own ways to end
             _run()
         else:
-            with terminable():
-                _run()
+            try:
+                with terminable():
+                    _run()
+            finally:
+                if _IS_OURS:  # it ends: no last round of the collector through all that was imported
+                    gc.freeze()
     except KeyboardInterrupt as stop:  # before the command line could deal with it
         sys.exit(143 if isinstance(stop, Terminated) else 130)
 

@@ -29,6 +29,7 @@ from opkit.blind.call import Answers, Origin, Request, Taken
 from opkit.blind.loop import performed
 from opkit.blind.marks import look_ordinary
 from opkit.blind.players import Player, player_of
+from opkit.collection import Freezing
 
 _HEADER = struct.Struct("<Q")
 #: What each process would import anew: the encoding of kernel files, the limit of memory.
@@ -95,7 +96,7 @@ def _start(environment: dict[str, str | None]) -> None:
     if os.fork() == 0:
         try:
             listener = _alone_with(its)
-            gc.freeze()
+            Freezing().freeze()
             gc.enable()
             # In a thread, which has no callers: it is the main thread of each process that it forks.
             _thread.start_new_thread(_serve_all, (listener, parent, environment))
