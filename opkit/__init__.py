@@ -5,6 +5,8 @@ Everything public here is loaded on first use, so that ``import opkit`` and ``op
 
 from __future__ import annotations
 
+from opkit.beginning import IS_COMMAND as _IS_COMMAND  # isort: skip  # noqa: F401 (first of all)
+
 from typing import TYPE_CHECKING
 
 from opkit.deferred import deferred

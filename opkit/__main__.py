@@ -6,17 +6,17 @@ import gc
 import os
 import signal
 import sys
-
-#: Whether this process is opkit's own: then Ctrl-C ends it without a traceback while the rest is loaded.
-_IS_OURS = __name__ == "__main__" or os.path.basename(sys.argv[0]) in ("opkit", "opkit.exe")
-if _IS_OURS := _IS_OURS and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
-
 from collections.abc import Callable, Sequence
 
+from opkit.beginning import IS_COMMAND
 from opkit.collection import uncollected
 from opkit.signals import Terminated, terminable
 from opkit.streams import fill_closed
+
+#: While numpy is loaded a KeyboardInterrupt would become an ImportError that speaks of a bad install.
+_IS_QUIET = IS_COMMAND and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+if _IS_QUIET:
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
 
 
 def main() -> None:
@@ -25,8 +25,6 @@ def main() -> None:
     The interpreter that the workers of a check come from is started before anything else: it loads while this
     process does.
     """
-    if _IS_OURS:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     fill_closed()
     if sys.argv[1:] in (["--version"], ["-V"]):  # asked often, by scripts: nothing else is loaded for it
         from opkit.version import __version__
@@ -58,10 +56,12 @@ def _run() -> None:
     if words[:1] == ["run"] and words[1:] and not words[1].startswith("-"):  # no option of opkit's: nothing to parse
         with uncollected():
             from opkit.cli.job import run_plainly
+        _loaded()
         run_plainly(words[1], words[2:])
     elif words[:1] == ["build"] and _is_plain(words, "--spec-only"):
         from opkit.cli.building import build_plainly
 
+        _loaded()
         build_plainly(words[1:])
     elif _checks(words):
         from opkit.verify.workers.start import started
@@ -70,6 +70,7 @@ def _run() -> None:
             if words[0] == "gradcheck" and _is_plain(words):
                 with uncollected():
                     from opkit.cli.checking import check_plainly
+                _loaded()
                 check_plainly(words[1:], interpreter)
             run = _command_line()
             run(interpreter)
@@ -86,7 +87,15 @@ def _is_plain(words: Sequence[str], *flags: str) -> bool:
 def _command_line() -> Callable[..., None]:
     with uncollected():
         from opkit.cli import main as run
+    _loaded()
     return run
+
+
+def _loaded() -> None:
+    """Let Ctrl-C be dealt with by what runs from now on."""
+    sys.excepthook = sys.__excepthook__
+    if _IS_QUIET:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _checks(words: Sequence[str]) -> bool:

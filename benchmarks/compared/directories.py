@@ -22,7 +22,7 @@ from benchmarks.compared.table import Table
 from opkit.checker import Checkable, Options, Status, check
 from opkit.checker.collect import collect
 from opkit.checker.model.evaluate import Evaluator
-from opkit.checker.model.session import cast_case, is_empty
+from opkit.checker.model.session import cast_case
 from opkit.checker.model.trial import Trial
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import assemble
@@ -162,7 +162,7 @@ def vectors(checkable: Checkable) -> list[Vector]:
     """Return the first three non-empty cases in float64."""
     found: list[Vector] = []
     for case in collect(checkable, Options(), Trial(checkable)).cases:
-        if is_empty(case):
+        if case.is_empty:
             continue
         evaluator = Evaluator(checkable, cast_case(case, "float64")).prepare()
         if evaluator.leaves and evaluator.sizes:

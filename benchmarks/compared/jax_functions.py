@@ -67,17 +67,16 @@ def _is_accused(checkable: Checkable, function: Any, case: Any, options: dict[st
     """Say whether check_grads accuses a function at one case; it accuses by raising, as whatever raises does."""
     runner: Any = function_subject(function).make(frozenset(case.inputs), frozenset())
     with jax.enable_x64(True):
-        leaves, places = runner.flat(case.inputs)
-        wide = [leaf.astype(np.float64) if leaf.dtype.kind == "f" else leaf for leaf in leaves]
+        call = runner.call_of(case.inputs, case.attrs)
+        wide = [leaf.astype(np.float64) if leaf.dtype.kind == "f" else leaf for leaf in call.arrays]
         gradients = frozenset(checkable.gradients or ())
-        opened = [n for n, leaf in enumerate(wide) if leaf.dtype.kind == "f" and places[n][0] in gradients]
+        opened = [n for n in call.opened if call.places[n].name in gradients]
 
         def of_open(*chosen: Any) -> Any:
             whole = list(wide)
             for place, leaf in zip(opened, chosen):
                 whole[place] = leaf
-            results = jax.tree.leaves(runner.called(whole, places, case.attrs))
-            return [item for item in results if jax.numpy.issubdtype(item.dtype, np.floating)]
+            return [item for item in call.function(*whole) if jax.numpy.issubdtype(item.dtype, np.floating)]
 
         modes = ("rev",) if isinstance(function, jax.custom_vjp) else ("fwd", "rev")
         try:

@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from opkit.checker import CheckResult, OpReport, Status
 from opkit.diagnostics import render_text
+from opkit.record import record
 from opkit.reporters.run import Finding, RunView, counts, findings, printable_op, subject
 from opkit.reporters.values import case_text, index_text, printable, source_lines, value_text
 
@@ -30,6 +29,34 @@ _STYLE = {
 
 #: Checks of one op after which findings are counted: nobody reads a thousand, and each takes its time.
 _MOST = 300
+
+
+@record
+class _Page:
+    """The lines of a report, wrapped here and printed together: each print, and each box, takes rich its time."""
+
+    console: Console
+    width: int
+    lines: list[Text]
+
+    def put(self, text: Text | str, indent: int = 0) -> None:
+        """Add a text, wrapped behind its indent."""
+        self.beside(Text(" " * indent), text if isinstance(text, Text) else Text(text))
+
+    def beside(self, head: Text, text: Text, tail: str = "") -> None:
+        """Add a text, wrapped beside a head that stands in its first line alone, and what ends that line."""
+        room = max(self.width - head.cell_len - len(tail), 1)
+        for number, line in enumerate(text.wrap(self.console, room, overflow="fold")):
+            if tail and not number:
+                line.rstrip()
+                line.pad_right(room - line.cell_len)
+                line.append(tail, "dim")
+            self.lines.append((Text(" " * head.cell_len) if number else head) + line)
+
+    def print(self) -> None:
+        """Print what was added."""
+        self.console.print(Text("\n").join(self.lines), soft_wrap=True)
+        self.lines.clear()
 
 
 def text_report(run: RunView, *, width: int = 80, is_colored: bool = False, is_verbose: bool = False) -> str:
@@ -56,24 +83,27 @@ def text_report(run: RunView, *, width: int = 80, is_colored: bool = False, is_v
     )
     if run.diagnostics:
         console.out(render_text(run.diagnostics), highlight=False)
+    page = _Page(console, console.width, [])
     for place, op in enumerate(run.report.ops):
-        _op(console, run, place, printable_op(op), is_verbose)
-    _summary(console, run)
+        _op(page, run, place, printable_op(op), is_verbose)
+        page.print()
+    _summary(page, run)
+    page.print()
     return "".join(f"{line.rstrip()}\n" for line in sink.getvalue().split("\n")[:-1])
 
 
-def _op(console: Console, run: RunView, place: int, op: OpReport, is_verbose: bool) -> None:
-    console.print(_heading(op))
+def _op(page: _Page, run: RunView, place: int, op: OpReport, is_verbose: bool) -> None:
+    _heading(page, op)
     broken = sum(result.check == "build" for result in op.checks)
     if broken:
         text = f"does not build: {broken} error{'s' if broken != 1 else ''}, shown above"
-        console.print(Padding(Text(text), (0, 0, 0, 10)))
+        page.put(text, 10)
     if op.status is Status.PASS:
-        console.print(Padding(Text(_held(op), style="dim"), (0, 0, 0, 10)))
+        page.put(Text(_held(op), style="dim"), 10)
     elif op.status is Status.SKIP and op.undifferentiated is not None:
-        console.print(Padding(Text(op.undifferentiated.message, style="dim"), (0, 0, 0, 10)))
+        page.put(Text(op.undifferentiated.message, style="dim"), 10)
     if op.rests_on and op.status in (Status.PASS, Status.UNDECIDED):
-        console.print(Padding(Text(f"rests on {op.rests_on}", style="dim"), (0, 0, 0, 10)))
+        page.put(Text(f"rests on {op.rests_on}", style="dim"), 10)
     left_out: Counter[str] = Counter()
     for index, result in enumerate(op.checks):
         if index >= _MOST and result.status is not Status.PASS and not is_verbose:
@@ -83,38 +113,33 @@ def _op(console: Console, run: RunView, place: int, op: OpReport, is_verbose: bo
         if result.check == "build" and run.diagnostics:
             continue  # shown above, with the source
         if result.status in (Status.FAIL, Status.ERROR):
-            _finding(console, finding)
+            _finding(page, finding)
         elif result.status is Status.UNDECIDED:
-            _undecided(console, result)
+            _undecided(page, result)
         elif is_verbose:
-            _line(console, result)
+            _line(page, result)
         elif result.check == "power":
-            console.print(Padding(Text.assemble(("power ", "cyan"), result.message), (0, 0, 0, 2)))
+            page.put(Text.assemble(("power ", "cyan"), result.message), 2)
     if left_out:
         said = ", ".join(f"{code} {count} times" for code, count in sorted(left_out.items()))
         more = f"{left_out.total()} further findings: {said}; --verbose and --report json=FILE have them"
-        console.print(Padding(Text(more, style="yellow"), (1, 0, 0, 2)))
+        page.put("")
+        page.put(Text(more, style="yellow"), 2)
     for note in op.notes:
-        console.print(Padding(Text.assemble(("note ", "cyan"), note), (0, 0, 0, 2)))
+        page.put(Text.assemble(("note ", "cyan"), note), 2)
     if is_verbose:
         for tried in op.tried:
-            console.print(Padding(Text.assemble(("tried ", "dim"), tried), (0, 0, 0, 2)))
+            page.put(Text.assemble(("tried ", "dim"), tried), 2)
     if op.findings:
-        console.print()
+        page.put("")
 
 
-def _heading(op: OpReport) -> Table:
-    """Return the op's line: status, name, directory, time."""
-    table = Table.grid(padding=(0, 1), expand=True)
-    table.add_column(no_wrap=True)
-    table.add_column(ratio=1, overflow="fold")
-    table.add_column(justify="right", no_wrap=True)
+def _heading(page: _Page, op: OpReport) -> None:
+    """Add the op's line: status, name, directory, time."""
     name = Text(op.op, style="bold")
     if op.dir:
         name.append(f"  {op.dir}", style="dim")
-    seconds = Text(f"{op.seconds:.2f} s", style="dim")
-    table.add_row(Text(f"{_word(op.status):<9}", style=_STYLE[op.status]), name, seconds)
-    return table
+    page.beside(Text(f"{_word(op.status):<9} ", style=_STYLE[op.status]), name, f" {op.seconds:.2f} s")
 
 
 def _word(status: Status) -> str:
@@ -133,26 +158,22 @@ def _held(op: OpReport) -> str:
     return f"{text}; would have seen {max(power):.1e}" if power else text
 
 
-def _finding(console: Console, finding: Finding) -> None:
+def _finding(page: _Page, finding: Finding) -> None:
     result = finding.result
     about = subject(result)
     title = Text.assemble((_word(result.status), _STYLE[result.status]), f" {result.code} {result.check}")
     if about:
         title.append(f" of {about}")
-    console.print()
-    console.print(Padding(title, (0, 0, 0, 2)))
+    page.put("")
+    page.put(title, 2)
     if result.message:
-        console.print(Padding(Text(result.message), (0, 0, 0, 4)))
+        page.put(result.message, 4)
     rows = list(_rows(result))
-    if rows:
-        table = Table.grid(padding=(0, 1))
-        table.add_column(style="dim", no_wrap=True)
-        table.add_column(overflow="fold")
-        for name, value in rows:
-            table.add_row(name, value)
-        console.print(Padding(table, (0, 0, 0, 4)))
-    _source(console, result)
-    _next_step(console, finding)
+    names = max((len(name) for name, _ in rows), default=0)
+    for name, value in rows:
+        page.beside(Text(f"    {name:<{names}} ", style="dim"), Text(value))
+    _source(page, result)
+    _next_step(page, finding)
 
 
 def _rows(result: CheckResult) -> Iterable[tuple[str, str]]:
@@ -179,34 +200,34 @@ def _rows(result: CheckResult) -> Iterable[tuple[str, str]]:
         yield "from this", f"{len(result.consequences)} further finding{'s' * (len(result.consequences) > 1)}: {codes}"
 
 
-def _source(console: Console, result: CheckResult) -> None:
+def _source(page: _Page, result: CheckResult) -> None:
     where = result.where
     if where is None:
         return
-    text = Text.assemble(("   --> ", "cyan"), printable(str(where)))  # printed at once: each print takes its time
+    text = Text.assemble(("   --> ", "cyan"), printable(str(where)))
     for number, line in source_lines(where):
         mark = ">" if number == where.line else " "
         text.append(f"\n{mark}{number:>6} | ", "cyan")
-        text.append(line[: max(console.width - 11, 20)])
-    console.print(text, soft_wrap=True)
+        text.append(line[: max(page.width - 11, 20)])
+    page.lines.append(text)
 
 
-def _next_step(console: Console, finding: Finding) -> None:
+def _next_step(page: _Page, finding: Finding) -> None:
     steps = f"opkit explain {finding.result.code}"
     if finding.repro:
         steps += f"   opkit gradcheck --repro {finding.repro}"
-    console.print(Padding(Text.assemble(("help: ", "cyan"), steps), (0, 0, 0, 4)))
+    page.put(Text.assemble(("help: ", "cyan"), steps), 4)
 
 
-def _undecided(console: Console, result: CheckResult) -> None:
+def _undecided(page: _Page, result: CheckResult) -> None:
     about = subject(result)
     text = Text.assemble(("undecided ", "yellow"), f"{result.code} {result.check}", f" of {about}" if about else "")
     if result.message:
         text.append(f": {result.message}")
-    console.print(Padding(text, (0, 0, 0, 2)))
+    page.put(text, 2)
 
 
-def _line(console: Console, result: CheckResult) -> None:
+def _line(page: _Page, result: CheckResult) -> None:
     about = subject(result)
     text = Text.assemble((f"{result.status.value:<9} ", _STYLE[result.status]), f"{result.code} {result.title}")
     if about:
@@ -218,16 +239,16 @@ def _line(console: Console, result: CheckResult) -> None:
         text.append(f"; {', '.join(details)}", style="dim")
     if result.message:
         text.append(f": {result.message}", style="dim")
-    console.print(Padding(text, (0, 0, 0, 2)))
+    page.put(text, 2)
 
 
-def _summary(console: Console, run: RunView) -> None:
+def _summary(page: _Page, run: RunView) -> None:
     parts = [counts(run.report)]
     failed = sum(1 for _ in findings(run, Status.FAIL, Status.ERROR))
     if failed:
         parts.append(f"{failed} finding{'s' if failed != 1 else ''}")
     text = Text(", ".join(parts), style="bold")
     text.append(f"  ({run.seconds:.2f} s, seed {run.report.seed})", style="dim")
-    console.print(text)
+    page.put(text)
     if run.is_interrupted:
-        console.print(Text("interrupted: only results up to then are shown", style="yellow"))
+        page.put(Text("interrupted: only results up to then are shown", style="yellow"))

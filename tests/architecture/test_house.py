@@ -119,6 +119,7 @@ def test_importing_opkit_is_light() -> None:
     )
     assert {name for name in ran.stdout.split() if name.startswith("opkit")} == {
         "opkit",
+        "opkit.beginning",
         "opkit.collection",
         "opkit.deferred",
     }

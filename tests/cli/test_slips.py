@@ -103,21 +103,26 @@ def test_names_are_completed_after_the_colons(args: list[str], incomplete: str, 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
-def test_ctrl_c_while_opkit_loads_is_quiet(tmp_path: Path) -> None:
-    """An import that comes after the handler sends the signal."""
-    (tmp_path / "early.py").write_text(
-        "import os, signal, sys, runpy\n"
+@pytest.mark.parametrize(("module", "word"), [("typing", "--version"), ("opkit.deferred", "-V"), ("opkit.signals", "-V"), ("datetime", "gradcheck")])
+def test_ctrl_c_while_opkit_loads_is_quiet(tmp_path: Path, module: str, word: str) -> None:
+    """The signal comes with an import: the first that opkit needs, some of its own, and one in numpy, which would make an ImportError of it."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Finder:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'opkit.signals':\n"
+        "        if name == os.environ['STOP_AT']:\n"
         "            os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Finder())\n"
-        "runpy.run_module('opkit', run_name='__main__', alter_sys=True)\n"
     )
-    root = str(Path(__file__).resolve().parents[2])
-    done = subprocess.run([sys.executable, "early.py", "--version"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    (tmp_path / "opkit").write_text("from opkit.__main__ import main\nmain()\n")  # as the console script
+    paths = os.pathsep.join([str(tmp_path), str(Path(__file__).resolve().parents[2])])
+    for words in (["-m", "opkit"], ["-mopkit"], ["opkit"]):
+        done = subprocess.run(
+            [sys.executable, *words, word],
+            cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths, "STOP_AT": module}, capture_output=True, text=True,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", ""), words
 
 
 def test_numbers_of_a_report_are_not_read_one_by_one(tmp_path: Path) -> None:
@@ -129,3 +134,18 @@ def test_numbers_of_a_report_are_not_read_one_by_one(tmp_path: Path) -> None:
     assert "element 299" in text
     assert "element 300" not in text
     assert "9700 further findings: GC101 9700 times" in text
+
+
+def test_what_an_op_found_is_printed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each print takes rich its time: ten thousand findings of as many ops took 18 seconds."""
+    from rich.console import Console
+
+    from opkit.checker import CheckResult, OpReport, Report, Status
+
+    prints = []
+    before = Console.print
+    monkeypatch.setattr(Console, "print", lambda self, *items, **options: (prints.append(1), before(self, *items, **options))[1])
+    checks = tuple(CheckResult("jacobian", Status.FAIL, "GC101", f"element {n}", "x", "y", expected=1.0, actual=2.0) for n in range(5))
+    text = str(Report("1", 0, tuple(OpReport(f"op{n}", checks) for n in range(20))))
+    assert text.count("element 4") == 20
+    assert len(prints) <= 21
