@@ -45,7 +45,7 @@ def main() -> None:
                 with terminable():
                     _run()
             finally:
-                if _IS_OURS:  # it ends: no last round of the collector through all that was imported
+                if IS_COMMAND:  # it ends: no last round of the collector through all that was imported
                     gc.freeze()
     except KeyboardInterrupt as stop:  # before the command line could deal with it
         sys.exit(143 if isinstance(stop, Terminated) else 130)
