@@ -113,14 +113,15 @@ def environment(tree: Path) -> dict[str, str]:
     return {**os.environ, **threads, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def is_noticed(tree: Path, tests: set[str]) -> bool:
-    """Say whether one of the test functions fails, which are named as coverage names them."""
+def is_noticed(tree: Path, tests: set[str], otherwise: tuple[str, ...]) -> bool:
+    """Say whether one of the test functions fails, which are named as coverage names them; of none, whether others do."""
     words = []
     for one in sorted(tests)[:MOST_TESTS]:
         parts = one.split(".")
         place = next((k for k in range(len(parts), 0, -1) if tree.joinpath(*parts[:k]).with_suffix(".py").exists()), 0)
-        words.append("::".join([str(Path(*parts[:place]).with_suffix(".py")), *parts[place:]]))
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *words]
+        if place:
+            words.append("::".join([str(Path(*parts[:place]).with_suffix(".py")), *parts[place:]]))
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *(words or otherwise)]
     try:
         done = subprocess.run(command, cwd=tree, env=environment(tree), capture_output=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
@@ -146,7 +147,7 @@ def survivors(tree: Path, package: str, count: int, seed: int) -> tuple[int, lis
         tried += 1
         mutant.file.write_text(changed)
         try:
-            noticed = is_noticed(tree, lines[str(mutant.file.relative_to(tree)), mutant.line])
+            noticed = is_noticed(tree, lines[str(mutant.file.relative_to(tree)), mutant.line], tests)
         finally:
             mutant.file.write_text(source)
         if not noticed:

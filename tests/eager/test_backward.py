@@ -372,3 +372,44 @@ def test_a_chain_is_freed_when_it_was_walked_for_the_last_time() -> None:
     with pytest.raises(AutogradError):
         grad([end], [x])
     assert grad([middle], [x])[0] is not None
+
+
+def test_a_hook_that_returns_nothing_does_not_end_the_others() -> None:
+    x = leaf()
+    y = x * 2
+    y.register_hook(lambda grad: None)
+    y.register_hook(lambda grad: grad * 10)
+    y.sum().backward()
+    assert x.grad.numpy().tolist() == [20.0, 20.0, 20.0]
+
+
+@pytest.mark.parametrize(("place", "said"), [(0, "input 'x'"), (1, "input 'y'")])
+def test_the_changed_input_is_named(place: int, said: str) -> None:
+    pair = [leaf() * 1, leaf() * 1]
+    out = pair[0] * pair[1]
+    pair[place].add_(paddle.ones([3]))
+    with pytest.raises(VersionError, match=f"^{said} of op 'broadcast_mul'"):
+        out.sum().backward()
+
+
+def test_the_changed_output_is_named() -> None:
+    out = paddle.exp(leaf())
+    total = out.sum()
+    out.add_(paddle.ones([3]))
+    with pytest.raises(VersionError, match="^output 'y' of op 'exp'"):
+        total.backward()
+
+
+def test_what_shares_memory_sees_a_change_in_place() -> None:
+    x = paddle.to_tensor([1.0, 2.0])
+    view = x.detach()
+    x.add_(paddle.ones([2]))
+    assert view.numpy().tolist() == [2.0, 3.0]
+
+
+def test_a_value_that_is_set_is_not_the_callers_array() -> None:
+    x = paddle.to_tensor([1.0, 2.0])
+    values = np.array([5.0, 6.0, 7.0], np.float32)
+    x.set_value(values[:2])
+    values[0] = 0.0
+    assert x.numpy().tolist() == [5.0, 6.0]
