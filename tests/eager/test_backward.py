@@ -388,7 +388,7 @@ def test_the_changed_input_is_named(place: int, said: str) -> None:
     pair = [leaf() * 1, leaf() * 1]
     out = pair[0] * pair[1]
     pair[place].add_(paddle.ones([3]))
-    with pytest.raises(VersionError, match=f"^{said} of op 'broadcast_mul'"):
+    with pytest.raises(VersionError, match=rf"^{said} of op 'broadcast_mul'"):
         out.sum().backward()
 
 
@@ -396,7 +396,7 @@ def test_the_changed_output_is_named() -> None:
     out = paddle.exp(leaf())
     total = out.sum()
     out.add_(paddle.ones([3]))
-    with pytest.raises(VersionError, match="^output 'y' of op 'exp'"):
+    with pytest.raises(VersionError, match=r"^output 'y' of op 'exp'"):
         total.backward()
 
 
