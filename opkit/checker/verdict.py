@@ -98,7 +98,8 @@ def unserved(session: CheckSession, every: Collection[Unserved]) -> Iterator[Che
         why = "right where these sizes differ" if one.is_special else "the framework would use it as it is"
         message = (
             f"tried {one.shapes}, which forward takes: {one.answer.said}; {why}. Raise in forward if such "
-            "shapes are not meant, or name what is in a cases function (--write-cases writes one)"
+            'shapes are not meant, annotate the parameters with theirs (Annotated[Any, "n d"]), or give cases '
+            "(--write-cases writes them)"
         )
         case = one.answer.case
         yield session.result(
