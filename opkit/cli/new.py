@@ -61,7 +61,9 @@ def new(
     template: Annotated[
         Path | None,
         typer.Option(
-            "--template", metavar="FOLDER", help="Templates of your own; NAME in their paths is the op's name."
+            "--template",
+            metavar="FOLDER",
+            help="Templates of your own; NAME in their paths is the op's name. Without a NAME their files are listed.",
         ),
     ] = None,
     ci: Annotated[
@@ -69,7 +71,7 @@ def new(
         typer.Option("--ci", help="Write .github/workflows/opkit.yml, which checks all ops; NAME may be left out."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the files of a formula instead of writing them.")
+        bool, typer.Option("--dry-run", help="Print the files of a formula or of templates instead of writing them.")
     ] = False,
 ) -> None:
     """Scaffold an op that builds, passes its gradient check and runs without any edit.
@@ -78,24 +80,39 @@ def new(
     """
     from opkit.cli.console import hint, put
     from opkit.cli.scaffolded import told
-    from opkit.project import KINDS, scaffold, scaffold_signature, scaffold_template, scaffold_workflow
+    from opkit.project import (
+        KINDS,
+        render_template,
+        scaffold,
+        scaffold_signature,
+        scaffold_template,
+        scaffold_workflow,
+    )
     from opkit.project.from_signature import signature_kind
 
     if ci and not dry_run:
         put(str(scaffold_workflow(folder, force=force)))
+    if template is not None and (formula or inputs or outputs or cpp_kernel or job):
+        raise UsageError(
+            "--template writes the files of its folder alone",
+            help="leave out --from, --input, --output, --cpp-kernel, --job",
+        )
+    if template is not None and (dry_run or not name):
+        for place, text in render_template(name or "NAME", template, attr or [], kind=kind, grad=not no_grad).items():
+            put(f"== {place}\n{text}" if dry_run else place)
+        return
     if not name:
         if not ci:
             raise UsageError(
                 "new needs the op's NAME", help="opkit new my_op, or opkit new --ci for the workflow alone"
             )
         return
-    if cpp_kernel and not formula and (inputs or outputs or template):
+    if cpp_kernel and not formula and (inputs or outputs):
         raise UsageError(
-            "--cpp-kernel writes the kernels of a --kind or of a formula",
-            help="leave out --input, --output, --template",
+            "--cpp-kernel writes the kernels of a --kind or of a formula", help="leave out --input, --output"
         )
     if template is not None:
-        for path in scaffold_template(name, folder, template, attr or [], grad=not no_grad, force=force):
+        for path in scaffold_template(name, folder, template, attr or [], kind=kind, grad=not no_grad, force=force):
             put(str(path))
         return
     if formula:
@@ -107,7 +124,9 @@ def new(
         )  # fmt: skip
         return
     if dry_run:
-        raise UsageError("--dry-run shows the files of a formula", help='give it with --from "..."')
+        raise UsageError(
+            "--dry-run shows the files of a formula or of templates", help="give it with --from or --template"
+        )
     options: dict[str, Any] = {"grad": not no_grad, "force": force, "job": job}
     if inputs or outputs:
         if kind != "elementwise":

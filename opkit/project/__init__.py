@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from opkit.project.kind import KINDS
     from opkit.project.library import Library
     from opkit.project.loading import LoadedOps, assemble, load
-    from opkit.project.scaffolding import scaffold, scaffold_template
+    from opkit.project.own_template import render_template, scaffold_template
+    from opkit.project.scaffolding import scaffold
     from opkit.project.user_op import UserOp, to_op_def
     from opkit.project.workflow import scaffold_workflow
 
@@ -49,6 +50,7 @@ __all__ = [
     "scaffold",
     "scaffold_formula",
     "scaffold_signature",
+    "render_template",
     "scaffold_template",
     "scaffold_workflow",
     "to_op_def",
@@ -78,7 +80,8 @@ _HOMES = {
     "scaffold": "scaffolding",
     "scaffold_formula": "from_formula",
     "scaffold_signature": "from_signature",
-    "scaffold_template": "scaffolding",
+    "render_template": "own_template",
+    "scaffold_template": "own_template",
     "scaffold_workflow": "workflow",
     "to_op_def": "user_op",
 }

@@ -27,7 +27,7 @@ _TYPES: dict[str, tuple[str, type, bool]] = {
     **{name: (cpp, python, False) for name, (cpp, python) in _SCALARS.items()},
     **{f"{name}s": (f"std::vector<{_SCALARS[name][0]}>", _SCALARS[name][1], True) for name in _LISTED},
 }
-_TEST_VALUES: dict[type, object] = {float: 2.0, int: 3, bool: True, str: "a"}
+_TEST_VALUES: dict[type, tuple[object, object]] = {float: (2.0, 4.0), int: (3, 5), bool: (True, False), str: ("a", "b")}
 
 
 @record
@@ -68,8 +68,10 @@ class ScaffoldAttr:
 
     @property
     def test_value(self) -> Any:
-        """A value for tests; a number that keeps products exact."""
-        return self.default if isinstance(self.default, list) else _TEST_VALUES[type(self.default)]
+        """A value for tests, another than the default; a number that keeps products exact."""
+        if isinstance(self.default, list):
+            return self.default
+        return next(value for value in _TEST_VALUES[type(self.default)] if value != self.default)
 
     @property
     def test_text(self) -> str:

@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-import jinja2
-
 from opkit.atomic import is_fault_of_disk, write_together
 from opkit.errors import UsageError
 from opkit.project.attribute import ScaffoldAttr, parse_attr
@@ -75,52 +73,6 @@ def scaffold(
     parsed = parsed_attrs(attrs, chosen)
     texts = _render(name, chosen, parsed, grad=grad, job=job and chosen.has_spec, cpp=cpp)
     return write_new(name, folder, texts, is_directory=chosen.has_spec, force=force)
-
-
-def scaffold_template(
-    name: str, folder: Path, template: Path, attrs: Sequence[str] = (), *, grad: bool = True, force: bool = False
-) -> list[Path]:
-    """Write a new op from a folder of the user's own templates.
-
-    Args:
-        name: the op's name, an identifier; it stands for ``NAME`` in the paths of the templates.
-        folder: where to put it; created if it does not exist.
-        template: holds the files, those ending in ``.jinja`` rendered with what opkit's own templates read, which they
-            may extend (``{% extends "op/py_kernel.py.jinja" %}``), the others copied.
-        attrs: attributes as ``NAME:TYPE=DEFAULT``.
-        grad: what the templates read as ``grad``.
-        force: replace files that exist.
-
-    Returns:
-        the files written, in order.
-
-    Raises:
-        UsageError: the folder holds no files, a template has a mistake, or something would be overwritten.
-    """
-    paths = sorted(path for path in template.rglob("*") if path.is_file() and not path.name.startswith("."))
-    if not paths:
-        raise UsageError(f"--template {str(template)!r}: there are no files", help="name a folder of templates")
-    check_name(name, has_spec=all(path.parent != template for path in paths))
-    kind = kind_of("elementwise")
-    context = context_of(name, kind, parsed_attrs(attrs, kind), grad=grad)
-    environment = environment_of(template)
-    texts = {}
-    for path in paths:
-        place = path.relative_to(template).as_posix()
-        try:
-            text = (
-                environment.get_template(place).render(context) if place.endswith(".jinja") else path.read_text("utf-8")
-            )
-        except jinja2.TemplateError as error:
-            line = f":{error.lineno}" if isinstance(error, jinja2.TemplateSyntaxError) else ""
-            known = ", ".join(sorted(context))
-            raise UsageError(f"the template {path}{line}: {error}", help=f"templates may read {known}") from error
-        except UnicodeDecodeError as error:
-            raise UsageError(f"the template {path} is not UTF-8 text") from error
-        texts[place.removesuffix(".jinja").replace("NAME", name)] = text
-    return write_new(
-        name, folder, texts, is_directory=all(place.startswith(f"{name}/") for place in texts), force=force
-    )
 
 
 def write_new(name: str, folder: Path, texts: Mapping[str, str], *, is_directory: bool, force: bool) -> list[Path]:

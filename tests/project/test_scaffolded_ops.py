@@ -124,10 +124,50 @@ def test_templates_of_a_team(tmp_path: Path) -> None:
     assert "return k * x" in written[0].read_text()
 
 
-def test_a_mistake_in_a_template_is_reported_with_its_place(tmp_path: Path) -> None:
-    """File and line, and what templates may read."""
+@pytest.mark.parametrize(
+    ("text", "said", "help"),
+    [
+        ("x = 1\n{% if %}\n", r"NAME.py.jinja:2: Expected", "class_name"),
+        ("x = 1\n\n{{ nmae }}\n", r"NAME.py.jinja:3: 'nmae' is undefined", "class_name"),
+        ("{{ attrs + 1 }}\n", r"NAME.py.jinja:1: can only concatenate", "class_name"),
+        ('{% extends "matmull/py_kernel.py.jinja" %}', r"NAME.py.jinja: there is no template", "did you mean 'matmul/py_kernel.py.jinja'"),
+        ('{% extends "op/py_kernel.py.jinja" %}', r"NAME.py.jinja:1: Required block 'forward'", "class_name"),
+        ("\udcff", r"NAME.py.jinja is not UTF-8 text", ""),
+    ],
+)
+def test_a_mistake_in_a_template_is_reported_with_its_place(tmp_path: Path, text: str, said: str, help: str) -> None:
+    """File and line, and what templates may read; what an expression raises, too. Nothing is written."""
     (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "NAME.py.jinja").write_text("x = 1\n{% if %}\n")
-    with pytest.raises(UsageError, match=r"NAME.py.jinja:2: ") as caught:
+    (tmp_path / "own" / "A.md").write_text("first\n")
+    (tmp_path / "own" / "NAME.py.jinja").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(UsageError, match=said) as caught:
         scaffold_template("cube", tmp_path, tmp_path / "own")
-    assert "class_name" in str(caught.value)
+    assert help in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["own"]
+
+
+def test_two_templates_of_one_file_are_refused(tmp_path: Path) -> None:
+    """One would replace the other in silence."""
+    (tmp_path / "own").mkdir()
+    for name in ("NAME.py", "NAME.py.jinja"):
+        (tmp_path / "own" / name).write_text("x = 1\n")
+    with pytest.raises(UsageError, match=r"makes cube.py, as another one does"):
+        scaffold_template("cube", tmp_path, tmp_path / "own")
+
+
+def test_templates_read_what_belongs_to_a_kind(tmp_path: Path) -> None:
+    """With its inputs and gradients they make an op that passes; without a name they are listed, and nothing is ignored."""
+    own = tmp_path / "own" / "NAME"
+    own.mkdir(parents=True)
+    for name in ("cpp_def.cpp", "py_api.py", "py_kernel.py", "cases.py"):
+        (own / f"NAME_{name}.jinja").write_text(f'{{% extends "matmul/{name}.jinja" %}}')
+    assert opkit(tmp_path, "new", "--template", "own", "--kind", "matmul").stdout.split()[-1] == "NAME/NAME_py_kernel.py"
+    assert "== mm/mm_cases.py\n" in opkit(tmp_path, "new", "mm", "--template", "own", "--kind", "matmul", "--dry-run").stdout
+    for words in (["--job"], ["--from", "x"], ["--input", "x"], ["--cpp-kernel"]):
+        assert opkit(tmp_path, "new", "mm", "--template", "own", *words).returncode == 2
+    assert opkit(tmp_path, "new", "mm", "--template", "own", "--kind", "torch_op").returncode == 2
+    assert not (tmp_path / "mm").exists()
+    assert opkit(tmp_path, "new", "mm", "--template", "own", "--kind", "matmul", "--attr", "k:float=2").returncode == 0
+    checked = opkit(tmp_path, "gradcheck", "mm")
+    assert "1 op: 1 pass" in checked.stdout
+    assert "k only" not in checked.stdout
