@@ -4,22 +4,7 @@ A name that opkit does not have raises an AttributeError that says so and offers
 """
 
 from opkit.eager import Tensor, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from opkit.paddle import (
-    autograd,
-    base,
-    device,
-    framework,
-    io,
-    linalg,
-    metric,
-    nn,
-    optimizer,
-    regularizer,
-    static,
-    tensor,
-    utils,
-    version,
-)
+from opkit.paddle import autograd, framework, linalg, tensor, version
 from opkit.paddle.autograd.backward_mode import grad
 from opkit.paddle.framework.defaults import get_default_dtype, set_default_dtype
 from opkit.paddle.framework.flags import get_flags, set_flags
@@ -49,10 +34,9 @@ from opkit.paddle.semantics.dtypes import BFLOAT16 as bfloat16
 from opkit.paddle.semantics.dtypes import DType as dtype
 from opkit.paddle.semantics.dtypes import dtype_object as _dtype
 from opkit.paddle.semantics.printing import set_printoptions
-from opkit.paddle.static.batch import batch
 from opkit.paddle.tensor import NAMES as _NAMES
 from opkit.shim.missing import guard as _guard
-from opkit.static import disable_static, enable_static
+from opkit.static import disable_static
 
 bool = _dtype("bool")
 uint8 = _dtype("uint8")
@@ -154,9 +138,14 @@ __all__ = [
 _LATER = {
     **{
         _name: f"{__name__}.{_name}"
-        for _name in ("_C_ops", "amp", "distributed", "geometric", "hapi", "incubate", "jit", "reader")
+        for _name in (
+            *("_C_ops", "amp", "base", "device", "distributed", "geometric", "hapi", "incubate", "io", "jit", "metric"),
+            *("nn", "optimizer", "reader", "regularizer", "static", "utils"),
+        )
     },
     "DataParallel": f"{__name__}.distributed.data_parallel",
+    "batch": f"{__name__}.reader.batching",
+    "enable_static": f"{__name__}.static",
     "LazyGuard": f"{__name__}.framework.lazy_init",
     "flops": f"{__name__}.hapi.dynamic_flops",
     "summary": f"{__name__}.hapi.model_summary",

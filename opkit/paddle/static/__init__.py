@@ -41,6 +41,7 @@ from opkit.static import (
     program_guard,
     scope_guard,
 )
+from opkit.static import enable_static as enable_static  # paddle's own: it needs what is installed here
 
 install_graph()
 install_hooks()
