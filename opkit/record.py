@@ -1,4 +1,4 @@
-"""Records: the decorator of the house's data, dataclasses that are frozen and have slots.
+"""Records: the decorators of the house's data, dataclasses with slots, frozen but where something is filled in later.
 
 No class of data is defined here; one that needs another setting uses ``dataclasses`` itself. Only ``__init__`` is
 compiled for each class: ``dataclasses`` would compile six methods, which took a third of a command's start.
@@ -6,7 +6,7 @@ compiled for each class: ``dataclasses`` would compile six methods, which took a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
 from functools import cache
 from operator import attrgetter
@@ -29,16 +29,7 @@ _Kind = TypeVar("_Kind")
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(kind: type[_Kind]) -> type[_Kind]:
     """Make a class a dataclass whose fields do not change and whose objects hold nothing else."""
-    given = dict(vars(kind))
-    made: Any = dataclass(init=False, repr=False, eq=False, slots=True)(kind)
-    fields = [item for item in made.__dataclass_fields__.values() if item._field_type.name == "_FIELD"]
-    methods = _SHARED | _comparing([item.name for item in fields if item.compare])
-    for name, method in methods.items():
-        if given.get(name) is None:
-            setattr(made, name, method)
-    if "__init__" not in given:
-        made.__init__ = _initialiser(made, fields)
-    return made  # type: ignore[no-any-return]
+    return _made(kind, _FROZEN)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
@@ -47,6 +38,33 @@ def entity(kind: type[_Kind]) -> type[_Kind]:
     own: Any = kind
     own.__eq__, own.__hash__ = object.__eq__, object.__hash__
     return record(kind)
+
+
+@dataclass_transform(field_specifiers=(field,))
+def mutable(kind: type[_Kind]) -> type[_Kind]:
+    """Make a class a dataclass whose fields may change, and whose objects hold nothing else and are not hashed."""
+    return _made(kind, {"__hash__": None})
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def mutable_entity(kind: type[_Kind]) -> type[_Kind]:
+    """Make a class a mutable one whose objects are equal to themselves alone."""
+    own: Any = kind
+    own.__eq__, own.__hash__ = object.__eq__, object.__hash__
+    return mutable(kind)
+
+
+def _made(kind: type[_Kind], methods: Mapping[str, Any]) -> type[_Kind]:
+    given = dict(vars(kind))
+    made: Any = dataclass(init=False, repr=False, eq=False, slots=True)(kind)
+    fields = [item for item in made.__dataclass_fields__.values() if item._field_type.name == "_FIELD"]
+    methods = {"__repr__": _repr, **_comparing([item.name for item in fields if item.compare]), **methods}
+    for name, method in methods.items():
+        if given.get(name) is None:
+            setattr(made, name, method)
+    if "__init__" not in given:
+        made.__init__ = _initialiser(made, fields)
+    return made  # type: ignore[no-any-return]
 
 
 def _comparing(names: list[str]) -> dict[str, Callable[..., Any]]:
@@ -121,8 +139,7 @@ def _setstate(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, name, value)
 
 
-_SHARED = {
-    "__repr__": _repr,
+_FROZEN = {
     "__setattr__": _setattr,
     "__delattr__": _delattr,
     "__getstate__": _getstate,

@@ -9,7 +9,7 @@ from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 
 import pytest
 
-from opkit.record import entity, record
+from opkit.record import entity, mutable, mutable_entity, record
 
 
 @record
@@ -41,6 +41,19 @@ class Named:
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
+
+
+@mutable
+class Count:
+    """A record that is filled in."""
+
+    name: str
+    seen: list[int] = field(default_factory=list)
+
+
+@mutable_entity
+class Counter(Count):
+    """One that is equal to itself alone."""
 
 
 def twin() -> type:
@@ -128,3 +141,24 @@ def test_an_entity_is_equal_to_itself_alone() -> None:
     assert pickle.loads(pickle.dumps(one)).items == [1]
     with pytest.raises(FrozenInstanceError):
         one.items = []  # type: ignore[misc]
+
+
+def test_mutable_records_change_and_are_compared_by_what_they_hold() -> None:
+    """Their fields may be set and no others; they are equal by value, not hashed, copied and pickled as dataclasses."""
+    count = Count("a")
+    count.name, count.seen = "b", [1]
+    assert count == Count("b", [1]) == pickle.loads(pickle.dumps(count)) == copy.deepcopy(count)
+    assert count != Count("b")
+    assert repr(count) == "Count(name='b', seen=[1])"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(count)
+    with pytest.raises(AttributeError):
+        count.other = 1  # type: ignore[attr-defined]
+    assert replace(count, name="c").seen is count.seen
+
+
+def test_mutable_entities_are_equal_to_themselves_alone() -> None:
+    """What they hold does not matter, and they may be keys."""
+    first, second = Counter("a"), Counter("a")
+    assert first != second
+    assert len({first, second}) == 2

@@ -6,11 +6,12 @@ Plain data, which travels between processes; nothing is called here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
+
+from opkit.record import entity, record
 
 
 class Kind(Enum):
@@ -22,7 +23,7 @@ class Kind(Enum):
     JAX = "a function of JAX"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """Where an ordinary process finds a function.
 
@@ -39,7 +40,7 @@ class Origin:
     kernel: str = "python"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leaf:
     """The place of an array among the arguments of a call.
 
@@ -52,7 +53,7 @@ class Leaf:
     takes_gradient: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Form:
     """The arguments of calls that differ in their arrays alone, each array replaced by a leaf.
 
@@ -71,7 +72,7 @@ class Form:
     spare: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """One turn of a training loop: a call, and the way back.
 
@@ -86,7 +87,7 @@ class Step:
     douts: Sequence[np.ndarray]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Taken:
     """What a step gave.
 
@@ -99,7 +100,7 @@ class Taken:
     gradients: Sequence[np.ndarray | None]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """What a process is asked to do: all steps in order, first on fresh arrays, then on arrays that are filled again.
 
@@ -112,7 +113,7 @@ class Request:
     again: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answers:
     """What came of a request.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from builtins import abs, all, bool, float, len, max, sum, zip  # noqa: A004, UP029  # user code may replace
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import isfinite, sqrt
 
 from numpy import abs as magnitude
@@ -15,6 +14,7 @@ from numpy import argmax, asarray, errstate, finfo, float64, isnan, ndarray, rav
 from numpy import isfinite as are_finite
 
 from opkit.blind.call import Step, Taken
+from opkit.record import record
 
 #: Ulps of the largest number of a step by which numbers may differ that come of cancellation.
 _CANCELLED = 64.0
@@ -22,7 +22,7 @@ _CANCELLED = 64.0
 _MISSES, _TELLING = 4.0, 0.25
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ray:
     """Five steps whose arrays lie on a line.
 
@@ -37,7 +37,7 @@ class Ray:
     direction: Sequence[ndarray]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Difference:
     """Where two answers to the same differ most.
 

@@ -19,7 +19,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -30,6 +29,7 @@ from opkit.blind.loop import performed
 from opkit.blind.marks import look_ordinary
 from opkit.blind.players import Player, player_of
 from opkit.collection import Freezing
+from opkit.record import record
 
 _HEADER = struct.Struct("<Q")
 #: What each process would import anew: the encoding of kernel files, the limit of memory.
@@ -51,7 +51,7 @@ class NoAnswerError(Exception):
     """A process gave no answer; the text completes "an ordinary process ..."."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Opening:
     """What a process is told before it loads anything.
 

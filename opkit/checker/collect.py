@@ -6,7 +6,7 @@ Validates what users give; the search itself is in search.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import Any
 
@@ -27,9 +27,10 @@ from opkit.checker.model.trial import Answer, Attempt, Trial
 from opkit.checker.search.pipeline import search
 from opkit.checker.search.table import Table
 from opkit.errors import KernelError, unknown
+from opkit.record import mutable
 
 
-@dataclass(slots=True)
+@mutable
 class Collected:
     """Cases of one op, and what went wrong in finding them.
 

@@ -5,9 +5,9 @@ The meaning of the boxes is up to the caller; pictures of opkit's own are made b
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from opkit.record import record
+from opkit.record import mutable, record
 
 #: What a box belongs to, from top to bottom.
 BANDS = ("forward", "backward", "update")
@@ -54,7 +54,7 @@ class Arrow:
     is_gradient: bool = False
 
 
-@dataclass(slots=True)
+@mutable
 class Drawing:
     """A graph to be drawn.
 

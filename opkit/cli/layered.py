@@ -7,10 +7,10 @@ within a row, and repeated averaging over neighbours the columns (Sugiyama, Taga
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
-from opkit.record import record
+from opkit.record import mutable, record
 
 _GAP, _ROW_GAP, _BAND_TOP, _BAND_BOTTOM, _MARGIN = 28.0, 40.0, 34.0, 14.0, 20.0
 _BEND_WIDTH = 10.0
@@ -30,7 +30,7 @@ class Rectangle:
     height: float
 
 
-@dataclass(slots=True)
+@mutable
 class Layout:
     """Where everything is.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from opkit import static
@@ -17,7 +17,7 @@ from opkit.errors import OpkitError
 from opkit.ir import Program, Value
 from opkit.oneflow.job import Job
 from opkit.oneflow.session import session
-from opkit.record import record
+from opkit.record import mutable, record
 from opkit.settings import settings
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class PlanOfProgram:
     source: str
 
 
-@dataclass(slots=True)
+@mutable
 class ProgramGraph:
     """A program, and what it is called.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opkit.distribute.asked import SUM_OVER_DEVICES, Asked, Home
@@ -20,7 +20,7 @@ from opkit.distribute.way import Facts, Way, replicated
 from opkit.errors import OpkitError, UnsupportedError, UsageError
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
 from opkit.ops import OpDef
-from opkit.record import entity
+from opkit.record import entity, mutable_entity
 from opkit.sharding import BROADCAST, PARTIAL, DeviceGroup, Sbp, parse_sbp
 from opkit.static.plan.layout import is_state
 from opkit.static.plan.prune import shape_only
@@ -53,7 +53,7 @@ class Chosen:
         return Lay(self.devices, sbp)
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class Choice:
     """How all ops run.
 

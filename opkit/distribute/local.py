@@ -6,7 +6,7 @@ Values keep their names and the user's lines; their shapes are those of the devi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from opkit.distribute.choice import Choice, Chosen, local_attrs
 from opkit.distribute.fabric import Fabric
@@ -15,7 +15,7 @@ from opkit.distribute.stages import Need, Stage, needs_of
 from opkit.errors import UnsupportedError
 from opkit.ir import Dialect, Operation, Program, TensorDesc, Value, Variable, to_numpy
 from opkit.ops.core.types import Attrs
-from opkit.record import record
+from opkit.record import mutable_entity, record
 from opkit.sharding import Device
 from opkit.static.plan.sizes import Known
 
@@ -38,7 +38,7 @@ class Held:
     place: int
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class Local:
     """What one device computes in one stage.
 

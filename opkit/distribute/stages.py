@@ -7,13 +7,13 @@ Between two stages every value that a device lacks, or has in another way, is br
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from opkit.distribute.choice import Choice, Chosen
 from opkit.distribute.fabric import Fabric
 from opkit.distribute.lay import MIRRORED, WHOLE_ON_HOST, Lay
 from opkit.ir import Value
-from opkit.record import record
+from opkit.record import mutable, record
 from opkit.static.plan.layout import is_state
 from opkit.static.plan.prune import has_effect, shape_only
 
@@ -50,7 +50,7 @@ class Need:
     is_idle: bool
 
 
-@dataclass(slots=True)
+@mutable
 class Stage:
     """One step of all devices.
 

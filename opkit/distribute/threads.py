@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from opkit.distribute.physical import LocalStep, Physical, Step
 from opkit.distribute.stages import Change
 from opkit.ir import to_numpy
 from opkit.ops.core.types import Arrays
+from opkit.record import mutable_entity
 from opkit.sharding import Device, balanced
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.plan.failures import check_initialized
@@ -34,7 +35,7 @@ _HOST = HOST.devices[0]
 _WORTH_SHARING = 1 << 16
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class _Ready:
     """A local program that is compiled.
 

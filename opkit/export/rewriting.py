@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opkit.export.inference_library import LIBRARY
 from opkit.export.layout import short
 from opkit.export.model import ExportError, ExportKernel
 from opkit.ir.dtype import canonical_dtype
+from opkit.record import mutable
 
 _WRAPPERS = {"Cell", "Shape", "shape_of", "to_i64", "to_i32", "axes", "copy_of", "to_signed"}
 
 
-@dataclass(slots=True)
+@mutable
 class Names:
     """What stands for what in one function.
 

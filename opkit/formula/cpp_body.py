@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from opkit.errors import UsageError
+from opkit.record import mutable
 
 #: What a value belongs to: the whole call, a row, an element.
 CALL, ROW, ELEMENT = range(3)
@@ -25,7 +26,7 @@ _SHIFTED = {
 }
 
 
-@dataclass(slots=True)
+@mutable
 class Let:
     """A named value."""
 
@@ -34,7 +35,7 @@ class Let:
     level: int
 
 
-@dataclass(slots=True)
+@mutable
 class Reduce:
     """A named number of each row: the sum, largest or smallest of a value over its elements."""
 
@@ -44,7 +45,7 @@ class Reduce:
     level: int = ROW
 
 
-@dataclass(slots=True)
+@mutable
 class Result:
     """An output."""
 
@@ -56,7 +57,7 @@ class Result:
 Step: TypeAlias = "Let | Reduce | Result"
 
 
-@dataclass(slots=True)
+@mutable
 class Body:
     """A kernel as steps.
 

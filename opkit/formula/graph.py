@@ -5,13 +5,13 @@ An expression's symbols stand for inputs, attributes and earlier steps. Nothing 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 import sympy
 
 from opkit.formula.language import Expr
-from opkit.record import record
+from opkit.record import mutable, record
 
 #: None for all axes, the axes themselves, or the name of an attribute that holds one.
 Axes: TypeAlias = "tuple[int, ...] | str | None"
@@ -75,7 +75,7 @@ class Reduce:
 Operation: TypeAlias = Reduce | Softmax | LogSumExp | MatMul | Swap | Expand | Count
 
 
-@dataclass(slots=True)
+@mutable
 class Formula:
     """What a text says.
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from opkit.diagnostics import Diagnostic, Note, Severity, SourceText, Span
 from opkit.native.compiler import INCLUDE
+from opkit.record import mutable
 
 CODE = "PROJ030"
 _LINE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<col>\d+):)?\s+(?P<what>.*)$")
@@ -22,7 +23,7 @@ _LINKING = re.compile(r"undefined reference to [`'‘](?P<name>[^'’]+)['’]|u
 _MOST = 20
 
 
-@dataclass(slots=True)
+@mutable
 class _Item:
     """One message of the compiler: its text, and places in order of worth."""
 

@@ -13,7 +13,6 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -33,6 +32,7 @@ from opkit.oneflow.session import Session, StoredArray, session
 from opkit.oneflow.typing import Callback, ListNumpy, Numpy
 from opkit.ops import apply
 from opkit.ops.core.types import Function
+from opkit.record import mutable
 from opkit.sharding import Sbp
 
 Handler = Callable[[Any], Any]
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     Compiled: TypeAlias = static.CompiledJob | DistributedJob
 
 
-@dataclass(slots=True)
+@mutable
 class _Mode:
     is_eager: bool = False
 

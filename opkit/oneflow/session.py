@@ -6,7 +6,6 @@ import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -18,6 +17,7 @@ from opkit.oneflow.semantics.devices import Resources
 from opkit.ops import Registry
 from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.project import Library
+from opkit.record import mutable_entity
 from opkit.settings import current_settings
 from opkit.static.scope import Holder, Scope
 
@@ -36,7 +36,7 @@ class OutsideJobError(UsageError, NotImplementedError):
     """A function of jobs was called outside one (OneFlow raises NotImplementedError)."""
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class StoredArray:
     """A variable or a piece of optimizer state, shared by all jobs of a session.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from opkit.diagnostics import SourceText
 from opkit.errors import nearest
@@ -15,7 +15,7 @@ from opkit.project import cpp_text
 from opkit.project.attribute import ScaffoldAttr
 from opkit.project.directory import OpDirectory
 from opkit.project.op_names import OpNames, names_of
-from opkit.record import record
+from opkit.record import mutable, record
 from opkit.spec import CompiledOp, CompileResult, Registration, compile_spec, outline
 
 _TAG = "device_sub_tag"
@@ -48,7 +48,7 @@ class Amendment:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-@dataclass(slots=True)
+@mutable
 class _Draft:
     """The text so far: insertions by offset, and what each adds."""
 

@@ -6,13 +6,15 @@ The comparison with the definitions is in ``api_check``.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from opkit.record import mutable
 
 _STARTS = ("user_op_builder", "consistent_user_op_builder")
 _METHODS = ("Op", "Input", "InputSize", "Output", "Attr", "Build", "CheckAndComplete", "OpName")
 
 
-@dataclass(slots=True)
+@mutable
 class BuilderChain:
     """The calls on one builder.
 

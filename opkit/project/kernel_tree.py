@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from opkit.record import record
+from opkit.record import mutable, record
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 #: Nodes below which something may not happen, or not fail: a read there proves nothing about every call.
@@ -50,7 +50,7 @@ class AttrRead:
     is_certain: bool
 
 
-@dataclass(slots=True)
+@mutable
 class KernelTree:
     """A kernel function.
 

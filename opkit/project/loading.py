@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from opkit.project.kernel_check import check_kernels
 from opkit.project.module import load_module
 from opkit.project.user_op import UserOp
 from opkit.project.wiring import check_wiring, orphans_of
+from opkit.record import mutable
 from opkit.settings import current_settings
 from opkit.spec import CompiledOp, CompileResult, compile_spec
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _TAG = "device_sub_tag"
 
 
-@dataclass(slots=True)
+@mutable
 class LoadedOps:
     """What an op directory holds.
 

@@ -7,7 +7,7 @@ are known in advance and whose gradient rule declares exactly what it reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opkit.errors import AutogradError, Location, ProjectError, UsageError, unknown
@@ -17,7 +17,7 @@ from opkit.ops.core.types import Attrs, Function
 from opkit.ops.core.value import desc_of, dtype_of, shape_of
 from opkit.project.gradient import GradientPlan, gradient_rule, plan_of
 from opkit.project.kernel import ArgGroup, UserKernel, guarded
-from opkit.record import entity
+from opkit.record import entity, mutable_entity
 from opkit.spec import ArgSpec, CompiledGrad, CompiledOp, forward_blob
 
 _MOST_SIGNATURES = 256
@@ -34,7 +34,7 @@ class _Layout:
     outputs: Mapping[str, int]
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class UserOp:
     """An op type of an op directory.
 

@@ -7,7 +7,7 @@ belong to the outermost one. Straight programs are ``opkit.static.builder``'s.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from opkit.ir import Block, Program, TensorDesc, Variable
 from opkit.ops.basis.creation import identity
 from opkit.ops.core.opdef import ArgDef, OpDef
 from opkit.ops.core.types import Function
+from opkit.record import mutable
 from opkit.static.backward import gradients
 from opkit.static.builder import append, build_in, building
 from opkit.static.executor import Executor
@@ -66,7 +67,7 @@ def _fed(program: Program, name: str, desc: TensorDesc) -> Variable:
 
 
 # ---- tracing ---------------------------------------------------------------------------------------------------------
-@dataclass(slots=True)
+@mutable
 class Branch:
     """A function as a program.
 

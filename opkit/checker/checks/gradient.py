@@ -6,7 +6,7 @@ Decides and explains; the numbers come from jacobian and directions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -43,9 +43,10 @@ from opkit.checker.model.thresholds import (
     SMALL_CASE,
     SURE_CASES,
 )
+from opkit.record import mutable
 
 
-@dataclass(slots=True)
+@mutable
 class _Ledger:
     """Everything that the comparisons brought up."""
 

@@ -6,7 +6,7 @@ Runs both in each format that the op takes, and reports; what the numbers say is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,12 @@ from opkit.checker.model.thresholds import MEASURED_ELEMENTS, REFERENCE_CASES, R
 from opkit.checker.model.types import Arrays, Attrs, Computed, Gradients, Ran, Results
 from opkit.ir import Shape
 from opkit.listed import each
+from opkit.record import mutable
 
 VALUES, GRADIENTS, ITSELF = "GC107", "GC108", "GC109"
 
 
-@dataclass(slots=True)
+@mutable
 class _Ledger:
     """What the comparisons brought up: by code, what is wrong, and the largest ratio of each format with its place."""
 

@@ -8,7 +8,7 @@ as in x / |x|; that is a failure, and stays one.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from opkit.checker.checks.entries import undecided
@@ -20,11 +20,12 @@ from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import TIP_SIZES
+from opkit.record import mutable
 
 Found: TypeAlias = "tuple[Evaluator, Comparison, list[EntryFailure]]"
 
 
-@dataclass(slots=True)
+@mutable
 class Tipped:
     """What was found at tips, and what may be one but for the smallness of the case."""
 

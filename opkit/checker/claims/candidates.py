@@ -6,7 +6,7 @@ One split axis per argument; the inputs are cut in a way, and how the outputs th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations, islice, product
 from math import prod
 
@@ -17,7 +17,7 @@ from opkit.checker.claims.cutting import Cut, Outcome, as_named, compared, is_em
 from opkit.checker.claims.prove import Proof, Ranks, ranks_of
 from opkit.checker.claims.subject import Subject, Whole, run_whole
 from opkit.checker.model.thresholds import PROOF_CANDIDATES, PROOF_DEVICES, PROOF_LEAST, PROOF_READ, PROOF_TRIED
-from opkit.record import record
+from opkit.record import mutable, record
 from opkit.sharding import BROADCAST, PARTIAL, Arg, Sbp, Signature, split
 
 
@@ -38,7 +38,7 @@ class Unclaimed:
     cuts: int
 
 
-@dataclass(slots=True)
+@mutable
 class _Found:
     """Candidates of one combination of ranks: the signature and the cuts that it holds on; and what was left out."""
 

@@ -6,7 +6,7 @@ The outcome is a tally per signature; the words are in ``verdicts``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ from opkit.checker.claims.subject import Subject, Whole
 from opkit.checker.model.claim import Claim, Claims
 from opkit.checker.model.thresholds import PROOF_CASES, PROOF_DEVICES, PROOF_DRAWS
 from opkit.errors import OpkitError
-from opkit.record import record
+from opkit.record import mutable, record
 from opkit.sharding import Arg, Sbp, Signature
 
 #: The number of axes of each input.
@@ -40,7 +40,7 @@ class Refutation:
     cut: Cut
 
 
-@dataclass(slots=True)
+@mutable
 class Tally:
     """What is known of one signature.
 
@@ -76,7 +76,7 @@ class Tally:
     kept: list[tuple[Whole, int, Shards]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@mutable
 class Proof:
     """All signatures of one op type.
 

@@ -7,7 +7,7 @@ whatever does not gets ladders of its own (judge). Messages and reports are made
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy import ndarray
@@ -32,11 +32,12 @@ from opkit.checker.model.thresholds import (
     WEIGHT_SPREAD,
     WEIGHTS,
 )
+from opkit.record import mutable
 
 _NOTHING = np.zeros(0)
 
 
-@dataclass(slots=True)
+@mutable
 class Tally:
     """Counts for one input and one output of one case, or of several."""
 
@@ -49,11 +50,11 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Count another case too."""
-        for name in self.__slots__:
+        for name in self.__dataclass_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-@dataclass(slots=True)
+@mutable
 class Comparison:
     """The outcome for one case."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from time import perf_counter, process_time
 from typing import Any, TypeAlias
 
@@ -35,6 +35,7 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Trial
 from opkit.listed import each
+from opkit.record import mutable
 
 
 def cast_case(case: Case, dtype: str) -> Case:
@@ -53,7 +54,7 @@ def cast_case(case: Case, dtype: str) -> Case:
     return replace(case, inputs={name: each(cast, value) for name, value in case.inputs.items()})
 
 
-@dataclass(slots=True)
+@mutable
 class CheckSession:
     """What the checks of one op share.
 
@@ -228,7 +229,7 @@ class CheckSession:
 Check: TypeAlias = "Callable[[Checkable, Options], OpReport]"
 
 
-@dataclass(slots=True)
+@mutable
 class Findings:
     """The first failure of each code that a check finds."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from time import perf_counter
 from typing import Any
@@ -24,7 +24,7 @@ from opkit.checker.model.types import Attrs
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
 from opkit.listed import each
-from opkit.record import record
+from opkit.record import mutable, record
 
 #: What an error says of the whole numbers and truth values that are wanted in place of floats.
 WHOLE = re.compile(r"\b(?:u?int\d*|integers?|long|longtensor|bool|boolean)\b", re.IGNORECASE)
@@ -85,7 +85,7 @@ class Attempt:
         return True
 
 
-@dataclass(slots=True)
+@mutable
 class Trial:
     """Tries inputs on one op and counts what happened.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from operator import itemgetter
 from typing import Any
@@ -25,6 +25,7 @@ from opkit.checker.search.roles import TELLING_DTYPES, Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.table import Standing, answer_of
+from opkit.record import mutable
 
 #: A number in a message that may be a size.
 _SIZE = re.compile(r"\b\d{1,4}\b")
@@ -38,7 +39,7 @@ class _Goal(Enum):
     NOTHING_ELSE = "backward answers it; what forward alone takes leads nowhere"
 
 
-@dataclass(slots=True)
+@mutable
 class Climber:
     """Finds cases step by step.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import Any
 
@@ -30,9 +30,10 @@ from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, assignments, declared, divisible, signature
+from opkit.record import mutable
 
 
-@dataclass(slots=True)
+@mutable
 class Natural:
     """Finds shapes with ordinary values.
 

@@ -6,7 +6,7 @@ What was seen itself is checked elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,13 @@ from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape
-from opkit.record import record
+from opkit.record import mutable, record
 
 #: Shapes of an op whose arrays were all alike.
 _ALIKE: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4), (1, 4), (4, 1), (), (0, 3), (2, 2, 4, 3), (4, 4), (1,))
 
 
-@dataclass(slots=True)
+@mutable
 class Near(Natural):
     """Finds neighbours of the cases that a checkable was seen with."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -23,6 +23,7 @@ from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.values import DOMAINS
 from opkit.ir import TensorDesc
+from opkit.record import mutable
 
 #: How far inputs get that infer takes.
 _ACCEPTED = float("inf")
@@ -32,7 +33,7 @@ _INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
 TELLING_DTYPES = ("int64", "bool")
 
 
-@dataclass(slots=True)
+@mutable
 class Roles:
     """Proposes roles for inputs of given shapes.
 

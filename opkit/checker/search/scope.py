@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from opkit.checker.search.extents import arrays_of, ranks_of
 from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.values import STRUCTURES, fill, nudged
 from opkit.ir import TensorDesc
-from opkit.record import record
+from opkit.record import mutable, record
 
 
 @record
@@ -54,7 +54,7 @@ class Role:
         return bool(self.dtype)
 
 
-@dataclass(slots=True)
+@mutable
 class SearchScope:
     """What the parts of a search share.
 

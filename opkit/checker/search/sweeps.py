@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -33,12 +33,13 @@ from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.values import REGIMES, is_anchor, near_constants
+from opkit.record import mutable
 
 #: Regimes beyond "normal", for the shapes that carry the sweep.
 _SWEEP = tuple(name for name in REGIMES if name != "normal")
 
 
-@dataclass(slots=True)
+@mutable
 class Sweeps:
     """Varies cases that are known to work.
 

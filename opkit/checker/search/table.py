@@ -7,7 +7,7 @@ for. Looks and keeps; statuses are made in verdict.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import islice
 from typing import TypeAlias
@@ -24,7 +24,7 @@ from opkit.checker.search.kinds import Kind, generalised, is_special, kind_betwe
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.errors import AutogradError
-from opkit.record import record
+from opkit.record import mutable, record
 
 #: A kind of shapes with a setting of the options.
 Key: TypeAlias = "tuple[Kind, str]"
@@ -130,7 +130,7 @@ class _Seen:
     standings: set[Standing] = field(default_factory=set)
 
 
-@dataclass(slots=True)
+@mutable
 class Table:
     """Keeps what backward answers: of each kind of shapes and setting of the options whether it is right.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from opkit.distribute.exchange import received
 from opkit.distribute.lay import Lay
 from opkit.distribute.local import Held
 from opkit.ops.core.finite import FiniteCheck
-from opkit.record import record
+from opkit.record import mutable_entity, record
 from opkit.sharding import Device, Sbp, balanced
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.scope import Scope
@@ -53,7 +53,7 @@ class Order:
     state: str
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class _Job:
     """A program on this worker.
 

@@ -10,12 +10,14 @@ import pickle
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from opkit.record import mutable
 
 #: {dtype: the largest difference, relative to the largest value of the result} that counts as equal.
 BOUNDS = {"float64": 1e-10, "float32": 5e-5, "float16": 2e-2}
@@ -53,7 +55,7 @@ def difference(found: np.ndarray, expected: np.ndarray, slack: float = 0.0) -> s
     return "" if worst <= bound else f"differs by {worst:.3g}, bound {bound:.3g}"
 
 
-@dataclass(slots=True)
+@mutable
 class Proof:
     """Rows (check, outcome, note) that a prover collects; an outcome is "equal", "pass", "skip" or "FAIL".
 

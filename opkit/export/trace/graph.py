@@ -6,12 +6,12 @@ Nothing is recorded or written here.
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
-from opkit.record import entity, record
+from opkit.record import entity, mutable_entity, record
 
 
 class UntraceableError(Exception):
@@ -32,7 +32,7 @@ class UnknownLengthError(UntraceableError, TypeError):
     """A kernel asks for a length that is known only at the call; ``tuple`` and ``list`` then iterate without it."""
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class Node:
     """One array operation.
 
@@ -92,7 +92,7 @@ class Guard:
     line: int
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class Loop:
     """A loop of the kernel over a range that is known only at the call.
 
@@ -120,7 +120,7 @@ class Loop:
         return [node for node in read if id(node) not in inside]
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class Trace:
     """A kernel's graph for one example.
 

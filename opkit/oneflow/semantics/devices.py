@@ -6,16 +6,17 @@ How a job is laid out over them is ``opkit.distribute``'s.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.record import mutable
 from opkit.settings import current_settings
 from opkit.sharding import DeviceGroup, Sbp, parse_sbp
 from opkit.static import placed
 
 
-@dataclass(slots=True)
+@mutable
 class Resources:
     """What ``flow.config`` and ``flow.env`` say there is.
 

@@ -6,7 +6,7 @@ No op is defined here and nothing is executed here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ from opkit.errors import Location, UsageError, unknown
 from opkit.ir import ForInference, Shape
 from opkit.ops.core.quiet import bare_kernel
 from opkit.ops.core.types import Attrs, Descs, Function, Values
-from opkit.record import record
+from opkit.record import mutable_entity, record
 
 #: ``kernel(*arrays, **attrs)`` -> one array, or a tuple with one array per output.
 Kernel = Function
@@ -113,7 +113,7 @@ class OpType(Protocol):
         """Bind named arguments and attributes; ``outputs`` counts those of variadic and optional outputs."""
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class OpDef:
     """One op: arguments, attributes, kernel, inference and gradient rule.
 

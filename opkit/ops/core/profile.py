@@ -9,7 +9,7 @@ import json
 import os
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from numpy import ndarray
@@ -18,12 +18,13 @@ from opkit.atomic import write_file
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Values
 from opkit.paths import StrPath
+from opkit.record import mutable
 
 #: Events that are kept for the trace; later ones count in the table alone.
 _MOST_EVENTS = 500_000
 
 
-@dataclass(slots=True)
+@mutable
 class ProfileRow:
     """The cost of one op.
 
@@ -43,7 +44,7 @@ class ProfileRow:
     most_bytes: int = 0
 
 
-@dataclass(slots=True)
+@mutable
 class Profile:
     """Collects what an observer gets; ``observe`` is the observer.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from opkit.ops.core.types import Function
 from opkit.paddle import nn
 from opkit.paddle.hapi.watched import run_watched
 from opkit.paddle.semantics import builders as ops
+from opkit.record import mutable
 from opkit.shim.missing import guard
 
 __all__ = ["flops"]
@@ -46,7 +46,7 @@ _RULES: dict[type, Callable[[Any, Any, Any], int]] = {
 }
 
 
-@dataclass(slots=True)
+@mutable
 class _Row:
     """What was seen of one layer."""
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from opkit.errors import UsageError
+from opkit.record import mutable
 
 
-@dataclass(slots=True)
+@mutable
 class PrintOptions:
     """Options for printing.
 

@@ -6,10 +6,11 @@ Each check looks at the uses that the units of an op or gradient noted while the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from opkit.diagnostics import Note, Severity
 from opkit.errors import Unknown, unknown
+from opkit.record import mutable
 from opkit.spec.check.backward import check_backward_ops
 from opkit.spec.findings import Findings
 from opkit.spec.lower.program import SpecProgram
@@ -64,7 +65,7 @@ def check_program(
     return bad
 
 
-@dataclass(slots=True)
+@mutable
 class _Shared:
     """One use, and the registrations from which it is reached."""
 

@@ -5,9 +5,10 @@ Also the errors of lowering and the variables that names stand for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from opkit.record import mutable
 from opkit.spec.library.types import UNKNOWN, Type
 from opkit.spec.parse.syntax import Function, Node
 
@@ -30,7 +31,7 @@ class SpentError(LowerError):
     """The definition file is too much to lower; only the first place is reported."""
 
 
-@dataclass(slots=True)
+@mutable
 class Lowered:
     """One lowered expression.
 
@@ -82,7 +83,7 @@ class Lowered:
         return self.type is UNKNOWN
 
 
-@dataclass(slots=True)
+@mutable
 class Frame:
     """One Python function that is being written: the variables it must declare nonlocal."""
 
@@ -98,7 +99,7 @@ class Frame:
         return name in self.by_value or self.captures_all
 
 
-@dataclass(slots=True)
+@mutable
 class Variable:
     """What a name stands for: kind "plain" (a Python variable), "cell" (its ``.v``) or "alias" (other code)."""
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from opkit.diagnostics import Span
-from opkit.record import record
+from opkit.record import mutable, record
 from opkit.spec.findings import Findings
 from opkit.spec.library.types import UNKNOWN, Type
 from opkit.spec.lower.bindings import Bindings
@@ -71,7 +71,7 @@ class ConstantLowering(UnitLowering, Protocol):
         """Lower the initial value of a declarator."""
 
 
-@dataclass(slots=True)
+@mutable
 class Unit:
     """One Python function made from the definition file.
 

@@ -6,10 +6,10 @@ the indices of its first and last token; ``Tree.span`` turns them into a place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from opkit.diagnostics import Note, Span
-from opkit.record import record
+from opkit.record import mutable, record
 from opkit.spec.text.lexer import Token
 
 
@@ -379,7 +379,7 @@ class Switch(Statement):
     groups: tuple[tuple[tuple[Expr | None, ...], tuple[Statement, ...]], ...]
 
 
-@dataclass(slots=True)
+@mutable
 class Tree:
     """A parsed file: its tokens, what stands at file scope in order, and the names that may be assigned through."""
 

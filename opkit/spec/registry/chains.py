@@ -5,9 +5,9 @@ Which macros and setters there are is in ``op_registrations`` and ``registration
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from opkit.record import mutable
 from opkit.spec.findings import Findings
 from opkit.spec.library.types import STRING, UNKNOWN, Type, TypeTooLargeError
 from opkit.spec.lower.conversions import convert
@@ -21,7 +21,7 @@ from opkit.spec.registry.entries import GradEntry, OpEntry
 Entry = TypeVar("Entry", OpEntry, GradEntry)
 
 
-@dataclass(slots=True)
+@mutable
 class Link:
     """One ``.Setter(args)`` of a chain."""
 

@@ -6,12 +6,12 @@ The graph is data: names, op types, blobs and attributes.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from opkit.diagnostics import Span
 from opkit.errors import InferError, unknown
-from opkit.record import record
+from opkit.record import mutable_entity, record
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
 from opkit.spec.registry.built_types import BuiltTypes, built_types_of, given_attrs_of
@@ -76,7 +76,7 @@ def _float_key(kind: str, value: Any) -> tuple[str, str]:
     return (kind, repr(value) if kind in ("float", "list_float") else "")
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class CompiledGrad:
     """A gradient registration.
 

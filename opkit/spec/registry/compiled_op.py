@@ -6,14 +6,14 @@ Gradients are in ``compiled_grad``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from opkit.diagnostics import Span
 from opkit.errors import InferError, Location, unknown
 from opkit.ir.desc import TensorDesc
 from opkit.ops.core.types import Attrs
-from opkit.record import entity
+from opkit.record import entity, mutable_entity
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
 from opkit.spec.registry.schema import ArgSpec, AttrSpec, attr_value, runtime_value
@@ -40,7 +40,7 @@ class SbpClaim:
     where: Location
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class CompiledOp:
     """An op registration of a spec.
 

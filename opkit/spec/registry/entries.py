@@ -5,14 +5,15 @@ Reading them is in ``registrations``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from opkit.record import mutable
 from opkit.spec.lower.units import Unit
 from opkit.spec.parse.syntax import Node
 from opkit.spec.registry.schema import ArgSpec, AttrSpec
 
 
-@dataclass(slots=True)
+@mutable
 class OpEntry:
     """An op registration as read: specs, slots with their units, and the syntax behind them."""
 
@@ -29,7 +30,7 @@ class OpEntry:
     has_errors: bool = False
 
 
-@dataclass(slots=True)
+@mutable
 class GradEntry:
     """A gradient registration as read."""
 

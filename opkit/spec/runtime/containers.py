@@ -6,10 +6,10 @@ Maps are in ``hashing``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any, Generic, TypeVar
 
+from opkit.record import mutable_entity
 from opkit.spec.runtime.arithmetic import METER, MOST_ELEMENTS
 from opkit.spec.runtime.faults import FatalError
 
@@ -314,7 +314,7 @@ def sort(first: Iterator[Any], last: Iterator[Any], less: Callable[[Any, Any], b
     write_from(first, values)
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class Cell:
     """A scalar variable whose address is taken."""
 
@@ -340,7 +340,7 @@ class ItemPointer:
         self.items[idx(self.items, self.index)] = value
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class FieldPointer:
     """A pointer to a field of an object."""
 

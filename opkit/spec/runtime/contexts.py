@@ -7,9 +7,10 @@ is in ``sbp_contexts``, what gradient functions get in ``gradient_contexts``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from opkit.record import mutable, mutable_entity
 from opkit.spec.runtime.containers import FieldPointer, field_pointer
 from opkit.spec.runtime.faults import FatalError
 from opkit.spec.runtime.objects import Desc, Shape
@@ -18,7 +19,7 @@ from opkit.spec.runtime.sbp import Arg, Distribution, Sbp
 __all__ = ["Arg", "Conf", "InferContext", "missing", "modifier_getter", "Modifier", "ParallelContext"]
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class Conf:
     """A UserOpConfWrapper: what an op of the graph was built with.
 
@@ -132,7 +133,7 @@ def missing(name: str, index: int) -> str:
     return f"there is no argument {name!r} with index {index}"
 
 
-@dataclass(slots=True)
+@mutable
 class Modifier:
     """An InputArgModifier: flags by name."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from opkit.record import mutable_entity
 from opkit.spec.runtime.arithmetic import METER, MOST_ELEMENTS
 from opkit.spec.runtime.faults import FatalError
 
@@ -43,7 +43,7 @@ def _hash(key: Any) -> int:
     return hash(key) & _MASK
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class MapIterator:
     """An iterator into a map or set; ``key`` is None at the end."""
 

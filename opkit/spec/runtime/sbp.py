@@ -6,15 +6,15 @@ What such functions are handed is in ``sbp_contexts``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from opkit.record import mutable_entity
 from opkit.spec.runtime.faults import FatalError
 
 #: An argument of an op and an index among its tensors.
 Arg = tuple[str, int]
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class Sbp:
     """A SbpParallel: ``kind`` is "" (unset), "S", "B" or "P"."""
 

@@ -6,9 +6,10 @@ The signatures themselves are made of what is in ``sbp``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from opkit.record import mutable_entity
 from opkit.spec.runtime.contexts import Conf
 from opkit.spec.runtime.faults import FatalError
 from opkit.spec.runtime.objects import Desc
@@ -85,7 +86,7 @@ class SbpBuilder:
         self.into.append(BuiltSignature(self.parts, self.sites, at))
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class SbpContext:
     """The context of SBP functions."""
 

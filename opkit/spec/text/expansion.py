@@ -6,9 +6,10 @@ Directives are in ``preprocessor``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from opkit.diagnostics import Note, SourceText
+from opkit.record import mutable
 from opkit.spec.findings import Findings
 from opkit.spec.text.lexer import IDENT, PUNCT, Token
 from opkit.spec.text.macros import (
@@ -37,7 +38,7 @@ class TooLargeError(Exception):
     """Expansion ran past its bounds; the finding has been made."""
 
 
-@dataclass(slots=True)
+@mutable
 class State:
     """What preprocessing knows: macros, files read once, and the tokens so far; ``run`` processes a text."""
 

@@ -6,10 +6,10 @@ CHECK macros, JUST, REGISTER_USER_OP and FOR_RANGE stay as they are: they are wo
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from opkit.diagnostics import Note, SourceText, Span
 from opkit.errors import unknown
+from opkit.record import mutable
 from opkit.spec.findings import Findings
 from opkit.spec.text.conditions import evaluate_condition
 from opkit.spec.text.decoding import read_source
@@ -22,7 +22,7 @@ _DEEPEST_INCLUDE = 20
 _DEEPEST_CONDITION = 200
 
 
-@dataclass(slots=True)
+@mutable
 class _Branch:
     """One open ``#if``: its directive, whether a branch was taken, and whether this one is."""
 

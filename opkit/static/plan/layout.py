@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right, insort
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappush, heapreplace
 from itertools import accumulate
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
+from opkit.record import mutable
 from opkit.static.plan.prune import shape_only
 from opkit.static.plan.quiet import unquiet
 from opkit.static.plan.runs import Run, find_runs
@@ -36,7 +37,7 @@ def is_state(value: Value) -> bool:
     return value.variable.persistable and (op is None or value.index >= len(op.results) or value not in op.results)
 
 
-@dataclass(slots=True)
+@mutable
 class Layout:
     """Where the Values of a plan live.
 
@@ -285,7 +286,7 @@ def _fresh(layout: Layout, groups: _Groups, barred: set[Value]) -> set[Value]:
     return kept
 
 
-@dataclass(slots=True)
+@mutable
 class _Stay:
     """How long bytes of the plan's memory are in use, for which Values, and where they lie.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from keyword import iskeyword
 from sys import getrefcount
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import Shape, TensorDesc, Value
+from opkit.record import mutable
 from opkit.static.plan.folding import Like
 from opkit.static.plan.layout import Layout
 from opkit.static.plan.pieces import flat, spread
@@ -41,7 +42,7 @@ _NAMESPACE: dict[str, Any] = {
 }
 
 
-@dataclass(slots=True)
+@mutable
 class Chunk:
     """One function of a plan.
 

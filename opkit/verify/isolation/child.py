@@ -15,14 +15,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib import import_module
 from os import _exit  # by value: a child that a user's os._exit let go on would be a second supervisor
 from subprocess import Popen
 from typing import IO, Any
 
 from opkit.forked import end_if_forked
-from opkit.record import record
+from opkit.record import mutable_entity, record
 from opkit.verify.isolation import frames
 from opkit.verify.isolation.descent import adopt_orphans, die_with_parent
 from opkit.verify.isolation.flight import Flight, Phase
@@ -121,7 +121,7 @@ class Task:
     is_loud: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class Child:
     """A child as its supervisor sees it.
 

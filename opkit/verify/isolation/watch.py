@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import active_count
 from time import monotonic, sleep
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from opkit.checker import Case, Checkable
 from opkit.forked import end_if_forked
 from opkit.ops.core.types import Attrs, Function
+from opkit.record import mutable
 from opkit.verify.isolation.flight import Flight, FlightStop, Phase
 from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 
@@ -25,7 +26,7 @@ from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 _PATIENCE, _PAUSE = 5.0, 0.01
 
 
-@dataclass(slots=True)
+@mutable
 class UserCall:
     """The user call that is going on or was the last.
 

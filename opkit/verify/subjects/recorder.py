@@ -6,7 +6,7 @@ It is an observer and copies; making checkables of what it heard is done elsewhe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
@@ -17,7 +17,7 @@ from opkit.eager import Tensor
 from opkit.eager.pylayer_def import PyLayerDef, PyLayerGradDef
 from opkit.listed import listed
 from opkit.ops import OpDef, local
-from opkit.record import record
+from opkit.record import mutable, record
 from opkit.static.own_gradient import OwnGradientDef
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 from opkit.verify.subjects.arguments import arrangement, kept
@@ -52,7 +52,7 @@ class Traits:
     is_idle: bool = False
 
 
-@dataclass(slots=True)
+@mutable
 class Heard:
     """The calls of one op.
 

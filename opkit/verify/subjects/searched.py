@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain, combinations, islice
 from typing import Any
@@ -23,7 +23,7 @@ from opkit.checker.model.thresholds import FIRST_TRIALS
 from opkit.checker.search.climb import RANKED_SHAPES
 from opkit.checker.search.depth import Depth, depth_of
 from opkit.errors import UsageError
-from opkit.record import record
+from opkit.record import mutable, record
 from opkit.verify.subjects.annotated import dimensions_in, shaped
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.making import finished, frame
@@ -117,7 +117,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
     return first.finished(subject)
 
 
-@dataclass(slots=True)
+@mutable
 class _Search:
     """Tries readings of one subject.
 

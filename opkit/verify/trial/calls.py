@@ -11,7 +11,7 @@ import itertools
 import os
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FrameType
 from typing import Any
 
@@ -24,13 +24,14 @@ from opkit.oneflow.session import session
 from opkit.ops.core.types import Function
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
+from opkit.record import mutable
 from opkit.verify.trial.recorder import BuilderRecorder, Desk, Misplaced, Noted, TrialStop, Unclear, Use
 from opkit.verify.trial.stubs import MADE_UP, CallPlan, StubGuess, StubKind, Uses, first_plans, plausible, varied
 
 _MOST_CALLS = 24
 
 
-@dataclass(slots=True)
+@mutable
 class _Call:
     """The outcome of one call."""
 
@@ -45,7 +46,7 @@ class _Call:
         return not self.noted and self.error is None and not self.is_unclear
 
 
-@dataclass(slots=True)
+@mutable
 class FunctionTrial:
     """One function and the calls of it.
 

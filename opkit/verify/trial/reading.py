@@ -9,13 +9,15 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from opkit.record import mutable
 
 _LIST_WORD = re.compile(r"list|tuple|sequence|iterable|collection", re.IGNORECASE)
 _LIST_NAME = re.compile(r"(?:^|_)(?:list|inputs|blobs|tensors|values|xs)$")
 
 
-@dataclass(slots=True)
+@mutable
 class ApiReading:
     """One function of an API file.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
@@ -21,7 +21,7 @@ from opkit.oneflow.user_op import UserOp, UserOpConfBuilder
 from opkit.ops import BUILTIN
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark, left_out, undeclared, unknown_op
-from opkit.record import record
+from opkit.record import mutable, mutable_entity, record
 from opkit.spec import ArgSpec, CompiledOp
 
 _CHAIN = "the chain ends in .Build().InferAndTryRun().SoleOutputBlob()"
@@ -76,7 +76,7 @@ class Misplaced:
     op_type: str
 
 
-@dataclass(slots=True, eq=False)
+@mutable_entity
 class BuilderRecorder:
     """The builders of one call of a function.
 
@@ -127,7 +127,7 @@ class BuilderRecorder:
         return self.tracer.placeholder(name, desc)
 
 
-@dataclass(slots=True)
+@mutable
 class Desk:
     """Where builders are asked for: hands them on to the recorder of the call that runs.
 

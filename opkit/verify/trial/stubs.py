@@ -8,14 +8,14 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import Any
 
 from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
 from opkit.ops.core.types import Function
-from opkit.record import record
+from opkit.record import mutable, record
 from opkit.spec import CompiledOp
 from opkit.verify.trial.reading import ApiReading
 
@@ -66,7 +66,7 @@ class CallPlan:
         return {name for name, guess in self.guesses.items() if guess.kind is StubKind.VALUE}
 
 
-@dataclass(slots=True)
+@mutable
 class Uses:
     """The definitions that a function may be about, and what its tree says.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from opkit.checker.model.codes import ORDINARY
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, snapshot
 from opkit.checker.model.thresholds import SLOW_CALL
+from opkit.record import mutable
 from opkit.verify.isolation.limits import is_limited, threads_here
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.ordinary import CopiedPlayer, Ordinary, form_of, step_of
@@ -149,7 +150,7 @@ def _skipped(why: str) -> CheckResult:
     return CheckResult(row.name, Status.SKIP, row.code, f"not confirmed in an ordinary process: {why}")
 
 
-@dataclass(slots=True)
+@mutable
 class Script:
     """What an ordinary process is asked, and what was seen here.
 

@@ -6,17 +6,18 @@ Every process of a run that outlives another keeps one, fed with the messages it
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from opkit.checker import CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
+from opkit.record import mutable
 from opkit.verify.codes import TIMEOUT
 from opkit.verify.isolation.blame import report_of
 from opkit.verify.targets.target import Target
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message, Planned
 
 
-@dataclass(slots=True)
+@mutable
 class Account:
     """One target's part of the ledger.
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from opkit.checker import CheckResult, Status
+from opkit.record import mutable
 from opkit.verify.codes import INTERNAL
 from opkit.verify.isolation.blame import blame_death
 from opkit.verify.isolation.child import FreshCall, Task
@@ -40,7 +41,7 @@ _REPLAY = 0.6
 _WORTH = 3
 
 
-@dataclass(slots=True)
+@mutable
 class _Interpreter:
     """One fresh interpreter: what it was sent for, and which op it is at."""
 

@@ -6,13 +6,13 @@ Listening to calls is a framework's business; making checkables of what was hear
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from opkit.eager import Tensor
-from opkit.record import record
+from opkit.record import mutable, record
 
 #: How many calls are kept of each signature, and how many signatures of each function.
 MOST_CALLS = 3
@@ -36,7 +36,7 @@ class Call:
     device: str = ""
 
 
-@dataclass(slots=True)
+@mutable
 class Recording:
     """What a run called.
 

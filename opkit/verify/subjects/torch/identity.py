@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import torch
 
 from opkit.checker import Attrs
+from opkit.record import mutable
 
 #: An input, and its index in a list.
 Place: TypeAlias = "tuple[str, int | None]"
 
 
-@dataclass(slots=True)
+@mutable
 class Identities:
     """Keeps, of each function and the objects among its arguments, the parameters that it got beside them."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from opkit.checker.model.types import Computed
 from opkit.errors import UsageError
 from opkit.listed import each, present
 from opkit.ops.core.types import Function
+from opkit.record import mutable
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
 from opkit.verify.subjects.subject import Formats, Signature
 from opkit.verify.subjects.torch.device import CPU, Device
@@ -47,7 +48,7 @@ class _Entrance(torch.autograd.Function):  # type: ignore[misc]  # without torch
         return dy
 
 
-@dataclass(slots=True)
+@mutable
 class Applied:
     """One application.
 
