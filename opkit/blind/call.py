@@ -23,6 +23,16 @@ class Kind(Enum):
     JAX = "a function of JAX"
 
 
+class Manner(Enum):
+    """How a turn calls the steps; the value ends a sentence about what it gave."""
+
+    FRESH = ""
+    REFILLED = ", after its arrays were filled again with other values"
+    INFERENCE = ", where nothing takes a gradient"
+    RECORDED = ", where the way back is recorded itself (create_graph)"
+    LATER = ", at another time of day and year"
+
+
 @record
 class Origin:
     """Where an ordinary process finds a function.
@@ -102,15 +112,13 @@ class Taken:
 
 @record
 class Request:
-    """What a process is asked to do: all steps in order, first on fresh arrays, then on arrays that are filled again.
+    """What a process is asked to do: all steps in order, once in each manner (a few of them in most).
 
     Args:
         steps: see above.
-        again: how many times the steps are gone through on arrays that are filled again.
     """
 
     steps: Sequence[Step]
-    again: int
 
 
 @record

@@ -62,6 +62,8 @@ def difference(steps: Sequence[Step], one: Sequence[Taken], other: Sequence[Take
         largest = _largest([*step.arrays, *step.douts, *first.outputs])
         pairs = [(False, first.outputs, second.outputs), (True, first.gradients, second.gradients)]
         for is_gradient, ours, theirs in pairs:
+            if is_gradient and not theirs:
+                continue
             if len(ours) != len(theirs):
                 return Difference(number, is_gradient, 0, None, None)
             for index, (mine, its) in enumerate(zip(ours, theirs)):

@@ -6,40 +6,52 @@ Which function is called is the player's business; who asks, and over what, is t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from opkit.blind.call import Answers, Request, Step, Taken
+from opkit.blind.call import Answers, Manner, Request, Step, Taken
+from opkit.blind.clocks import pass_time
 from opkit.blind.players import Player
 from opkit.replaced import put_back
 
+#: Steps that are gone through in the manners that differ little from others.
+_FEW = 2
+
 
 def answers_of(player: Player, request: Request) -> Answers:
-    """Go through the steps: on fresh arrays, which are freed at once, then on arrays that are filled again."""
-    turns: list[list[Taken]] = [[]]
+    """Go through the steps in each manner; where nothing is refilled, arrays are fresh and freed at once."""
+    turns: list[list[Taken]] = []
+    held: dict[int, list[object]] = {}
     try:
-        for step in request.steps:
-            turns[0].append(_fresh(player, step))
-        held: dict[int, list[object]] = {}
-        for _ in range(request.again):
+        for manner in Manner:
             turns.append([])
-            for step in request.steps:
-                turns[-1].append(_refilled(player, step, held))
+            is_whole = manner in (Manner.FRESH, Manner.REFILLED)
+            for step in request.steps if is_whole else request.steps[:_FEW]:
+                try:
+                    turns[-1].append(_taken(player, step, manner, held))
+                except Exception:
+                    if manner is not Manner.RECORDED:  # which a function need not offer
+                        raise
+                    break
     except BaseException as error:  # user code; it ran without complaint where it was checked
         return Answers(turns, raised=f"{type(error).__name__}: {error}", changed=put_back())
     return Answers(turns, changed=put_back())
 
 
-def _fresh(player: Player, step: Step) -> Taken:
-    return player.play(step.form, list(map(player.made, step.form.leaves, step.arrays)), step.douts)
-
-
-def _refilled(player: Player, step: Step, held: dict[int, list[object]]) -> Taken:
-    known = held.get(id(step.form))
+def _taken(player: Player, step: Step, manner: Manner, held: dict[int, list[object]]) -> Taken:
+    form = step.form
+    if manner is Manner.LATER:
+        pass_time()
+    if manner is Manner.INFERENCE:
+        leaves = tuple(replace(leaf, takes_gradient=False) for leaf in form.leaves)
+        return player.play(replace(form, leaves=leaves), list(map(player.made, leaves, step.arrays)), (), manner)
+    known = held.get(id(form)) if manner is Manner.REFILLED else None
     if known is None:
-        known = list(map(player.made, step.form.leaves, step.arrays))
+        known = list(map(player.made, form.leaves, step.arrays))
     else:
         known = list(map(player.fill, known, step.arrays))
-    held[id(step.form)] = known
-    return player.play(step.form, known, step.douts)
+    if manner is Manner.REFILLED:
+        held[id(form)] = known
+    return player.play(form, known, step.douts, manner)
 
 
 def performed(load: Callable[[], Player], read: Callable[[], Request]) -> Answers:

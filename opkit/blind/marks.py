@@ -10,14 +10,14 @@ from types import ModuleType
 from typing import Any
 
 #: Packages of opkit that no ordinary run has imported.
-_CHECKING = ("opkit.blind", "opkit.checker", "opkit.verify")
+CHECKING = ("opkit.blind", "opkit.checker", "opkit.verify")
 #: What is hidden now: modules, and the packages as opkit's own attributes.
 _hidden: list[tuple[dict[str, ModuleType], dict[str, Any]]] = []
 
 
 def _hide() -> None:
-    modules = {name: module for name, module in sys.modules.items() if name.startswith(_CHECKING)}
-    words = [name.rpartition(".")[2] for name in _CHECKING]
+    modules = {name: module for name, module in sys.modules.items() if name.startswith(CHECKING)}
+    words = [name.rpartition(".")[2] for name in CHECKING]
     package = vars(sys.modules["opkit"])
     attributes = {word: package.pop(word) for word in words if word in package}
     for name in modules:
@@ -27,7 +27,7 @@ def _hide() -> None:
 
 def _show() -> None:
     modules, attributes = _hidden.pop()
-    for name in [name for name in sys.modules if name.startswith(_CHECKING)]:
+    for name in [name for name in sys.modules if name.startswith(CHECKING)]:
         del sys.modules[name]  # the user's code has imported them anew
     sys.modules.update(modules)
     vars(sys.modules["opkit"]).update(attributes)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from opkit import eager, ops
-from opkit.blind.call import Form, Kind, Leaf, Origin, Taken, filled
+from opkit.blind.call import Form, Kind, Leaf, Manner, Origin, Taken, filled
 from opkit.blind.pallas import is_interpreted
 from opkit.eager import Tensor, wrap
 from opkit.ops.core.types import Arrays, Function
@@ -33,7 +33,7 @@ class Player(Protocol):
     def fill(self, held: Any, array: np.ndarray) -> Any:
         """Return the same holding other values, in the same memory where the framework knows such a thing."""
 
-    def play(self, form: Form, held: Sequence[Any], douts: Arrays) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Arrays, manner: Manner) -> Taken:
         """Call the function and take the way back.
 
         Raises:
@@ -75,13 +75,15 @@ class _EagerPlayer:
         held._data[...] = array
         return held
 
-    def _back(self, outputs: Sequence[Tensor], leaves: Sequence[Tensor], douts: Arrays) -> Taken:
+    def _back(self, outputs: Sequence[Tensor], leaves: Sequence[Tensor], douts: Arrays, manner: Manner) -> Taken:
         results = [np.array(item._data) for item in outputs]
         places = [index for index, item in enumerate(outputs) if not item.stop_gradient] if douts else []
         if not places or not leaves:
             return Taken(results, [None for _ in leaves])
         seeds = [wrap(np.array(douts[index])) for index in places]
-        found = eager.grad([outputs[index] for index in places], list(leaves), seeds, allow_unused=True)
+        again = manner is Manner.RECORDED
+        roots = [outputs[index] for index in places]
+        found = eager.grad(roots, list(leaves), seeds, create_graph=again, allow_unused=True)
         return Taken(results, [None if item is None else np.array(item._data) for item in found])
 
 
@@ -91,11 +93,11 @@ class _LayerPlayer(_EagerPlayer):
     def __init__(self, layer: Any) -> None:
         self._layer = layer
 
-    def play(self, form: Form, held: Sequence[Any], douts: Arrays) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Arrays, manner: Manner) -> Taken:
         given = [item if item.stop_gradient else _passed_on(item) for item in held]
         result = self._layer.apply(*filled(form.args, given), **filled(dict(form.kwargs), given))
         outputs = [item for item in _flat(result) if isinstance(item, Tensor)]
-        return self._back(outputs, [item for item in held if not item.stop_gradient], douts)
+        return self._back(outputs, [item for item in held if not item.stop_gradient], douts, manner)
 
 
 def _passed_on(leaf: Tensor) -> Tensor:
@@ -110,11 +112,11 @@ class _OpPlayer(_EagerPlayer):
     def __init__(self, op: Any) -> None:
         self._op = op
 
-    def play(self, form: Form, held: Sequence[Any], douts: Arrays) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Arrays, manner: Manner) -> Taken:
         bound = self._op.bind(filled(dict(form.kwargs), held), dict(form.attrs))
         result = ops.apply(bound.opdef, bound.inputs, bound.attrs)
         leaves = [held[leaf.number] for leaf in form.leaves if leaf.takes_gradient]
-        return self._back(_flat(result), leaves, douts if self._op.grad is not None else ())
+        return self._back(_flat(result), leaves, douts if self._op.grad is not None else (), manner)
 
 
 class _TorchPlayer:
@@ -133,15 +135,15 @@ class _TorchPlayer:
             held.copy_(self._torch.from_numpy(np.array(array)))
         return held
 
-    def play(self, form: Form, held: Sequence[Any], douts: Arrays) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Arrays, manner: Manner) -> Taken:
         try:
-            return self._played(form, form.args, held, douts)
+            return self._played(form, form.args, held, douts, manner)
         except Exception:
             if not form.spare:
                 raise
-        return self._played(form, form.args[: -form.spare], held, douts)
+        return self._played(form, form.args[: -form.spare], held, douts, manner)
 
-    def _played(self, form: Form, args: Sequence[Any], held: Sequence[Any], douts: Arrays) -> Taken:
+    def _played(self, form: Form, args: Sequence[Any], held: Sequence[Any], douts: Arrays, manner: Manner) -> Taken:
         torch = self._torch
         given = [item.clone() if item.requires_grad else item for item in held]
         torch.default_generator.manual_seed(_SEED)
@@ -157,7 +159,9 @@ class _TorchPlayer:
             return Taken(results, [None for _ in leaves])
         seeds = [torch.from_numpy(np.array(douts[index])).to(outputs[index].dtype) for index in places]
         torch.default_generator.manual_seed(_SEED)
-        found = torch.autograd.grad([outputs[index] for index in places], leaves, seeds, allow_unused=True)
+        again = manner is Manner.RECORDED
+        roots = [outputs[index] for index in places]
+        found = torch.autograd.grad(roots, leaves, seeds, create_graph=again, allow_unused=True)
         return Taken(results, [None if item is None else self._array(item) for item in found])
 
     def _array(self, tensor: Any) -> np.ndarray:
@@ -182,7 +186,7 @@ class _JaxPlayer:
     def fill(self, held: Any, array: np.ndarray) -> Any:
         return np.array(array)  # JAX's arrays are never filled again
 
-    def play(self, form: Form, held: Sequence[Any], douts: Arrays) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Arrays, manner: Manner) -> Taken:
         jax = self._jax
         with jax.enable_x64(any(item.dtype == np.float64 for item in held)):
             arrays = [jax.numpy.asarray(item) for item in held]
@@ -195,9 +199,11 @@ class _JaxPlayer:
                 called = self._function(*filled(form.args, given), **filled(dict(form.kwargs), given))
                 return jax.tree.leaves(called)
 
+            if not opened:
+                return Taken([self._array(item) for item in of_opened()], [])
             outputs, pullback = jax.vjp(of_opened, *[arrays[number] for number in opened])
             results = [self._array(item) for item in outputs]
-            if not douts or not opened:
+            if not douts:
                 return Taken(results, [None for _ in opened])
             seeds = [
                 jax.numpy.asarray(dout).astype(item.dtype)

@@ -25,6 +25,7 @@ from typing import Any
 
 from opkit.blind import call
 from opkit.blind.call import Answers, Origin, Request, Taken
+from opkit.blind.clocks import make_movable
 from opkit.blind.loop import performed
 from opkit.blind.marks import look_ordinary
 from opkit.blind.players import Player, player_of
@@ -49,6 +50,10 @@ usual: dict[str, str | None] = {}
 
 class NoAnswerError(Exception):
     """A process gave no answer; the text completes "an ordinary process ..."."""
+
+
+class SilentError(NoAnswerError):
+    """A process had what it was asked, and ended or took its time."""
 
 
 @record
@@ -199,6 +204,7 @@ def perform(connection: int, environment: dict[str, str | None], load: Callable[
         with contextlib.suppress(OSError):  # it may be gone
             os.chdir(opening.folder)
         look_ordinary(opening.origin.path, environment)
+        make_movable()
         if load is player_of:
             sys.modules["__main__"] = ModuleType("__main__")
         _limit(opening.memory)
@@ -290,7 +296,8 @@ class Client:
         """Tell the process what to do, and return its answers.
 
         Raises:
-            NoAnswerError: it ended without an answer, or took longer than that, or the request cannot be sent.
+            SilentError: it ended without an answer, or took longer than that.
+            NoAnswerError: the request cannot be sent.
         """
         until = time.monotonic() + seconds
         try:
@@ -304,9 +311,9 @@ class Client:
             _write(descriptor, body, self._end)
             turns, raised, unloaded, changed = pickle.loads(_read(descriptor, self._end, until))
         except TimeoutError:
-            raise NoAnswerError(f"gave no answer within {seconds:.3g} s") from None
+            raise SilentError(f"gave no answer within {seconds:.3g} s") from None
         except Exception as error:  # whatever a process that runs user code may have written
-            raise NoAnswerError("ended without an answer") from error
+            raise SilentError("ended without an answer") from error
         return Answers([[Taken(*item) for item in turn] for turn in turns], raised, unloaded, changed)
 
     def close(self) -> None:

@@ -99,7 +99,7 @@ def check(
         report = _checked(checkable, options or Options(), tell, confirm)
     except Exception as raised:
         error = raised
-    changed = put_back()
+    changed = list(dict.fromkeys((*checkable.changed, *put_back())))
     if error is not None and not changed:
         raise error
     if not changed:

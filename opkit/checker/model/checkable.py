@@ -210,6 +210,7 @@ class Checkable:
             says about shapes is a hint, too (see ``speech_of``).
         sizes: whole numbers that occur in the definition, which may be sizes that it asks for.
         tolerance: {input name: relative tolerance} that the user declared.
+        changed: functions of Python and others that loading its file replaced.
         allow: {check code: why}, as declared; a failing check of that code passes and the report shows why.
         runners: other ways to run the op, {"static": run}; run(arrays, attrs, douts) -> (outputs, gradients).
         afresh: makes the same op with its user code loaded again (forward and backward, no more), where that can be
@@ -267,6 +268,7 @@ class Checkable:
     sources: tuple[Any, ...] = ()
     sizes: Shape = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)
+    changed: Sequence[str] = ()
     allow: Mapping[str, str] = field(default_factory=dict)
     runners: Mapping[str, Callable[[Arrays, Attrs, Results], tuple[Results, Gradients]]] = field(default_factory=dict)
     afresh: Callable[[], Checkable] | None = None

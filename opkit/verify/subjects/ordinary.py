@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.blind.call import Form, Kind, Leaf, Origin, Step, Taken, filled
+from opkit.blind.call import Form, Kind, Leaf, Manner, Origin, Step, Taken, filled
 from opkit.checker import Checkable, Results
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
 from opkit.record import record
@@ -105,7 +105,7 @@ class CopiedPlayer:
         held[...] = array
         return held
 
-    def play(self, form: Form, held: Sequence[Any], douts: Results) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Results, manner: Manner) -> Taken:
         """Call forward and backward."""
         arrays = filled(dict(form.kwargs), held)
         arrays = {name: arrays.get(name) for name in self._names} | arrays

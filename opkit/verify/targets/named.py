@@ -13,15 +13,17 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from opkit.blind.marks import CHECKING
 from opkit.checker import CheckResult, OpReport, Status
 from opkit.errors import Location, unknown
 from opkit.project.module import load_module
+from opkit.replaced import keep_packages, put_back
 from opkit.shim import install_frameworks
 from opkit.verify.codes import LOAD
 from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.foreign.framework import missing
+from opkit.verify.subjects.foreign.framework import frameworks_ready, missing
 from opkit.verify.subjects.ordinary import found_at
 from opkit.verify.subjects.pylayer import dynamic_mode
 from opkit.verify.targets.holding import Held, families, held, named_in, serve, serve_all
@@ -31,11 +33,21 @@ from opkit.verify.targets.target import ALL, Target
 
 def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     """Import a file and make checkables of the custom functions that the target names."""
+    keep_packages(CHECKING)
+    put_back()
     try:
-        module = _imported(target)
+        with frameworks_ready():
+            module = _imported(target)
     except Exception as error:
         finding = replace(blame_error(error, LOAD, "importing the file"), hint=missing(error))
         return Loaded(reports=(OpReport(target.label, (finding,)),))
+    changed = put_back()
+    loaded = _loaded(target, options, module)
+    changed += put_back()
+    return replace(loaded, checkables=tuple(replace(item, changed=changed) for item in loaded.checkables))
+
+
+def _loaded(target: Target, options: RunOptions, module: ModuleType) -> Loaded:
     names = vars(module)
     if target.name == ALL:
         every = held(names, module.__name__, options.device)

@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from opkit.blind.marks import CHECKING
 from opkit.checker import Checkable, CheckResult, OpReport, Status, check
 from opkit.checker.model.case import plain
+from opkit.replaced import keep_packages, put_back
 from opkit.verify.codes import INTERNAL
 from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.failures.store import FailureStore, former
@@ -73,6 +75,7 @@ def check_alone(
         The report; or the call at which the flight recorder stopped the check (replay).
     """
     options = options.for_op(checkable.name, checkable.directory)
+    keep_packages(CHECKING)
     watch = Watch(flight, options.memory, passes)
     watched = watch.over(checkable)
     started = time.perf_counter()
@@ -94,6 +97,7 @@ def check_alone(
         return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
     finally:
         confirmation.close()
+        put_back()  # slopes are measured after the check
     return offer(joined(report, again, time.perf_counter() - started), checkable)
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit.blind.call import Answers, Kind, Origin, Request, Step, Taken
+from opkit.blind.call import Answers, Kind, Manner, Origin, Request, Step, Taken
 from opkit.blind.judge import Difference, Ray, contradicts, difference
-from opkit.blind.server import Client, NoAnswerError, Opening, is_open
+from opkit.blind.server import Client, NoAnswerError, Opening, SilentError, is_open
 from opkit.checker import Checkable, CheckResult, Status
 from opkit.checker.model.codes import ORDINARY
 from opkit.checker.model.draws import generator
@@ -31,10 +31,12 @@ _DRAWS = 9000
 #: Distances of a ray's points relative to the values, where an op is of float64 and where it is not: far enough for
 #: half the digits of a difference, near enough for a kink to lie beside it.
 _NEAR, _WIDE = 1e-3, 1e-2
-#: Fresh points of each case beside its own, and turns on arrays that are filled again: more than 50 calls if cheap.
-_FRESH, _AGAIN = 3, 1
+#: Fresh points of each case beside its own: more than 50 calls if cheap.
+_FRESH = 3
 #: Seconds that an ordinary process has at most, and at least to be worth its start.
 _LONGEST, _SHORTEST = 30.0, 0.3
+#: Times that the calls take which an ordinary process is given, at least, before its silence says something.
+_PATIENCE = 30.0
 
 
 class Confirmation:
@@ -84,6 +86,11 @@ class Confirmation:
                 again = self._asked(script)
                 if _are_unlike(script, answers, again):
                     return _skipped("its answers are others in each process")
+        except SilentError as error:
+            if script.seconds * _PATIENCE > self._until - time.monotonic():  # a slow op, or little time
+                return _skipped(f"an ordinary process {error}")
+            text = f"an ordinary process {error}; the same calls took {script.seconds:.2g} s here"
+            return _result(self._checkable, Status.UNDECIDED, text)
         except NoAnswerError as error:
             return _skipped(f"an ordinary process {error}")
         return found
@@ -97,7 +104,7 @@ class Confirmation:
         assert client is not None
         try:
             opening = Opening(origin, _folder(), self._options.memory if is_limited() else 0)
-            return client.ask(opening, Request(script.steps, script.again), seconds)
+            return client.ask(opening, Request(script.steps), seconds)
         finally:
             if client is not self._client:
                 client.close()
@@ -110,11 +117,12 @@ class Confirmation:
             names = ", ".join(answers.changed[:5])
             return _result(checkable, Status.FAIL, f"the op's functions changed {names}, which everything else uses")
         if answers.raised:
-            return _result(checkable, Status.FAIL, f"raises in an ordinary process: {answers.raised}")
-        for number, turn in enumerate(answers.turns):
+            text = f"raises in an ordinary process: {answers.raised}{tuple(Manner)[len(answers.turns) - 1].value}"
+            return _result(checkable, Status.FAIL, text)
+        for manner, turn in zip(Manner, answers.turns):
             found = difference(script.steps, script.seen, turn)
             if found is not None:
-                return script.told(checkable, found, number)
+                return script.told(checkable, found, manner)
         is_plain = checkable.surrogate is None and not checkable.allow and not checkable.tolerance
         missed = contradicts(script.rays, script.steps, answers.turns[0]) if is_plain else None
         if missed is not None:
@@ -158,14 +166,14 @@ class Script:
         steps: the calls in the order of a training loop.
         seen: what each gave here.
         rays: some of the steps that lie on lines.
-        again: turns on arrays that are filled again.
+        seconds: that they took here.
         cases: of each step.
     """
 
     steps: list[Step] = field(default_factory=list)
     seen: list[Taken] = field(default_factory=list)
     rays: list[Ray] = field(default_factory=list)
-    again: int = _AGAIN
+    seconds: float = 0.0
     cases: list[Evaluator] = field(default_factory=list)
 
     @staticmethod
@@ -175,7 +183,7 @@ class Script:
         Raises:
             Exception: what user code raises.
         """
-        made = Script()
+        made, started = Script(), time.perf_counter()
         with np.errstate(all="ignore"):
             for number, ev in enumerate(evaluators):
                 begun = time.perf_counter()
@@ -189,9 +197,10 @@ class Script:
                     made.rays += [case.ray(center, kind) for kind in range(_WAYS) if case.has_gradient]
                 for _ in range(_FRESH):
                     case.add(case.moved(case.way(0), float(case.rng.uniform(-0.1, 0.1))))
+        made.seconds = time.perf_counter() - started
         return made
 
-    def told(self, checkable: Checkable, found: Difference, turn: int) -> CheckResult:
+    def told(self, checkable: Checkable, found: Difference, manner: Manner) -> CheckResult:
         """Return the failure that a difference is."""
         ev = self.cases[found.step]
         if found.is_gradient:
@@ -203,8 +212,7 @@ class Script:
             text = f"in an ordinary process {what} has another shape than in the check"
         else:
             text = f"in an ordinary process {what} is {found.actual:.9g}, in the check it was {found.expected:.9g}"
-        if turn:
-            text += ", after its arrays were filled again with other values"
+        text += manner.value
         values = {"case": ev.case.to_json(), "expected": found.expected, "actual": found.actual}
         return _result(checkable, Status.FAIL, text, **values)
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from opkit.blind.marks import shown
+from opkit.replaced import keep
 from opkit.verify.subjects.foreign.arrivals import at_arrival
 from opkit.verify.subjects.foreign.recording import Recording
 
@@ -43,6 +44,18 @@ def loaded_frameworks(device: str = "") -> Iterator[Framework]:
     for name in FRAMEWORKS:
         if name in sys.modules:
             yield framework_of(name, device)
+
+
+def frameworks_ready() -> AbstractContextManager[None]:
+    """Load what is known of each framework as soon as something imports it, before user code can change it."""
+
+    def arrived(name: str) -> None:
+        if name in FRAMEWORKS:
+            framework_of(name)
+        else:
+            keep(name, sys.modules[name])
+
+    return at_arrival((*FRAMEWORKS, "numpy.testing"), arrived)
 
 
 @contextmanager

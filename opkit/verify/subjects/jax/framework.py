@@ -12,6 +12,7 @@ import numpy as np
 from opkit.blind.call import Kind
 from opkit.blind.pallas import is_interpreted
 from opkit.checker import Options
+from opkit.replaced import keep
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Framework, Served
 from opkit.verify.subjects.jax.arrays import ARRAYS, leaves_of
@@ -20,6 +21,9 @@ from opkit.verify.subjects.jax.function import function_subject, is_custom, lear
 from opkit.verify.subjects.jax.recorder import recording
 from opkit.verify.subjects.jax.trees import text_of
 from opkit.verify.subjects.subject import Subject
+
+for _module in (jax, jax.numpy):
+    keep(_module.__name__, _module)
 
 
 class Jax(Framework):

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from opkit.blind.call import Kind
+from opkit.replaced import keep
 from opkit.verify.isolation.limits import INTERPRETED
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Framework
@@ -23,6 +24,16 @@ from opkit.verify.subjects.torch.library import is_library_op
 from opkit.verify.subjects.torch.recorder import recording, subject_of
 from opkit.verify.subjects.torch.tensors import device_of, tensors_in
 from opkit.verify.subjects.torch.whole import whole_case, whole_subject
+
+#: What values are read and compared with; whole packages of torch are changed by others for reasons of their own.
+_READING = ("abs", "allclose", "detach", "eq", "equal", "finfo", "isclose", "isfinite", "isnan", "numpy", "sub")
+for _label, _owner, _names in (
+    ("torch", torch, _READING),
+    ("torch.Tensor", torch.Tensor, (*_READING, "backward")),
+    ("torch.autograd", torch.autograd, ("backward", "grad")),
+    ("torch.testing", torch.testing, ()),
+):
+    keep(_label, _owner, _names)
 
 #: The newest release of torch that opkit is tested with.
 NEWEST = (2, 14)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from opkit.checker.model.evaluate import InputLeaf
+from opkit.errors import KernelError
 from opkit.verify.subjects.foreign.running import angles
 
 with warnings.catch_warnings():
@@ -33,7 +34,24 @@ def share(array: np.ndarray) -> Any:
 
 
 def array_of(tensor: Any) -> np.ndarray:
-    """Return a tensor's values, in its own memory where numpy has its dtype (bfloat16 becomes float32)."""
+    """Return a tensor's values, in its own memory where numpy has its dtype (bfloat16 becomes float32).
+
+    Raises:
+        KernelError: it is of a class of the user's, whose values are others when they are used than when they are read.
+    """
+    found = _read(tensor)
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) and tensor.dtype != torch.bool:
+        used = tensor * 1
+        with torch._C.DisableTorchFunctionSubclass():
+            held = _read(tensor)
+        for other in (_read(used), _read(tensor - torch.zeros_like(tensor)), held):
+            if not np.array_equal(found, other, equal_nan=True):
+                name = type(tensor).__name__
+                raise KernelError(f"a tensor of the class {name} has other values when it is used than when it is read")
+    return found
+
+
+def _read(tensor: Any) -> np.ndarray:
     tensor = tensor.detach()
     if tensor.layout != torch.strided:
         tensor = tensor.to_dense()
