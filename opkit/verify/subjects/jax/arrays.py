@@ -75,4 +75,4 @@ def _numpy(value: Any) -> np.ndarray:
 
 def shapes_of(values: Sequence[Any]) -> tuple[Any, ...]:
     """Return what two lists of arrays have in common that are traced alike."""
-    return tuple((item.shape, item.dtype.name) for item in values)
+    return tuple((item.shape, item.dtype) for item in values)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -33,45 +33,69 @@ def evaluate(closed: Any, args: Sequence[Any]) -> list[np.ndarray]:
         one array for each output.
     """
     with np.errstate(all="ignore"):
-        return _run(closed, [_as(np.asarray(item), to.aval) for item, to in zip(args, closed.jaxpr.invars)])
+        return _run(closed, [_as(np.asarray(item), _dtype(to)) for item, to in zip(args, closed.jaxpr.invars)])
 
 
 def _run(program: Any, args: Sequence[Any]) -> list[Any]:
     """Evaluate a jaxpr, closed or not."""
     jaxpr = getattr(program, "jaxpr", program)
-    known = dict(zip(jaxpr.constvars, map(np.asarray, getattr(program, "consts", ()))))
+    literals, steps, results = _planned(jaxpr)
+    known = literals | dict(zip(jaxpr.constvars, map(np.asarray, getattr(program, "consts", ()))))
     known.update(zip(jaxpr.invars, args))
-
-    def value(atom: Any) -> Any:
-        return np.asarray(atom.val, atom.aval.dtype) if isinstance(atom, core.Literal) else known[atom]
-
-    for equation in jaxpr.eqns:
-        results = _apply(equation, [value(atom) for atom in equation.invars])
-        for variable, result in zip(equation.outvars, results):
-            known[variable] = _as(result, variable.aval)
-    return [value(atom) for atom in jaxpr.outvars]
+    for run, operands, targets in steps:
+        for (variable, dtype), result in zip(targets, run([known[item] for item in operands])):
+            known[variable] = _as(result, dtype)
+    return [known[item] for item in results]
 
 
-def _as(result: Any, aval: Any) -> Any:
-    dtype = getattr(aval, "dtype", None)
-    if isinstance(dtype, np.dtype) and isinstance(result, (np.ndarray, np.generic)) and result.dtype != dtype:
+@lru_cache(maxsize=4096)
+def _planned(jaxpr: Any) -> tuple[dict[Any, Any], list[tuple[Any, ...]], list[Any]]:
+    """Return the literals of a jaxpr by their places; what runs each equation, on what, and what results; the outputs.
+
+    What a place is is looked up once: a check runs a program some hundred times.
+    """
+    literals: dict[Any, Any] = {}
+
+    def place(atom: Any) -> Any:
+        if not isinstance(atom, core.Literal):
+            return atom
+        literals[id(atom)] = value = np.array(atom.val, atom.aval.dtype)
+        value.setflags(write=False)
+        return id(atom)
+
+    steps = [
+        (_prepared(item), [place(atom) for atom in item.invars], [(to, _dtype(to)) for to in item.outvars])
+        for item in jaxpr.eqns
+    ]
+    return literals, steps, [place(atom) for atom in jaxpr.outvars]
+
+
+def _dtype(variable: Any) -> Any:
+    dtype = getattr(variable.aval, "dtype", None)
+    return dtype if isinstance(dtype, np.dtype) else None
+
+
+def _as(result: Any, dtype: Any) -> Any:
+    if dtype is not None and isinstance(result, (np.ndarray, np.generic)) and result.dtype != dtype:
         return np.asarray(result).astype(dtype)
     return result
 
 
-def _apply(equation: Any, operands: list[Any]) -> Sequence[Any]:
-    name, params = equation.primitive.name, equation.params
-    inner = _INNER.get(name)
-    if inner is not None:
-        results: Sequence[Any] = inner(params, operands)
-        return results
+def _prepared(equation: Any) -> Callable[[list[Any]], Sequence[Any]]:
+    """Return what runs an equation."""
+    name, params, has_several = equation.primitive.name, equation.params, equation.primitive.multiple_results
+    if name in _INNER:
+        return partial(_INNER[name], params)
     rule = _of(name)
-    if rule is not None:
-        result = rule(params, *operands)
-        if result is not NotImplemented:
-            return result if equation.primitive.multiple_results else [result]
-    found = _left_to_jax(equation)(*operands)
-    return [_array(item) for item in (found if equation.primitive.multiple_results else [found])]
+
+    def run(operands: list[Any]) -> Sequence[Any]:
+        result = NotImplemented if rule is None else rule(params, *operands)
+        if result is NotImplemented:
+            found = _left_to_jax(equation)(*operands)
+            return [_array(item) for item in (found if has_several else [found])]
+        return result if has_several else [result]
+
+    return run
 
 
 #: Equations with programs of their own that numpy does not run (Pallas' kernels), compiled, as JAX would at each call.
