@@ -15,20 +15,11 @@ from opkit.shim.missing import guard
 __all__ = [
     "alltoall",
     "c_allgather",
-    "c_allreduce_max",
-    "c_allreduce_min",
-    "c_allreduce_prod",
     "c_allreduce_sum",
     "c_broadcast",
-    "c_concat",
     "c_identity",
-    "c_reduce_sum",
     "c_reducescatter",
-    "c_split",
-    "c_sync_calc_stream",
-    "c_sync_comm_stream",
     "fused_linear_param_grad_add",
-    "mp_allreduce_sum",
 ]
 
 
@@ -43,19 +34,10 @@ def _alone(name: str) -> Any:
 
 alltoall = _alone("alltoall")
 c_allgather = _alone("c_allgather")
-c_allreduce_max = _alone("c_allreduce_max")
-c_allreduce_min = _alone("c_allreduce_min")
-c_allreduce_prod = _alone("c_allreduce_prod")
 c_allreduce_sum = _alone("c_allreduce_sum")
 c_broadcast = _alone("c_broadcast")
-c_concat = _alone("c_concat")
 c_identity = _alone("c_identity")
-c_reduce_sum = _alone("c_reduce_sum")
 c_reducescatter = _alone("c_reducescatter")
-c_split = _alone("c_split")
-c_sync_calc_stream = _alone("c_sync_calc_stream")
-c_sync_comm_stream = _alone("c_sync_comm_stream")
-mp_allreduce_sum = _alone("mp_allreduce_sum")
 
 
 @no_grad()

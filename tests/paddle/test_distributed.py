@@ -251,16 +251,6 @@ def test_groups_of_all_kinds_are_this_process() -> None:
         groups.topology().get_dim("date")
 
 
-def test_roles() -> None:
-    """The one worker's role is taken, a server's and other workers are refused."""
-    fleet.UserDefinedRoleMaker(role=fleet.Role.WORKER, current_id=0, worker_num=1)
-    fleet.PaddleCloudRoleMaker(is_collective=True)
-    with pytest.raises(UnsupportedError, match="no parameter server"):
-        fleet.UserDefinedRoleMaker(role=fleet.Role.SERVER)
-    with pytest.raises(UnsupportedError, match="2 processes"):
-        fleet.UserDefinedRoleMaker(worker_num=2)
-
-
 def test_util_exchanges_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
     """Sums are the arrays, shards are all files."""
     assert fleet.util.all_reduce(np.array([1, 2]), "sum").tolist() == [1, 2]

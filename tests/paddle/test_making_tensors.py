@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 import opkit.paddle as paddle
-from opkit.errors import UnsupportedError
-from opkit.paddle.tensor import array_length, array_read, array_write, create_array
 
 
 @pytest.mark.parametrize(
@@ -43,31 +41,6 @@ def test_a_copy_has_no_gradient() -> None:
     x = paddle.to_tensor([1.0], stop_gradient=False)
     (x * 2).sum().backward()
     assert copy.deepcopy(x).grad is None
-
-
-def test_a_tensor_array_is_a_list() -> None:
-    """array_write puts a Tensor at a place or behind the last; array_read takes it."""
-    at = [paddle.to_tensor([k]) for k in range(3)]
-    held = array_write(paddle.ones([2]), at[0])
-    held = array_write(paddle.zeros([2]), at[1], held)
-    array_write(paddle.full([2], 5.0), at[0], held)
-    assert array_read(held, at[0]).numpy().tolist() == [5.0, 5.0]
-    assert int(array_length(held)) == 2
-    assert create_array("float32", [held[1]])[0] is held[1]
-    with pytest.raises(AssertionError, match="between 0 and 2"):
-        array_write(held[0], paddle.to_tensor(3), held)
-    with pytest.raises(TypeError, match="is a list"):
-        array_read(np.ones(2), at[0])
-
-
-def test_graphs_have_no_tensor_array() -> None:
-    """In a graph the message names what to use."""
-    paddle.enable_static()
-    try:
-        with pytest.raises(UnsupportedError, match="list of Variables"):
-            create_array("float32")
-    finally:
-        paddle.disable_static()
 
 
 def test_fill_takes_a_number() -> None:

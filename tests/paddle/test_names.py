@@ -162,13 +162,9 @@ def test_a_state_of_the_generator_comes_back() -> None:
     assert paddle.randn([4]).tolist() == first
 
 
-def test_dropouts_and_gumbel_keep_their_means() -> None:
-    """alpha_dropout keeps mean and variance; gumbel_softmax draws each class by its probability."""
+def test_gumbel_softmax_keeps_its_means() -> None:
+    """It draws each class by its probability."""
     paddle.seed(0)
-    x = paddle.randn([50000])
-    dropped = F.alpha_dropout(x, 0.3)
-    assert abs(float(dropped.mean())) < 0.03
-    assert abs(float(dropped.std()) - 1) < 0.03
     drawn = F.gumbel_softmax(paddle.log(paddle.to_tensor([0.2, 0.8])).expand([20000, 2]), hard=True)
     assert abs(float(drawn[:, 1].mean()) - 0.8) < 0.02
 

@@ -7,14 +7,12 @@ from typing import Any
 from opkit.errors import UnsupportedError
 from opkit.paddle.framework.place import (
     CustomPlace,
-    IPUPlace,
     XPUPlace,
     get_device,
     is_compiled_with_cinn,
     is_compiled_with_cuda,
     is_compiled_with_custom_device,
     is_compiled_with_distribute,
-    is_compiled_with_ipu,
     is_compiled_with_rocm,
     is_compiled_with_xpu,
     set_device,
@@ -24,21 +22,16 @@ from opkit.shim.missing import guard
 __all__ = [
     "CustomPlace",
     "Event",
-    "IPUPlace",
     "Stream",
     "XPUPlace",
     "current_stream",
     "get_all_custom_device_type",
-    "get_all_device_type",
-    "get_available_custom_device",
-    "get_available_device",
     "get_cudnn_version",
     "get_device",
     "is_compiled_with_cinn",
     "is_compiled_with_cuda",
     "is_compiled_with_custom_device",
     "is_compiled_with_distribute",
-    "is_compiled_with_ipu",
     "is_compiled_with_rocm",
     "is_compiled_with_xpu",
     "set_device",
@@ -48,23 +41,8 @@ __all__ = [
 ]
 
 
-def get_available_device() -> list[str]:
-    """Return the devices there are."""
-    return ["cpu"]
-
-
-def get_all_device_type() -> list[str]:
-    """Return the kinds of devices there are."""
-    return ["cpu"]
-
-
 def get_all_custom_device_type() -> list[str]:
     """Return the kinds of plugged-in devices: none."""
-    return []
-
-
-def get_available_custom_device() -> list[str]:
-    """Return the plugged-in devices: none."""
     return []
 
 

@@ -55,10 +55,6 @@ class XPUPlace(CUDAPlace):
     """An XPU, which opkit does not have."""
 
 
-class IPUPlace(CUDAPlace):
-    """An IPU, which opkit does not have."""
-
-
 class CustomPlace(CUDAPlace):
     """A plugged-in device, which opkit does not have."""
 
@@ -128,11 +124,6 @@ def is_compiled_with_rocm() -> bool:
 
 def is_compiled_with_xpu() -> bool:
     """Say whether there is support for XPUs: no."""
-    return False
-
-
-def is_compiled_with_ipu() -> bool:
-    """Say whether there is support for IPUs: no."""
     return False
 
 

@@ -6,8 +6,6 @@ from opkit.paddle.jit.static_function import (
     enable_to_static,
     ignore_module,
     not_to_static,
-    set_code_level,
-    set_verbosity,
     to_static,
 )
 from opkit.shim.missing import guard
@@ -20,8 +18,6 @@ __all__ = [
     "load",
     "not_to_static",
     "save",
-    "set_code_level",
-    "set_verbosity",
     "to_static",
 ]
 

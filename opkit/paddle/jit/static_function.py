@@ -38,13 +38,6 @@ class StaticFunction:
         """Return the function itself."""
         return self._function
 
-    def rollback(self) -> Function:
-        """Put the function itself back where it is a Layer's forward, and return it."""
-        holder = getattr(self._function, "__self__", None)
-        if isinstance(holder, Layer) and vars(holder).get("forward") is self:
-            del vars(holder)["forward"]
-        return self._function
-
     def __repr__(self) -> str:
         return f"<StaticFunction of {getattr(self._function, '__qualname__', self._function)!r}>"
 
@@ -116,11 +109,3 @@ def enable_to_static(enable_to_static_bool: bool) -> None:
     """
     if not isinstance(enable_to_static_bool, bool):
         raise TypeError(f"enable_to_static takes a bool, got {type(enable_to_static_bool).__name__}")
-
-
-def set_code_level(level: int = 100, also_to_stdout: bool = False) -> None:
-    """Set which generated code is logged: none is generated."""
-
-
-def set_verbosity(level: int = 0, also_to_stdout: bool = False) -> None:
-    """Set how much is logged of the compilation: nothing is compiled."""

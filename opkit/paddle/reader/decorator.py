@@ -11,15 +11,9 @@ from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.shim.missing import guard
 
-__all__ = ["buffered", "cache", "chain", "map_readers", "multiprocess_reader", "shuffle", "xmap_readers"]
+__all__ = ["buffered", "map_readers", "multiprocess_reader", "shuffle", "xmap_readers"]
 
 Reader = Callable[[], Iterable[Any]]
-
-
-def cache(reader: Reader) -> Reader:
-    """Return a reader that reads all samples now and yields them from memory."""
-    samples = tuple(reader())
-    return lambda: iter(samples)
 
 
 def map_readers(func: Function, *readers: Reader) -> Reader:
@@ -37,11 +31,6 @@ def shuffle(reader: Reader, buf_size: int) -> Reader:
             yield from buffer
 
     return read
-
-
-def chain(*readers: Reader) -> Reader:
-    """Return a reader of the samples of readers, one after the other."""
-    return lambda: itertools.chain.from_iterable(reader() for reader in readers)
 
 
 def buffered(reader: Reader, size: int) -> Reader:

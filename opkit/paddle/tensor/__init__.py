@@ -18,7 +18,6 @@ from opkit.paddle.tensor import (
     selection,
     stat,
 )
-from opkit.paddle.tensor.array import array_length, array_read, array_write, create_array
 from opkit.paddle.tensor.attribute import *  # noqa: F403
 from opkit.paddle.tensor.creation import *  # noqa: F403
 from opkit.paddle.tensor.decomposition import *  # noqa: F403
@@ -83,10 +82,6 @@ NAMES = tuple(
 globals()["scatter_"] = INPLACE["scatter_"]
 
 __all__ = [
-    "array_length",
-    "array_read",
-    "array_write",
-    "create_array",
     "creation",
     "linalg",
     "logic",

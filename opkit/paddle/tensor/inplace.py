@@ -105,17 +105,6 @@ def zero_(x: Tensor) -> Tensor:
     return fill_(x, 0)
 
 
-def where_(condition: Any, x: Tensor, y: Any, name: Name = None) -> Tensor:
-    """Keep x where the condition holds and write y elsewhere, in place; return x."""
-    if not isinstance(x, Tensor):
-        return manipulation.where(condition, x, y)
-    check_inplace(x, "where_")
-    return become(x, manipulation.where(condition, x, y), "where_")
-
-
-INPLACE["where_"] = where_
-
-
 def fill_diagonal_(x: Tensor, value: float, offset: int = 0, wrap: bool = False, name: Name = None) -> Tensor:
     """Fill the diagonal with one number, in place; ``wrap`` starts again below a tall matrix's square."""
     check_inplace(x, "fill_diagonal_")

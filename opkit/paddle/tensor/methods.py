@@ -179,7 +179,6 @@ _TENSOR_ONLY: dict[str, Any] = {
     "fill_diagonal_": inplace.fill_diagonal_,
     "normal_": random.normal_,
     "uniform_": random.uniform_,
-    "where_": lambda x, condition, y=None, name=None: inplace.where_(condition, x, y),
     "place": property(_place),
     "trainable": property(_trainable, _set_trainable),
     "data": property(lambda x: x.detach(), _new_data, doc="A Tensor on the same memory that takes no gradient."),

@@ -9,11 +9,10 @@ from typing import Any
 from opkit.errors import OpkitError, UsageError
 from opkit.ops.core.types import Function
 from opkit.paddle.utils import unique_name
-from opkit.paddle.utils.nested import flatten, is_sequence
 from opkit.paddle.version import full_version
 from opkit.shim.missing import guard
 
-__all__ = ["deprecated", "flatten", "is_sequence", "require_version", "run_check", "try_import", "unique_name"]
+__all__ = ["deprecated", "require_version", "run_check", "try_import", "unique_name"]
 
 
 class VersionError(OpkitError):

@@ -96,8 +96,6 @@ def un(x, i, **k):
 show("max_unpool2d twice", lambda: un([[[[1., 2.], [3., 4.]]]], [[[[0, 0], [5, 5]]]]))
 show("max_unpool2d int64", lambda: un([[[[1., 2.], [3., 4.]]]], [[[[0, 1], [5, 6]]]], idt="int64"))
 show("max_unpool2d float64", lambda: run(lambda x: unpool(x), t(T, "float64")))
-show("MaxUnPool2D", lambda: run(lambda x: paddle.nn.MaxUnPool2D(2, 2)(*F.max_pool2d(x, 2, 2, 0, True)), t(T)))
-show("MaxUnPool2D repr", lambda: repr(paddle.nn.MaxUnPool2D(2, 2)))
 # ---- erfinv
 V = [-2.0, -1.0, -0.5, 0.0, 0.3, 1.0, 1.5, float("nan"), float("inf"), float("-inf")]
 for d in ("float32", "float64"):

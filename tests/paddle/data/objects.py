@@ -397,10 +397,10 @@ for label, build in {
     "add_": lambda h: h.add_(h), "subtract_": lambda h: h.subtract_(h * 2), "multiply_": lambda h: h.multiply_(h), "scale_": lambda h: h.scale_(2.0),
     "exp_": lambda h: h.exp_(), "tanh_": lambda h: h.tanh_(), "reshape_": lambda h: h.reshape_([4]), "clip_": lambda h: h.clip_(0.0, 1.0),
     "sqrt_": lambda h: (h * h).sqrt_(), "squeeze_": lambda h: h.unsqueeze_(0).squeeze_(0), "fill_": lambda h: h.fill_(1.0), "zero_": lambda h: h.zero_(),
-    "uniform_": lambda h: h.uniform_(), "flatten_": lambda h: h.flatten_(), "F.relu_": paddle.nn.functional.relu_, "F.softmax_": paddle.nn.functional.softmax_,
+    "uniform_": lambda h: h.uniform_(), "flatten_": lambda h: h.flatten_(), "F.relu_": paddle.nn.functional.relu_,
     "F.elu_": paddle.nn.functional.elu_, "paddle.tanh_": paddle.tanh_, "paddle.add_": lambda h: paddle.tensor.add_(h, h), "paddle.reshape_": lambda h: paddle.reshape_(h, [4]),
     "ceil_": lambda h: h.ceil_(), "remainder_": lambda h: h.remainder_(h), "lerp_": lambda h: h.lerp_(h, 0.5), "normal_": lambda h: paddle.normal_(h) * 0.0,
-    "fill_diagonal_": lambda h: h.fill_diagonal_(1.0), "where_": lambda h: paddle.where_(h > 0, h, h), "copy_": lambda h: h.copy_(h, True), "set_value": lambda h: paddle.assign(h, h),
+    "fill_diagonal_": lambda h: h.fill_diagonal_(1.0), "copy_": lambda h: h.copy_(h, True), "set_value": lambda h: paddle.assign(h, h),
     "masked_fill_": lambda h: h.masked_fill_(h > 0, 1.0), "index_add_": lambda h: h.index_add_(paddle.to_tensor([0]), 0, h[:1]), "transpose_": lambda h: h.transpose_([1, 0]),
 }.items():
     show(f"graph {label}", graph(lambda: written(build)))

@@ -93,13 +93,8 @@ show(
     ),
 )
 show("recv lengths", lambda: G.send_u_recv(paddle.to_tensor(X), I(0, 1, 2), I(1, 2), "sum"))
-U = paddle.utils
-nest = {"b": [1, 2], "a": (3, {"z": 4})}
-show("flatten", lambda: U.flatten(nest))
-show("flatten one", lambda: U.flatten(5))
-show("is_sequence", lambda: [U.is_sequence(x) for x in (1, "ab", [1], (1,), {"a": 1}, np.ones(2), {1})])
 for a in (("2.0.0",), ("2.6.2",), ("99.0",), ("1.0", "2.0"), ("2.x",), (2,), ("2.0.0", "99")):
-    show(f"require {a}", lambda: U.require_version(*a))
+    show(f"require {a}", lambda: paddle.utils.require_version(*a))
 from paddle.common_ops_import import convert_dtype
 
 for d in ("float32", np.float32, paddle.float32, np.dtype("int64"), "floatx"):

@@ -25,18 +25,18 @@ NAMES = {
     """,
     "nn.functional": """
         adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
-        adaptive_max_pool3d affine_grid alpha_dropout avg_pool1d avg_pool2d avg_pool3d batch_norm bilinear
+        adaptive_max_pool3d affine_grid avg_pool1d avg_pool2d avg_pool3d batch_norm bilinear
         binary_cross_entropy binary_cross_entropy_with_logits conv1d conv1d_transpose
         conv2d conv2d_transpose conv3d conv3d_transpose cosine_similarity cross_entropy
         diag_embed dropout dropout2d dropout3d elu elu_ embedding fold gelu glu
-        grid_sample gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_
+        grid_sample gumbel_softmax hardshrink hardsigmoid hardswish hardtanh
         instance_norm interpolate kl_div l1_loss label_smooth layer_norm leaky_relu leaky_relu_ linear
         log_loss log_sigmoid log_softmax margin_ranking_loss max_pool1d max_pool2d
         max_pool3d mish mse_loss nll_loss normalize
         one_hot pad pairwise_distance pixel_shuffle pixel_unshuffle prelu relu relu6
         relu_ scaled_dot_product_attention selu sequence_mask sigmoid sigmoid_focal_loss silu
-        smooth_l1_loss soft_margin_loss softmax softmax_ softmax_with_cross_entropy softplus softshrink softsign
-        square_error_cost swish tanh tanh_ tanhshrink temporal_shift thresholded_relu thresholded_relu_
+        smooth_l1_loss soft_margin_loss softmax softmax_with_cross_entropy softplus softshrink softsign
+        square_error_cost swish tanh tanh_ tanhshrink temporal_shift thresholded_relu
         unfold upsample
     """,
     "optimizer": """

@@ -1,7 +1,7 @@
 """``paddle.distributed.fleet`` on one process: the one worker, without servers."""
 
 from opkit.paddle.distributed.fleet import base, meta_parallel, recompute, utils
-from opkit.paddle.distributed.fleet.base.role_maker import PaddleCloudRoleMaker, Role, UserDefinedRoleMaker
+from opkit.paddle.distributed.fleet.base.role_maker import PaddleCloudRoleMaker, Role
 from opkit.paddle.distributed.fleet.data_generator import MultiSlotDataGenerator, MultiSlotStringDataGenerator
 from opkit.paddle.distributed.fleet.fleet import Fleet
 from opkit.paddle.distributed.fleet.fleet import the_fleet as fleet
@@ -46,7 +46,6 @@ __all__ = [
     "MultiSlotStringDataGenerator",
     "PaddleCloudRoleMaker",
     "Role",
-    "UserDefinedRoleMaker",
     "UtilBase",
     "barrier_worker",
     "base",

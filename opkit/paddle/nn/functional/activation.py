@@ -24,7 +24,6 @@ __all__ = [
     "hardsigmoid",
     "hardswish",
     "hardtanh",
-    "hardtanh_",
     "leaky_relu",
     "leaky_relu_",
     "log_sigmoid",
@@ -38,7 +37,6 @@ __all__ = [
     "sigmoid",
     "silu",
     "softmax",
-    "softmax_",
     "softplus",
     "softshrink",
     "softsign",
@@ -47,7 +45,6 @@ __all__ = [
     "tanh_",
     "tanhshrink",
     "thresholded_relu",
-    "thresholded_relu_",
 ]
 
 sigmoid = UNARY["sigmoid"]
@@ -155,9 +152,6 @@ def softmax(x: Any, axis: int = -1, dtype: Any = None, name: Name = None) -> Any
     return ops.softmax(x if dtype is None else _cast(x, dtype), axis)
 
 
-softmax_ = in_place(softmax)
-
-
 def log_softmax(x: Any, axis: int = -1, dtype: Any = None, name: Name = None) -> Any:
     """Return the logarithm of softmax."""
     return ops.log_softmax(_cast(needed(x), dtype), axis)
@@ -167,13 +161,7 @@ def log_softmax(x: Any, axis: int = -1, dtype: Any = None, name: Name = None) ->
 elu_ = in_place(elu)
 
 
-hardtanh_ = in_place(hardtanh)
-
-
 leaky_relu_ = in_place(leaky_relu)
-
-
-thresholded_relu_ = in_place(thresholded_relu)
 
 
 # ---- groups, chance --------------------------------------------------------------------------------------------------

@@ -8,14 +8,14 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.composed import dropping, pairs, windows
+from opkit.ops.composed import pairs, windows
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Name
 from opkit.paddle.nn.functional.common import dropout
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, needed
 
-__all__ = ["alpha_dropout", "bilinear", "dropout3d", "fold", "pairwise_distance", "sequence_mask", "unfold"]
+__all__ = ["bilinear", "dropout3d", "fold", "pairwise_distance", "sequence_mask", "unfold"]
 
 
 # ---- windows ---------------------------------------------------------------------------------------------------------
@@ -116,20 +116,3 @@ def dropout3d(x: Any, p: float = 0.5, training: bool = True, data_format: str = 
     if data_format not in ("NCDHW", "NDHWC"):
         raise UsageError(f"dropout3d: data_format is 'NCDHW' or 'NDHWC', got {data_format!r}")
     return dropout(x, p, [0, 1] if data_format == "NCDHW" else [0, 4], training)
-
-
-def alpha_dropout(x: Any, p: float = 0.5, training: bool = True, name: Name = None) -> Any:
-    """Return x with elements set to SELU's lower limit, shifted and scaled so that mean and variance stay.
-
-    Source: Klambauer et al. 2017, "Self-normalizing neural networks".
-    """
-    needed(x)
-    if not isinstance(p, (int, float)):
-        raise TypeError(f"alpha_dropout: p is a number, got {type(p).__name__}")
-    if not 0 <= p <= 1:
-        raise UsageError(f"alpha_dropout: p must be between 0 and 1, got {p}")
-    if not training or p == 0:
-        return ops.identity(x)
-    if p == 1:
-        return ops.mul(x, 0.0)
-    return dropping.alpha_dropout(x, float(p))

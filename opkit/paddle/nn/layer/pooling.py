@@ -22,7 +22,6 @@ __all__ = [
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
-    "MaxUnPool2D",
 ]
 
 
@@ -68,21 +67,6 @@ class MaxPool3D(_MaxPool, function=functional.max_pool3d):
     """The largest of each window."""
 
     data_format: str = "NCDHW"
-
-
-@declared
-class MaxUnPool2D(_Pool, function=functional.max_unpool2d):
-    """Zeros with elements where a pool found them."""
-
-    _shown = ("output_size",)
-
-    data_format: str = "NCHW"
-    output_size: Any = None
-    name: Name = None
-
-    def forward(self, x: Any, indices: Any) -> Any:  # type: ignore[override]  # two tensors
-        """Put them back."""
-        return self._function(x, indices, *self._values(self))
 
 
 @declared

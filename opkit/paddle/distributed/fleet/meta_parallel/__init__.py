@@ -9,7 +9,6 @@ from opkit.paddle.distributed.fleet.meta_parallel.layers import (
 from opkit.paddle.distributed.fleet.meta_parallel.random import (
     RNGStatesTracker,
     get_rng_state_tracker,
-    model_parallel_random_seed,
 )
 from opkit.shim.missing import guard
 
@@ -20,7 +19,6 @@ __all__ = [
     "RowParallelLinear",
     "VocabParallelEmbedding",
     "get_rng_state_tracker",
-    "model_parallel_random_seed",
 ]
 
 __getattr__ = guard(globals())

@@ -9,7 +9,7 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.paddle.tensor.random import get_rng_state, seed, set_rng_state
 
-__all__ = ["RNGStatesTracker", "get_rng_state_tracker", "model_parallel_random_seed"]
+__all__ = ["RNGStatesTracker", "get_rng_state_tracker"]
 
 
 class RNGStatesTracker:
@@ -61,14 +61,3 @@ _tracker = RNGStatesTracker()
 def get_rng_state_tracker() -> RNGStatesTracker:
     """Return the tracker of this process."""
     return _tracker
-
-
-def model_parallel_random_seed(seed: int = 2048) -> None:
-    """Start the generator and the state ``model_parallel_rng`` anew."""
-    _seed(seed)
-
-
-def _seed(number: int) -> None:
-    _tracker.reset()
-    seed(number)
-    _tracker.add("model_parallel_rng", number + 1024)

@@ -7,10 +7,6 @@ from typing import Any
 from opkit.shim.missing import guard
 
 __all__ = [
-    "broadcast_dp_parameters",
-    "broadcast_mp_parameters",
-    "broadcast_sep_parameters",
-    "broadcast_sharding_parameters",
     "fused_allreduce_gradients",
     "sync_params_buffers",
 ]
@@ -24,13 +20,6 @@ def sync_params_buffers(
     model: Any, comm_group: Any = None, src_rank: int = 0, is_model_parallel: bool = False, fuse_params: bool = True
 ) -> None:
     """Give the source rank's parameters and buffers to all: they stay as they are."""
-
-
-def broadcast_dp_parameters(model: Any, hcg: Any) -> None:
-    """Give the first rank's parameters to all: they stay as they are."""
-
-
-broadcast_mp_parameters = broadcast_sep_parameters = broadcast_sharding_parameters = broadcast_dp_parameters
 
 
 __getattr__ = guard(globals())
