@@ -28,7 +28,7 @@ _FOLLOWS: dict[str, frozenset[str]] = {
     "GC140": _NUMBERS | _EDGES | {"GC130", "GC140", "GC142", "GC145", "GC148", "GC181"},
     "GC181": _NUMBERS | _EDGES | {"GC142", "GC148", "GC181"},
     "GC141": _EDGES | {"GC143", "GC148"},  # the incoming gradient has the result's dtype
-    "GC143": frozenset({"GC148"}),
+    "GC143": _EDGES | {"GC148"},
     "GC142": _NUMBERS | _EDGES | {"GC148"},
     "GC145": _NUMBERS,
     "GC101": frozenset({"GC161"}),
@@ -66,6 +66,8 @@ def _is_stopped(item: CheckResult) -> bool:
 
 
 def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bool:
+    if cause.code in ("GC141", "GC143") and item.code in _EDGES:
+        return (item.expected, item.actual) == (cause.expected, cause.actual)
     if item.status is Status.UNDECIDED and not _is_stopped(item):  # the same derivative, wrong at other points too
         return (item.code, item.input, item.output) == (cause.code, cause.input, cause.output)
     if item.code not in follows:

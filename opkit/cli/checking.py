@@ -90,7 +90,7 @@ def check(
     with undisturbed():
         put_report(outcome, form, is_verbose=is_verbose)
         for name, path in reports:
-            shown = portraits_of(targets, options) if name == "html" else None
+            shown = portraits_of(targets, options, outcome.report) if name == "html" else None
             write_report(path, render(outcome, name, shlex.join(["opkit", *sys.argv[1:]]), now(), shown))
     status = outcome.exit_status(options.check.strict)
     if status == NOTHING:
@@ -98,13 +98,13 @@ def check(
     return status
 
 
-def portraits_of(targets: Sequence[str], options: RunOptions) -> Any:
+def portraits_of(targets: Sequence[str], options: RunOptions, report: Report | None = None) -> Any:
     """Return what the pictures of a page show; nothing of what runs on other machines or makes no gradients."""
     if options.cluster or options.command != "gradcheck":
         return None
-    from opkit.cli.portrait import portraits
+    from opkit.cli.portrait import portraits, wrong_at
 
-    return portraits(targets, options)
+    return portraits(targets, options, wrong_at(report) if report is not None else None)
 
 
 def debug(targets: Sequence[str], options: RunOptions) -> int:

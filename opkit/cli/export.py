@@ -42,10 +42,13 @@ def export(
         if taken and not force:
             warn(f"error: {taken[0]} exists\nnext: --force overwrites it, --output FILE writes elsewhere")
             raise typer.Exit(USAGE)
-    if to != "graph" and not no_check and sys.stderr.isatty():
-        warn(f"{target}: its gradient is checked, then the file is proved in {to}")
+
+    def told(text: str) -> None:
+        if sys.stderr.isatty():
+            warn(f"{target}: {text}")
+
     with user_code():
-        made = export_op(target, to=to, form=form, check=not no_check)
+        made = export_op(target, to=to, form=form, check=not no_check, told=told)
     if to == "graph":
         typer.echo(made.text, nl=False)
         raise typer.Exit(CLEAN)

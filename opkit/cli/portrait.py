@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from opkit.checker import Report
 from opkit.reporters.figures import Curve, Matrices
 
 Portraits: TypeAlias = "dict[str, list[Curve | Matrices]]"
@@ -23,19 +24,20 @@ _POINTS, _MOST = 241, 12
 _ROOM = 40.0
 
 
-def portraits(words: Sequence[str], options: Any) -> Portraits:
+def portraits(words: Sequence[str], options: Any, wrong: Mapping[str, Mapping[str, float]] | None = None) -> Portraits:
     """Measure the ops of some targets.
 
     Args:
         words: targets as on the command line.
         options: of the run.
+        wrong: {op: {input: a value where its gradient is wrong}}, which a curve then shows.
 
     Returns:
         {op: its portraits}; ops that cannot be measured, or not in time, are left out.
     """
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_measure, args=(theirs, list(words), options), daemon=True)
+    process = context.Process(target=_measure, args=(theirs, list(words), options, wrong or {}), daemon=True)
     process.start()
     theirs.close()
     found: Portraits = {}
@@ -49,7 +51,7 @@ def portraits(words: Sequence[str], options: Any) -> Portraits:
     return found
 
 
-def _measure(out: Connection, words: list[str], options: Any) -> None:
+def _measure(out: Connection, words: list[str], options: Any, wrong: Mapping[str, Mapping[str, float]]) -> None:
     import os
 
     from opkit.verify.isolation.flight import Flight
@@ -63,13 +65,13 @@ def _measure(out: Connection, words: list[str], options: Any) -> None:
     for target in resolve(words):
         for checkable in load(target, options, Flight()).checkables:
             try:
-                out.send((checkable.name, list(_of(checkable, options.check))))
+                out.send((checkable.name, list(_of(checkable, options.check, wrong.get(checkable.name, {})))))
             except Exception:  # user code of any kind runs here; the report says what is wrong with it
                 continue
     out.send(None)
 
 
-def _of(checkable: Any, options: Any) -> Iterator[Curve | Matrices]:
+def _of(checkable: Any, options: Any, wrong: Mapping[str, float]) -> Iterator[Curve | Matrices]:
     """Yield a curve of each input of an elementwise op, matrices of one case of any other."""
     from opkit.checker.collect import collect
     from opkit.checker.model.trial import Trial
@@ -82,7 +84,8 @@ def _of(checkable: Any, options: Any) -> Iterator[Curve | Matrices]:
     plain = [case for case in several if case.regime in ("normal", "user")] or several
     smallest = min(plain, key=lambda case: sum(np.size(v) for v in case.inputs.values() if v is not None))
     try:
-        curves = [curve for name in _floats(smallest.inputs) for curve in _curves(checkable, smallest, name, wide)]
+        grids = {name: _grid(smallest, name, wide, wrong.get(name, 0.0)) for name in _floats(smallest.inputs)}
+        curves = [curve for name, x in grids.items() for curve in _curves(checkable, smallest, name, x)]
     except Exception:  # user code that takes no vectors
         curves = []
     yield from curves or _matrices(checkable, smallest)
@@ -92,8 +95,8 @@ def _floats(inputs: Any) -> dict[str, np.ndarray]:
     return {k: v for k, v in inputs.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f" and v.size}
 
 
-def _curves(checkable: Any, case: Any, name: str, cases: Sequence[Any]) -> Iterator[Curve]:
-    x, others = _grid(case, name, cases), {}
+def _curves(checkable: Any, case: Any, name: str, x: np.ndarray) -> Iterator[Curve]:
+    others = {}
     for key, value in case.inputs.items():
         if key != name:
             is_array = isinstance(value, np.ndarray) and value.shape == case.inputs[name].shape
@@ -131,13 +134,31 @@ def _curves(checkable: Any, case: Any, name: str, cases: Sequence[Any]) -> Itera
         )  # fmt: skip
 
 
-def _grid(case: Any, name: str, cases: Sequence[Any]) -> np.ndarray:
-    """The domain that cases say, or between -6 and 6, where a search found them."""
+def wrong_at(report: Report) -> dict[str, dict[str, float]]:
+    """Return, of each op, values of inputs where gradients are wrong: of one finding the smallest."""
+    found: dict[str, dict[str, float]] = {}
+    for op in report.ops:
+        for check in op.checks:
+            evidence = check.evidence
+            if evidence is None or evidence.case is None or evidence.errors is None or check.input is None:
+                continue
+            values = np.ravel(evidence.case.inputs.get(check.input))
+            if values.dtype.kind == "f" and values.size == len(evidence.errors):
+                errors = evidence.errors.max(axis=1)
+                places = np.flatnonzero(errors >= errors.max() / 2)
+                if places.size:
+                    value = min(map(float, values[places]), key=abs)
+                    found.setdefault(op.op, {}).setdefault(check.input, value)
+    return found
+
+
+def _grid(case: Any, name: str, cases: Sequence[Any], wrong: float) -> np.ndarray:
+    """The domain that cases say, or between -6 and 6 and what is wrong, where a search found them."""
     values = np.concatenate([np.ravel(item.inputs[name]) for item in cases if name in _floats(item.inputs)])
     values = values[np.isfinite(values)]
     low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
     if case.origin == "search":
-        low, high = max(low, -6.0), min(high, 6.0)
+        low, high = min(max(low, -6.0), 1.5 * wrong), max(min(high, 6.0), 1.5 * wrong)
     else:
         low, high = float(values.min()), float(values.max())
     return np.linspace(low, high if high > low else low + 1, _POINTS).astype(case.inputs[name].dtype)

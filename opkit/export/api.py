@@ -6,13 +6,13 @@ Nothing is printed and no file of the user is written here.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 
 from opkit.errors import ProjectError, UsageError, unknown
 from opkit.export.companion import write_test
 from opkit.export.frame import Frame
-from opkit.export.gradient import GRADIENT, gradient_trouble
+from opkit.export.gradient import gradient_trouble
 from opkit.export.head import head_of
 from opkit.export.jax_file import JaxFrame
 from opkit.export.listing import listed
@@ -67,6 +67,7 @@ def export(
     check: bool = True,
     is_checked: bool | None = None,
     inductor: bool = True,
+    told: Callable[[str], object] = str,
 ) -> Exported:
     """Export an op directory.
 
@@ -79,6 +80,7 @@ def export(
         is_checked: whether the gradient is known to have passed ``opkit.gradcheck``; None checks it here. Where it has
             not, that is a row of the proof, which then is not proved.
         inductor: part of the proof for torch is to compile with inductor, where a C++ compiler is (some 10 s).
+        told: is called with what begins now, in words, wherever that takes its time.
 
     Returns:
         the file with all forward ops that were asked for.
@@ -100,10 +102,11 @@ def export(
         return Exported(_file_name(ops), "\n".join(listed(op) for op in ops), "graph")
     trouble = ""
     if check and is_checked is None and any(op.wirings for op in ops):
+        told("its gradient is checked by opkit gradcheck")
         trouble = gradient_trouble(path, [op.forward.name for op in ops])
     elif is_checked is False:
         trouble = "opkit gradcheck did not pass"
-    made = _Export(ops, to, check, trouble, inductor).made(form)
+    made = _Export(ops, to, check, trouble, inductor, told).made(form)
     return replace(made, note="; ".join(filter(None, (made.note, stays))))
 
 
@@ -151,6 +154,7 @@ class _Export:
         check: prove the file.
         trouble: why the gradient is not known to be right, "" where it is.
         inductor: compile with torch's inductor too.
+        told: is called with what begins now.
     """
 
     ops: tuple[ExportOp, ...]
@@ -158,9 +162,13 @@ class _Export:
     check: bool
     trouble: str
     inductor: bool
+    told: Callable[[str], object]
 
     def made(self, form: str) -> Exported:
-        """Return the file in a form; "auto" takes the callback form where the native one is refused or not proved."""
+        """Return the file in a form; "auto" takes the callback form where the native one is refused or not proved.
+
+        A gradient that is wrong is wrong in both.
+        """
         bodies: dict[str, str] = {}
         note = ""
         chosen = "callback"
@@ -173,9 +181,9 @@ class _Export:
                     raise
                 note = str(error)
         made = self.written(chosen, bodies, note)
-        if made.proof is None or form != "auto" or chosen != "native" or not is_installed(self.to):
+        if made.proof is None or form != "auto" or chosen != "native" or self.trouble or not is_installed(self.to):
             return made
-        fault = next((row for row in made.proof.rows if row[2] == "FAIL" and row[1] != GRADIENT), None)
+        fault = next((row for row in made.proof.rows if row[2] == "FAIL"), None)
         if fault is None:
             return made
         why = f"the native form of {fault[0]!r} is not the same op under {fault[1]}: {fault[3]}"
@@ -188,6 +196,7 @@ class _Export:
         test = write_test(self.ops, self.to, name)
         if not self.check:
             return Exported(name, draft, form, None, test, note, functions)
+        self.told(f"the {form} form is proved in {self.to}, in a process of its own")
         proof = prove(self.ops, self.to, draft, trouble=self.trouble, inductor=self.inductor)
         text = frame.write(self.ops, form, bodies, head_of(self.ops, self.to, form, proof))
         return Exported(name, text, form, proof, test, note, functions)

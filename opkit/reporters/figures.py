@@ -20,6 +20,10 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _GAP = 620.0, 190.0, 62.0, 14.0, 22.0, 30.
 #: More rows of a table are left out, those where the gradient is wrong last.
 _ROWS = 16
 _CELL, _MOST = 44.0, 12
+#: Room for the word "difference" above a matrix of one column.
+_NARROWEST = 64.0
+#: Curves that differ by less of their size are shown as flat.
+_FLAT = 1e-4
 
 
 @entity
@@ -95,10 +99,10 @@ def _curve(curve: Curve) -> Figure:
     parts += _panel(curve, 0.0, f"{curve.output} = forward({curve.input})", [("value", curve.y)])
     lines = [("measured", curve.measured), ("given", curve.given)]
     parts += _panel(curve, _HEIGHT, f"d{curve.output}/d{curve.input}", lines)
-    wrong = [f"{low:.4g} to {high:.4g}" for low, high in _stretches(curve)]
+    wrong = [f"{low:.4g} to {high:.4g}" if low < high else f"at {low:.4g}" for low, high in _stretches(curve)]
     said = f"Above: {curve.output} over {curve.input}{curve.others}. Below: backward's gradient (line) on the measured "
     said += "derivative (wide). "
-    said += f"They differ where it is shaded: {', '.join(wrong)}." if wrong else "They agree everywhere."
+    said += f"They differ where it is shaded: {', '.join(wrong)}." if wrong else "They agree here."
     places = np.unique(np.linspace(0, len(curve.x) - 1, _ROWS).astype(int))
     if curve.is_wrong.any() and not curve.is_wrong[places].any():
         places = np.union1d(places, np.flatnonzero(curve.is_wrong)[:4])
@@ -122,7 +126,9 @@ def _across(curve: Curve, value: float) -> float:
 def _panel(curve: Curve, top: float, title: str, lines: Sequence[tuple[str, np.ndarray]]) -> Iterator[str]:
     shown = np.concatenate([values[np.isfinite(values)] for _, values in lines])
     low, high = (float(np.quantile(shown, share)) for share in (0.01, 0.99)) if shown.size else (0.0, 1.0)
-    room = (high - low) * 0.12 or max(abs(high), 1.0) * 0.1
+    scale = max(abs(low), abs(high))
+    is_flat = high - low <= _FLAT * scale  # what is left is the rounding of differences
+    room = max(scale, 1.0) * 0.1 if is_flat else (high - low) * 0.12
     low, high = low - room, high + room
     first, last = top + _TOP, top + _HEIGHT - _GAP
 
@@ -131,8 +137,8 @@ def _panel(curve: Curve, top: float, title: str, lines: Sequence[tuple[str, np.n
 
     yield f'<path class="axis" d="M{_LEFT:g},{first:g}V{last:g}H{_WIDTH - _RIGHT:g}"/>'
     yield _text(_LEFT, first - 7, title)
-    for value in np.linspace(low + room, high - room, 3):
-        yield _text(_LEFT - 6, down(value) + 4, _short(value), "end")
+    for value in [(low + high) / 2] if is_flat else np.linspace(low + room, high - room, 3):
+        yield _text(_LEFT - 6, down(value) + 4, _short(value if abs(value) > _FLAT * room else 0.0), "end")
     for value in np.linspace(float(curve.x[0]), float(curve.x[-1]), 5):
         yield _text(_across(curve, value), last + 15, _short(value), "middle")
     for name, values in lines:
@@ -160,7 +166,7 @@ def _matrices(portrait: Matrices) -> Figure:
     difference = given - expected
     scale = float(np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected))) or 1.0
     cell = _CELL if columns <= 6 else max(16.0, 264.0 / columns)
-    width, height = columns * cell, rows * min(cell, 26.0)
+    width, height = max(columns * cell, _NARROWEST), rows * min(cell, 26.0)
     label = f"the derivative of {portrait.output} by {portrait.input}: expected, given and their difference"
     parts = [_open(3 * (width + 34), height + 46, label)]
     for place, (title, values) in enumerate((("expected", expected), ("given", given), ("difference", difference))):

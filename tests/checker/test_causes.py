@@ -65,6 +65,17 @@ def test_a_wrong_dtype_of_a_result_is_one_finding() -> None:
     assert left.actual == "float16"
 
 
+def test_a_wrong_dtype_of_a_gradient_is_one_finding() -> None:
+    """On empty and 0-d inputs too, also where nothing declares these; another dtype there stands for itself."""
+    cause = CheckResult("gradient_dtype", Status.FAIL, "GC143", input="x", expected="float32", actual="float64")
+    empty = replace(cause, check="empty", code="GC160")
+    found = replace(empty, status=Status.UNDECIDED)
+    other = replace(empty, check="scalar", code="GC161", actual="float16")
+    first, left = folded([cause, empty, found, other])
+    assert [item.code for item in first.consequences] == ["GC160", "GC160"]
+    assert (left.code, left.actual) == ("GC161", "float16")
+
+
 def test_a_cause_of_one_input_takes_nothing_from_another() -> None:
     """A missing gradient of a explains nothing about b."""
     missing = CheckResult("missing_gradient", Status.FAIL, "GC145", input="a")

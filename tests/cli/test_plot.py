@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
+
+from opkit.reporters.figures import Curve, Matrices, figure_of
 from tests.cli.test_commands import opkit
 
 LAYERS = """
@@ -55,5 +59,29 @@ def test_an_elementwise_op_is_drawn_as_a_curve(tmp_path: Path) -> None:
     (tmp_path / "layers.py").write_text(LAYERS)
     assert opkit(tmp_path, "plot", "layers.py::Square", "--output", "page.html").returncode == 0
     page = (tmp_path / "page.html").read_text()
-    assert "They agree everywhere." in " ".join(page.split())
+    assert "They agree here." in " ".join(page.split())
     assert "an ordinary run gives the same results" in page
+
+
+def test_a_curve_reaches_what_is_wrong(tmp_path: Path) -> None:
+    """A gradient that is wrong beyond 6 alone was drawn from -6 to 6, and said to agree everywhere."""
+    (tmp_path / "layers.py").write_text(
+        "import paddle\nfrom paddle.autograd import PyLayer\n\n\nclass Relu6(PyLayer):\n    @staticmethod\n"
+        "    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return paddle.clip(x, 0, 6)\n\n    @staticmethod\n"
+        "    def backward(ctx, dy):\n        (x,) = ctx.saved_tensor()\n        return dy * (x > 0).astype(x.dtype)\n"
+    )
+    assert opkit(tmp_path, "plot", "layers.py::Relu6", "--output", "page.html").returncode == 1
+    assert "They differ where it is shaded: 6." in " ".join((tmp_path / "page.html").read_text().split())
+
+
+def test_rounding_is_not_drawn() -> None:
+    """A constant derivative is a line with its value, not the noise of differences; zero is written as 0; a point as a point."""
+    x = np.linspace(-1.0, 1.0, 5)
+    noise = 1 + 1e-10 * np.array([1, -1, 1, -1, 1])
+    figure = figure_of(Curve("x", "y", x, x + 1e-17, np.ones(5), noise, x == 0))
+    assert figure.caption.endswith("They differ where it is shaded: at 0.")
+    ticks = re.findall(r'text-anchor="end"[^>]*>([^<]*)<', figure.svg)
+    assert ticks == ["-0.98", "0", "0.98", "1"]
+    column = Matrices("x", "y", np.ones((2, 1)), np.ones((2, 1)), np.zeros((2, 1), bool))
+    (width,) = re.findall(r'<svg[^>]* width="(\d+)"', figure_of(column).svg)
+    assert int(width) >= 280  # its title fits

@@ -98,3 +98,22 @@ def test_a_wrong_gradient_is_a_row_of_the_proof(tmp_path: Path) -> None:
     kernel.write_text(kernel.read_text().replace("return dy *", "return 1.01 * dy *"))
     assert "swish_forward: fail (GC" in gradient_trouble(str(directory), ["swish_forward"])
     assert gradient_trouble(str(directory), ["another"]) == ""
+
+
+def test_what_takes_its_time_is_told(swish: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal each step is named when it begins; a wrong gradient is the reason, not the form, and ends it."""
+    from opkit.export import api
+    from opkit.export.proof import ProofResult
+
+    rows = (("swish", "gradcheck", "FAIL", "Jacobian mismatch"), ("swish", "opkit gradcheck", "FAIL", "GC101: wrong"))
+    monkeypatch.setattr(api, "gradient_trouble", lambda path, ops: "GC101: wrong")
+    monkeypatch.setattr(api, "is_installed", lambda name: True)
+    monkeypatch.setattr(api, "prove", lambda *args, **options: ProofResult("torch", "2", rows))
+    told: list[str] = []
+    made = api.export(str(swish), told=told.append)
+    assert told == ["its gradient is checked by opkit gradcheck", "the native form is proved in torch, in a process of its own"]
+    assert (made.form, made.note) == ("native", "")
+    status, said = run(swish, str(swish), "--to", "torch")
+    assert status == 1
+    assert "error: swish: its gradient does not pass opkit gradcheck (GC101: wrong); nothing is written" in said
+    assert "is not the same op" not in said

@@ -35,6 +35,8 @@ def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str
         return "not finite"
     claimed, numeric = np.where(finite, claimed, 0.0), np.where(finite, numeric, 0.0)
     size, missed = largest(numeric), largest(claimed - numeric)
+    if not missed:
+        return "right where it is finite"
     if not size:
         return FLAT if largest(claimed) else ""
     if not largest(claimed):
