@@ -142,7 +142,7 @@ def wrong_at(report: Report) -> dict[str, dict[str, float]]:
             evidence = check.evidence
             if evidence is None or evidence.case is None or evidence.errors is None or check.input is None:
                 continue
-            values = np.ravel(evidence.case.inputs.get(check.input))
+            values = np.ravel(np.asarray(evidence.case.inputs.get(check.input)))
             if values.dtype.kind == "f" and values.size == len(evidence.errors):
                 errors = evidence.errors.max(axis=1)
                 places = np.flatnonzero(errors >= errors.max() / 2)
