@@ -51,7 +51,7 @@ _FAMILIES = {
     ),
     "scope": "current_scope",
     "session": "clear_default_session sync_default_session",
-    "typing": "FixedTensorDef MirroredTensorDef",
+    "typing": "FixedTensorDef",
     "user_op": "user_op_builder",
     "variable": "checkpoint get_all_variables get_variable load_variables train",
     "watching": "losses watch watch_diff",

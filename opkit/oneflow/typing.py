@@ -17,7 +17,6 @@ __all__ = [
     "FixedTensorDef",
     "ListNumpy",
     "ListOfNumpyDef",
-    "MirroredTensorDef",
     "Numpy",
     "NumpyDef",
 ]
@@ -74,11 +73,6 @@ class ListNumpy:
 def FixedTensorDef(shape: Ints, dtype: Any = float32, name: Name = None) -> type[NumpyDef]:
     """Declare an argument as older scripts do, as its default: ``def job(x=flow.FixedTensorDef((2, 3)))``."""
     return Numpy.Placeholder(tuple(shape), dtype)
-
-
-def MirroredTensorDef(shape: Ints, dtype: Any = float32, name: Name = None) -> type[ListOfNumpyDef]:
-    """Declare an argument as older scripts do: a list with one array per device."""
-    return ListNumpy.Placeholder(tuple(shape), dtype)
 
 
 class Callback(typing.Generic[_T]):

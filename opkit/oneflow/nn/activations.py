@@ -25,7 +25,6 @@ __all__ = [
     "fused_bias_add_dropout",
     "fused_bias_add_gelu",
     "fused_scale_tril_softmax_dropout",
-    "fused_self_attention_query_mul_key_and_value",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
@@ -36,7 +35,6 @@ __all__ = [
     "relu",
     "relu6",
     "softmax",
-    "softmax_grad",
     "swish",
 ]
 
@@ -100,11 +98,6 @@ def softmax(logits: Blob, axis: int | None = None, name: Name = None) -> Blob:
 def logsoftmax(logits: Blob, axis: int | None = None, name: Name = None) -> Blob:
     """Return the logarithm of the softmax."""
     return ops.log_softmax(as_value(logits), -1 if axis is None else axis)
-
-
-def softmax_grad(y: Blob, dy: Blob, axis: int | None = None, name: Name = None) -> Blob:
-    """Return the gradient of softmax along the last axis."""
-    return call("softmax_grad", y, dy)
 
 
 def dropout(x: Blob, rate: float, noise_shape: Blob | None = None, seed: int | None = None, name: Name = None) -> Blob:
@@ -179,30 +172,6 @@ def fused_scale_tril_softmax_dropout(
     weights = ops.softmax(flow_math.fused_scale_tril(x, diagonal, fill_value, scale), -1)
     mask = random_mask_like(weights, rate, seed, noise_shape)
     return call("dropout", weights, mask, scale=1.0 / (1.0 - rate))
-
-
-def fused_self_attention_query_mul_key_and_value(
-    x: Blob, head_size: int, alpha: float = 1.0, name: Name = None
-) -> tuple[Blob, Blob]:
-    """Return ``alpha * query @ key.T`` (batch, heads, length, length) and the values (batch, heads, length, head_size).
-
-    Args:
-        x: (length, batch, heads * 3 * head_size); each head has its query, key and value side by side.
-        head_size: of one of them.
-
-    Raises:
-        ShapeError: the blob does not hold whole heads.
-    """
-    value = as_value(x)
-    sizes = shape_of(value)
-    if len(sizes) != 3 or head_size <= 0 or sizes[2] % (3 * head_size):
-        raise ShapeError(
-            "flow.nn.fused_self_attention_query_mul_key_and_value takes (length, batch, heads * 3 * head_size) with a "
-            f"head size of {head_size}, got shape {sizes}"
-        )
-    heads = ops.reshape(value, [sizes[0], sizes[1], -1, 3, head_size])
-    query, key, held = (ops.squeeze(part, 0) for part in ops.split(ops.transpose(heads, [3, 1, 2, 0, 4]), 3, 0))
-    return ops.mul(ops.matmul(query, key, False, True), alpha), held
 
 
 def _bias_axis(value: Blob, data_format: str | None) -> int:

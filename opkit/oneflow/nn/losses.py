@@ -25,7 +25,6 @@ __all__ = [
     "MSELoss",
     "MarginRankingLoss",
     "TripletMarginLoss",
-    "distributed_sparse_softmax_cross_entropy_with_logits",
     "sigmoid_cross_entropy_with_logits",
     "softmax_cross_entropy_with_logits",
     "sparse_cross_entropy",
@@ -56,12 +55,6 @@ def softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: Name = N
 def sigmoid_cross_entropy_with_logits(labels: Blob, logits: Blob, name: Name = None) -> Blob:
     """Return the binary cross entropy of each logit."""
     return call("sigmoid_cross_entropy", logits, labels)
-
-
-def distributed_sparse_softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: Name = None) -> Blob:
-    """Return the cross entropy of integer labels for logits that may be split over their classes."""
-    value = as_value(logits)
-    return call("sparse_softmax_cross_entropy_ms", value, labels, depth=int(shape_of(value)[-1]))[1]
 
 
 def smooth_l1_loss(prediction: Blob, label: Blob, beta: float = 1.0, name: Name = None) -> Blob:
