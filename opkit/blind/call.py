@@ -42,12 +42,14 @@ class Origin:
         path: its file, or its op directory.
         name: in the file (``Outer.Inner``), or of the op type.
         kernel: which kernels of an op directory run: "python" or "cpp".
+        folder: where its file imports from first.
     """
 
     kind: Kind
     path: str
     name: str
     kernel: str = "python"
+    folder: str = ""
 
 
 @record

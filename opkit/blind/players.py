@@ -54,6 +54,7 @@ def player_of(origin: Origin) -> Player:
         with frameworks(), settings(kernel=origin.kernel):
             return _OpPlayer(assemble(op_directory_of(origin.path)).ops[origin.name])
     install_frameworks()
+    sys.path.insert(0, origin.folder)
     found: Any = load_module(origin.path)
     for part in origin.name.split("."):
         found = getattr(found, part)

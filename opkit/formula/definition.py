@@ -189,6 +189,9 @@ def _ranks(formula: Formula, shapes: Shapes) -> dict[str, int]:
                 need(Product(shapes.of(operation.left), shapes.of(operation.right)), 2)
             case Swap():
                 need(shapes.of(operation.operand), 2)
+    if Scalar() in shapes.outputs.values():  # of shape (1,), and so is its gradient: an input has as many axes at least
+        for name in formula.inputs:
+            need(shapes.resolve(Root(name)), 1)
     return {name: rank for name, rank in ranks.items() if rank}
 
 

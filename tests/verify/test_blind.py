@@ -88,6 +88,17 @@ def test_a_right_op_is_confirmed_in_each_front_end(here: Path) -> None:
     assert [ordinary(report) for report in reports] == ["pass", "pass", "pass"]
 
 
+def test_a_file_that_imports_the_module_beside_it_is_confirmed(here: Path) -> None:
+    """As ``opkit new --kind torch_function`` lays them out; a script's runs too, from any folder."""
+    (here / "beside").mkdir()
+    (here / "beside" / "right.py").write_text(_RIGHT)
+    (here / "beside" / "check_right.py").write_text("from right import Square\n\n__all__ = ['Square']\n")
+    call = "\n\nx = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\nSquare.apply(x).sum().backward()\n"
+    (here / "beside" / "run.py").write_text(f"import paddle\nfrom right import Square\n{call}")
+    reports = reports_of([str(here / "beside" / "check_right.py::Square"), str(here / "beside" / "run.py")])
+    assert [ordinary(report) for report in reports] == ["pass", "pass"]
+
+
 def test_an_op_that_draws_its_constants_anew_in_each_process_is_not_confirmed(here: Path) -> None:
     """It is no failure, since two ordinary processes differ as well; the report says so in a line."""
     text = _RIGHT.replace("import paddle", "import os\n\nimport paddle\n\nFACTOR = os.urandom(1)[0] + os.getpid()")

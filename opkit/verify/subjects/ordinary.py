@@ -37,7 +37,7 @@ def found_at(
     made: Checkable, kind: Kind, path: str, name: str, parameters: Parameters | None = None, kernel: str = "python"
 ) -> Checkable:
     """Return a checkable that says where an ordinary process finds it."""
-    return replace(made, ordinary=Ordinary(Origin(kind, os.path.abspath(path), name, kernel), parameters))
+    return replace(made, ordinary=Ordinary(Origin(kind, os.path.abspath(path), name, kernel, sys.path[0]), parameters))
 
 
 def form_of(ordinary: Ordinary | None, ev: Evaluator) -> Form:
