@@ -612,3 +612,16 @@ def test_a_complex_tensor_of_a_case_is_said_to_get_no_comparison() -> None:
     z = torch.tensor([0.5 + 1.0j, -2.0j, 1.0 + 0.25j])
     (report,) = gradcheck(Turn, (z, torch.ones(3, dtype=torch.float64))).ops
     assert "z complex as given" in " ".join(report.notes)
+
+
+@pytest.mark.parametrize("kept", ["x * w", "x.exp() + w"])
+def test_a_missing_gradient_is_not_explained_away(kept: str, tmp_path: Path) -> None:
+    """What a Function hands on out of a list of tensors goes past its backward: ``[x, x] * 3`` answers nothing."""
+    (tmp_path / "one.py").write_text(
+        "import torch\n\n\nclass One(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, w):\n"
+        f"        ctx.save_for_backward(x, w)\n        return {kept}\n\n    @staticmethod\n"
+        "    def backward(ctx, dy):\n        x, w = ctx.saved_tensors\n        return dy * w\n"
+    )
+    (report,) = gradcheck(f"{tmp_path / 'one.py'}::One", isolate=False, effort=0.02, replay=False).ops
+    (found,) = [item for item in report.checks if item.status is Status.FAIL]
+    assert (found.code, "incorrect number of gradients (expected 2, got 1)" in found.message) == ("GC181", True)

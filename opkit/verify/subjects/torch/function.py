@@ -22,7 +22,7 @@ from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.identity import Place, identities
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
-from opkit.verify.subjects.torch.tensors import parted, plain, settings, takes_gradient, turned
+from opkit.verify.subjects.torch.tensors import parted, plain, settings, takes_gradient, tensors_in, turned
 from opkit.verify.subjects.torch.twice import Twice
 
 _BASE = torch.autograd.Function
@@ -103,6 +103,11 @@ class FunctionRunner(Runner):
         super().__init__(listener.apply, signature, device)
         self.changes_inputs = marks
         self.has_forward_mode = function.jvp is not _BASE.jvp  # type: ignore[attr-defined]
+
+    def called(self, values: Mapping[str, Any]) -> Any:
+        """Call the Function; what it hands on out of a list goes past its backward, and takes no gradient."""
+        past = set(map(id, tensors_in([value for value in values.values() if isinstance(value, list)])))
+        return [item.detach() if id(item) in past else item for item in tensors_in(super().called(values))]
 
     def marked_dirty(self) -> Sequence[Any]:
         """Return the inputs that the last call changed in place and said so."""
