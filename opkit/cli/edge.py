@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from opkit.cli.console import error_line, warn
 from opkit.cli.ends import INTERRUPTED, TERMINATED, USAGE, ended
 from opkit.cli.help import page_of
+from opkit.cli.taking import take_as_they_are
 from opkit.errors import UsageError, unknown
 from opkit.signals import Terminated
 
@@ -33,6 +34,11 @@ class Edge(TyperGroup):
             if end.code == INTERRUPTED and _comes_from(end, Terminated):  # typer takes every signal for Ctrl-C
                 raise SystemExit(TERMINATED) from None
             raise
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        take_as_they_are(self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Read the options before the command."""

@@ -14,6 +14,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from opkit.cli.console import styled, text_width, uses_colour
+from opkit.cli.taking import take_as_they_are
 
 #: Below that width the description of an option stands under it.
 _NARROW = 60
@@ -28,6 +29,11 @@ class Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the page."""
         formatter.write(page_of(self, ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        take_as_they_are(self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
 
 def page_of(command: Any, ctx: Any) -> str:
