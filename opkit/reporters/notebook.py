@@ -43,8 +43,15 @@ def text(report: Report) -> str:
 def notebook(report: Report) -> str:
     """Return a fragment of a page: status, domain and findings with source lines and pictures of each op."""
     ops = [op_data(Alone(report), place, {}) for place in range(len(report.ops))]
-    own = Markup(_RULE.sub(_scoped, look()))
+    own = Markup(_RULE.sub(_scoped, look()) + _themes())
     return Markup(filled("notebook.html", report.opkit, "", "", counts=counts(report), ops=ops, own=own))
+
+
+def _themes() -> str:
+    """Return the colours for a page that says which theme it has, as JupyterLab's do, whatever the system has."""
+    light, dark = re.findall(r":root \{(.*?)\}", look(), re.DOTALL)
+    given = {"true": light, "false": dark}.items()
+    return "".join(f'.opkit.opkit:is([data-jp-theme-light="{is_light}"] *) {{{own}}}\n' for is_light, own in given)
 
 
 def _scoped(found: re.Match[str]) -> str:

@@ -80,6 +80,7 @@ def text_report(run: RunView, *, width: int = 80, is_colored: bool = False, is_v
         markup=False,
         soft_wrap=False,
         legacy_windows=False,
+        force_jupyter=False,  # in a notebook it would display what it is to write
     )
     if run.diagnostics:
         console.out(render_text(run.diagnostics), highlight=False)

@@ -5,6 +5,7 @@ No layout and no colour here.
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -92,12 +93,16 @@ def source_lines(where: Location | None, around: int = 2) -> list[tuple[int, str
     """Return the lines around a location with their numbers, none where the file cannot be read."""
     if where is None or where.line <= 0:
         return []
-    found: list[tuple[int, str]] = []
     try:
         with Path(where.file).open(encoding="utf-8", errors="replace") as handle:
-            for number, line in enumerate(handle, 1):
-                if abs(number - where.line) <= around:
-                    found.append((number, printable(line.rstrip("\r\n").expandtabs(4))))
-    except (OSError, ValueError):
+            lines = list(handle)
+    except ValueError:
         return []
+    except OSError:
+        lines = linecache.getlines(where.file)  # a cell of a notebook is no file
+    found = [
+        (number, printable(line.rstrip("\r\n").expandtabs(4)))
+        for number, line in enumerate(lines, 1)
+        if abs(number - where.line) <= around
+    ]
     return found if any(number == where.line for number, _ in found) else []

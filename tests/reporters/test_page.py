@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
 from opkit.checker import Slopes
 from opkit.diagnostics import codes, explain
+from opkit.errors import Location
 from opkit.reporters import html_report
 from opkit.reporters.heatmap import colors, heat_map
 from opkit.reporters.html import _around
@@ -109,6 +112,29 @@ def test_every_explanation_is_well_formed() -> None:
         prose("# T\n\n- a `x<y` **b**\n  c\n- d\n")
         == "<ul><li>a <code>x&lt;y</code> <strong>b</strong> c</li><li>d</li></ul>"
     )
+
+
+def test_a_notebook_takes_the_theme_that_its_page_states(run: HandMade) -> None:
+    """JupyterLab's dark theme stood around a light report."""
+    light, dark = (re.search(rf'theme-light="{name}"[^{{]*{{(.*?)}}', notebook(run.report), re.DOTALL) for name in ("true", "false"))
+    assert light is not None
+    assert dark is not None
+    assert "--paper: #ffffff" in light[1]
+    assert "--paper: #15171a" in dark[1]
+
+
+def test_the_text_of_a_report_is_returned_in_a_notebook(run: HandMade, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rich displays there what it would write: ``str(report)`` was empty."""
+    before = str(run.report)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert str(run.report) == before
+
+
+def test_a_cell_of_a_notebook_has_its_lines() -> None:
+    """It is no file; IPython keeps its text where tracebacks look for it."""
+    linecache.cache["/tmp/ipykernel_1/2.py"] = (9, None, ["x = 1\n", "y = 2\n", "z = 3\n"], "/tmp/ipykernel_1/2.py")
+    assert source_lines(Location("/tmp/ipykernel_1/2.py", 2)) == [(1, "x = 1"), (2, "y = 2"), (3, "z = 3")]
+    assert source_lines(Location("/tmp/nowhere_1/2.py", 2)) == []
 
 
 def test_a_notebook_keeps_its_own_look(run: HandMade) -> None:
