@@ -64,11 +64,13 @@ class Opening:
         origin: what to load.
         folder: to work in.
         memory: mebibytes that it may use beyond what it starts with, 0 for no limit.
+        variables: of the environment, besides those of the user's own process.
     """
 
     origin: Origin
     folder: str
     memory: int
+    variables: Mapping[str, str]
 
 
 def main(then: str, unpinned: Mapping[str, str | None], frameworks: Sequence[str] = (), **given: Any) -> None:
@@ -205,6 +207,7 @@ def perform(connection: int, environment: dict[str, str | None], load: Callable[
             os.chdir(opening.folder)
         look_ordinary(opening.origin.path, environment)
         make_movable()
+        os.environ.update(opening.variables)
         if load is player_of:
             sys.modules["__main__"] = ModuleType("__main__")
         _limit(opening.memory)

@@ -138,9 +138,10 @@ def _checked(
             else:
                 results.extend(power(checkable, options, _checked))
         results = stated(checkable, [item for item in results if options.wants(item.code)])
-        if session.checkable.format:
+        unlike = session.checkable.format or checkable.unlike
+        if unlike:
             confirm = None
-            session.notes.append(f"checked in {session.checkable.format}: not confirmed in an ordinary process")
+            session.notes.append(f"checked in {unlike}: not confirmed in an ordinary process")
         if confirm is not None and options.wants(ORDINARY.code) and _is_pass(results):
             results.append(confirm(session.diverse(CONFIRMED_CASES)))
             session.notes += [item.message for item in results[-1:] if item.status is Status.SKIP]

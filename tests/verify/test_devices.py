@@ -225,3 +225,58 @@ def test_a_device_that_torch_lacks_is_said() -> None:
             gradcheck(double, torch.ones(2), device="cuda")
     with pytest.raises(UsageError, match="torch has no device 'cudo'"):
         gradcheck(double, torch.ones(2), device="cudo")
+
+
+THERE = """
+import toy_device
+import torch
+
+
+class Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return factor(x) * x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * factor(x) * x * g
+
+
+def factor(x):
+    return 1.0
+
+
+def cases(rng):
+    for size in (2, 3):
+        yield {"x": rng.standard_normal((size, 3))}
+"""
+
+
+@pytest.mark.peer
+@pytest.mark.usefixtures("fresh_interpreters")
+def test_a_device_is_compared_with_the_cpu(here: Path) -> None:
+    """In an ordinary process: another function there fails, a few digits less are undecided; what has no kernel for the CPU is not compared."""
+    pytest.importorskip("torch", reason="torch is not installed: its custom functions cannot be checked")
+    (here / "toy_device.py").write_text((Path(__file__).parent / "toy_device.py").read_text())
+    bodies = {
+        "same": "return 1.0",
+        "other": "return 1.0 if x.device.type == 'cpu' else 3.0",
+        "coarse": "return 1.0 if x.device.type == 'cpu' else 1.001",
+        "there": "assert x.device.type == 'toy', 'no kernel for the CPU'\n    return 1.0",
+    }
+    for name, body in bodies.items():
+        (here / f"{name}.py").write_text(THERE.replace("return 1.0", body))
+    report = gradcheck([str(here / f"{name}.py::Both") for name in bodies], device="toy", replay=False)
+    found = dict(zip(bodies, report.ops))
+    assert {name: op.status.value for name, op in found.items()} == {
+        "same": "pass",
+        "other": "fail",
+        "coarse": "undecided",
+        "there": "pass",
+    }
+    for name in ("other", "coarse"):
+        (said,) = [item.message for item in found[name].checks if item.code == "GC199"]
+        assert said.startswith("the device 'toy' beside the CPU: in an ordinary process")
+    assert any("does not run on the CPU: AssertionError: no kernel" in note for note in found["there"].notes)

@@ -358,3 +358,31 @@ def test_complex_gradients_are_those_of_jax(sign: float, status: Status) -> None
     options = Options(effort=0.1, select=frozenset({"GC101"}))
     (made,) = framework_of("jax").named(power, {}, "power", options).checkables
     assert check(made, options).status is status
+
+
+@pytest.mark.peer
+def test_complex_arrays_in_cases_are_differentiated(here: Path) -> None:
+    """By their real and imaginary parts, in JAX's convention."""
+    text = """
+import jax
+import jax.numpy as jnp
+
+
+@jax.custom_vjp
+def abs2(z, w):
+    return (z * z.conj()).real * w
+
+
+abs2.defvjp(lambda z, w: (abs2(z, w), (z, w)), lambda r, g: (2 * r[0].conj() * (g * r[1]), g * jnp.abs(r[0]) ** 2))
+
+
+def cases(rng):
+    for size in (3, 4):
+        yield {"z": rng.standard_normal(size) + 1j * rng.standard_normal(size), "w": rng.standard_normal(size)}
+"""
+    (here / "right.py").write_text(text)
+    (here / "wrong.py").write_text(text.replace("2 * r[0].conj()", "2 * r[0]"))
+    from opkit.verify import gradcheck
+
+    reports = gradcheck([f"{here}/right.py::abs2", f"{here}/wrong.py::abs2"], replay=False).ops
+    assert [report.status.value for report in reports] == ["pass", "fail"]

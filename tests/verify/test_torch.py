@@ -595,8 +595,8 @@ def test_a_function_that_takes_complex_numbers_alone_is_searched_with_them(is_co
     assert "w and z complex" in " ".join(made.remarks)
 
 
-def test_a_complex_tensor_of_a_case_is_said_to_get_no_comparison() -> None:
-    """Its gradient is not differentiated: the report says so."""
+def test_a_complex_tensor_among_examples_is_differentiated() -> None:
+    """By its real and imaginary parts: the report says so, and finds a gradient without its phase."""
 
     class Turn(torch.autograd.Function):
         @staticmethod
@@ -606,12 +606,58 @@ def test_a_complex_tensor_of_a_case_is_said_to_get_no_comparison() -> None:
 
         @staticmethod
         def backward(ctx, dy):
-            z, _ = ctx.saved_tensors
-            return None, dy * z.abs()
+            z, w = ctx.saved_tensors
+            return dy * w * z / z.abs(), dy * z.abs()
 
-    z = torch.tensor([0.5 + 1.0j, -2.0j, 1.0 + 0.25j])
-    (report,) = gradcheck(Turn, (z, torch.ones(3, dtype=torch.float64))).ops
-    assert "z complex as given" in " ".join(report.notes)
+    class Flat(Turn):
+        @staticmethod
+        def backward(ctx, dy):
+            z, w = ctx.saved_tensors
+            return (dy * w).to(z.dtype), dy * z.abs()
+
+    z = torch.tensor([0.5 + 1.0j, -2.0j, 1.0 + 0.25j], dtype=torch.complex128)
+    inputs = z, torch.ones(3, dtype=torch.float64)
+    right, wrong = (gradcheck(one, inputs, select={"GC101"}).ops[0] for one in (Turn, Flat))
+    assert (right.status, wrong.status) == (Status.PASS, Status.FAIL)
+    assert "z complex as given" in " ".join(right.notes)
+
+
+COMPLEX = """
+import torch
+
+
+class Abs2(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, z, w):
+        if not z.is_complex():
+            raise TypeError("z must be complex")
+        ctx.save_for_backward(z, w)
+        return (z * z.conj()).real * w, z * w
+
+    @staticmethod
+    def backward(ctx, g, h):
+        z, w = ctx.saved_tensors
+        return 2 * z * (g * w) + h * w, g * (z * z.conj()).real + (h * z.conj()).real
+"""
+COMPLEX_CASES = """
+
+def cases(rng):
+    for size in (3, 4):
+        yield {"z": rng.standard_normal(size) + 1j * rng.standard_normal(size), "w": rng.standard_normal(size)}
+"""
+
+
+@pytest.mark.peer
+def test_complex_tensors_are_differentiated_in_cases_and_found_by_search(here: Path) -> None:
+    """By their real and imaginary parts; a conjugate too many is found, and a right one is not accused."""
+    wrong = COMPLEX.replace("2 * z * (g", "2 * z.conj() * (g")
+    for name, text in {"right": COMPLEX, "wrong": wrong}.items():
+        (here / f"{name}_cases.py").write_text(text + COMPLEX_CASES)
+        (here / f"{name}_found.py").write_text(text)
+    names = ("right_cases", "right_found", "wrong_cases", "wrong_found")
+    reports = gradcheck([str(here / f"{name}.py::Abs2") for name in names], replay=False).ops
+    assert [report.status.value for report in reports] == ["pass", "pass", "fail", "fail"]
+    assert any("z complex as given: (real, imaginary)" in note for note in reports[0].notes)
 
 
 @pytest.mark.parametrize("kept", ["x * w", "x.exp() + w"])

@@ -210,6 +210,7 @@ class Checkable:
             says about shapes is a hint, too (see ``speech_of``).
         sizes: whole numbers that occur in the definition, which may be sizes that it asks for.
         tolerance: {input name: relative tolerance} that the user declared.
+        unlike: what its functions get in place of the arrays of its cases, such as "complex numbers"; else "".
         changed: functions of Python and others that loading its file replaced.
         allow: {check code: why}, as declared; a failing check of that code passes and the report shows why.
         runners: other ways to run the op, {"static": run}; run(arrays, attrs, douts) -> (outputs, gradients).
@@ -268,6 +269,7 @@ class Checkable:
     sources: tuple[Any, ...] = ()
     sizes: Shape = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)
+    unlike: str = ""
     changed: Sequence[str] = ()
     allow: Mapping[str, str] = field(default_factory=dict)
     runners: Mapping[str, Callable[[Arrays, Attrs, Results], tuple[Results, Gradients]]] = field(default_factory=dict)

@@ -30,7 +30,7 @@ from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.parameters import Parameters, numbered
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.references import referred
-from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner
+from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner, is_complex
 
 Cases = Callable[[np.random.Generator], Iterable[Any]]
 #: How many of the cases are looked at to learn what the arguments are.
@@ -73,6 +73,12 @@ def of_examples(
     )
     for case in drawn:
         learn(case)
+    every = [*calls, *drawn]
+    pairs = {
+        name for case in every for name, value in case.items() if any(map(is_complex, listed(subject.plain(value))))
+    }
+    if pairs and subject.turning is not None:
+        subject = subject.paired(frozenset(pairs))
     every = [*calls, *(_scaled(subject, case) for case in drawn)]
     if not every:
         raise UsageError(f"there is no case for {subject.name}", where=declared.cases_where)
@@ -216,7 +222,7 @@ def _read(
             attrs.append(Attr(name, "any", parameters.defaults.get(name, values[0] if values else None)))
     made = replace(frame(subject, runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
     arrays = {name: subject.plain(every[0].get(name)) for name in inputs}
-    unseen = [name for name in inputs if any(map(np.iscomplexobj, listed(arrays[name])))]
+    unseen = [name for name in inputs if any(map(is_complex, listed(arrays[name])))]
     if unseen:
         said = f"{' and '.join(unseen)} complex as given: the gradient of what is given so is not checked"
         made = replace(made, remarks=(*made.remarks, said))
@@ -295,6 +301,7 @@ def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: st
         surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
         reference=None if declared.reference is None else referred(declared, runner.reference(declared.reference)),
         in_format=runner.in_format,
+        unlike="complex numbers" if runner.turned else "",
         settings=subject.settings,
         held=subject.held,
         uses_misfits=subject.uses_misfits,

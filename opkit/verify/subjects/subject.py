@@ -16,12 +16,29 @@ from opkit.checker import Arrays, Attrs, Checkable, Forward, Infer, Pullback
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
 from opkit.errors import Location
+from opkit.listed import each
 from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
 
 #: Gives complex numbers for an input's real ones, and the real and imaginary parts of what a function gives.
 Turning = tuple[Function, Function]
+
+
+def is_complex(value: Any) -> bool:
+    """Say whether a value is an array of complex numbers."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "c"
+
+
+def _pairs(array: Any) -> Any:
+    return np.stack([array.real, array.imag], -1) if is_complex(array) else array
+
+
+def _joined(value: Any) -> Any:
+    """Return complex numbers of pairs, in the framework that the pairs are of."""
+    return each(lambda pairs: pairs[..., 0] + 1j * pairs[..., 1], value)
+
+
 #: The name of a format of ``opkit.checker.model.formats`` by input.
 Formats = Mapping[str, str]
 
@@ -187,6 +204,18 @@ class Subject:
         runner = self.runs(Signature(self.parameters, inputs, constants))
         runner.turned, runner.turning = self.turned & inputs, self.turning
         return runner
+
+    def paired(self, names: frozenset[str]) -> Subject:
+        """Return it with pairs of numbers in the place of complex ones for some inputs, as its cases give them."""
+        assert self.turning is not None
+
+        def plain(value: Any) -> Any:
+            found = self.plain(value)
+            return each(_pairs, found) if isinstance(found, (list, np.ndarray)) else found
+
+        said = f"{' and '.join(sorted(names))} complex as given: (real, imaginary) in the places of the last axis"
+        remark = "; ".join(filter(None, (self.remark, said)))
+        return replace(self, turned=names, turning=(_joined, self.turning[1]), plain=plain, remark=remark)
 
     def complex_in(self, names: frozenset[str]) -> Subject:
         """Return it with complex numbers for some inputs."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, snapshot
 from opkit.checker.model.thresholds import SLOW_CALL
 from opkit.record import mutable
-from opkit.verify.isolation.limits import is_limited, threads_here
+from opkit.verify.isolation.limits import INTERPRETED, is_limited, threads_here
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.ordinary import CopiedPlayer, Ordinary, form_of, step_of
 
@@ -35,6 +35,8 @@ _NEAR, _WIDE = 1e-3, 1e-2
 _FRESH = 3
 #: Seconds that an ordinary process has at most, and at least to be worth its start.
 _LONGEST, _SHORTEST = 30.0, 0.3
+#: How far apart a device and the CPU are, relative, where one of them is wrong: products may have ten bits there.
+_FAR = 0.01
 #: Times that the calls take which an ordinary process is given, at least, before its silence says something.
 _PATIENCE = 30.0
 
@@ -50,7 +52,7 @@ class Confirmation:
 
     def __init__(self, checkable: Checkable, options: RunOptions, is_ours: bool = True) -> None:
         self._checkable, self._options = checkable, options
-        self._ordinary: Ordinary | None = checkable.ordinary if is_open() and not options.device else None
+        self._ordinary: Ordinary | None = checkable.ordinary if is_open() else None
         self._until = time.monotonic() + options.timeout if options.timeout else float("inf")
         self._client: Client | None = None
         wants = options.command == "gradcheck" and options.check.wants(ORDINARY.code)
@@ -82,6 +84,8 @@ class Confirmation:
         try:
             answers = self._asked(script)
             found = self._judged(script, answers)
+            if self._options.device and self._ordinary is not None:
+                found = self._beside(found, answers)
             if found.status is Status.FAIL and self._ordinary is not None and not answers.changed:
                 again = self._asked(script)
                 if _are_unlike(script, answers, again):
@@ -103,11 +107,23 @@ class Confirmation:
         client = self._client if self._ordinary is None else Client.of_server()
         assert client is not None
         try:
-            opening = Opening(origin, _folder(), self._options.memory if is_limited() else 0)
+            extra = {INTERPRETED: "1"} if self._options.device else {}
+            opening = Opening(origin, _folder(), self._options.memory if is_limited() else 0, extra)
             return client.ask(opening, Request(script.steps), seconds)
         finally:
             if client is not self._client:
                 client.close()
+
+    def _beside(self, found: CheckResult, answers: Answers) -> CheckResult:
+        """Return what the CPU's answers say of a device's: what is a hundredth apart there fails, less is undecided."""
+        if found.status is not Status.FAIL or answers.changed:
+            return found
+        if answers.raised:
+            return _skipped(f"it does not run on the CPU: {answers.raised}")
+        one, other = found.expected or 0.0, found.actual or 0.0
+        is_far = found.expected is None or abs(one - other) > _FAR * max(abs(one), abs(other))
+        said = f"the device {self._options.device!r} beside the CPU: {found.message}"
+        return replace(found, status=Status.FAIL if is_far else Status.UNDECIDED, message=said)
 
     def _judged(self, script: Script, answers: Answers) -> CheckResult:
         if answers.unloaded:

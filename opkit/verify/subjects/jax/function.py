@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import jax
+import numpy as np
 
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
-from opkit.verify.subjects.jax.arrays import is_array, is_open, parted, plain, turned
+from opkit.verify.subjects.jax.arrays import is_array, parted, plain, turned
 from opkit.verify.subjects.jax.device import NUMPY, Device
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
@@ -125,4 +126,4 @@ def _static(function: Any, parameters: Parameters) -> tuple[str, ...]:
 
 def _takes_gradient(value: Any) -> bool | None:
     """Say that nothing of JAX's marks an array as one that takes a gradient."""
-    return None if not is_array(value) or is_open(value) else False
+    return None if not is_array(value) or jax.dtypes.issubdtype(value.dtype, np.inexact) else False
