@@ -21,9 +21,11 @@ __all__ = [
     "batch_normalization",
     "batch_normalization_add_relu",
     "batch_normalization_relu",
+    "categorical_ordinal_encoder",
     "conv2d",
     "dense",
     "layer_norm",
+    "layer_norm_grad",
     "prelu",
     "upsample_2d",
 ]
@@ -200,6 +202,33 @@ def batch_normalization_add_relu(inputs: Blob, addend: Blob | None = None, axis:
 def batch_normalization_relu(inputs: Blob, axis: int = -1, **settings: Any) -> Blob:
     """Return ``relu(batch_normalization(inputs))``; the other arguments are those of ``batch_normalization``."""
     return batch_normalization_add_relu(inputs, None, axis, **settings)
+
+
+def categorical_ordinal_encoder(
+    input_tensor: Blob, capacity: int, hash_precomputed: bool = True, name: str = "CategoricalOrdinalEncoder"
+) -> Blob:
+    """Return each value's ordinal, from 1 in the order of first sight; variables NAME-Table and NAME-Size.
+
+    Args:
+        input_tensor: integers.
+        capacity: how many values there may be; beyond them the run stops.
+        hash_precomputed: has to be true, as in v0.4.
+    """
+    if not hash_precomputed:
+        raise UsageError("flow.layers.categorical_ordinal_encoder: hash_precomputed is true, as in OneFlow v0.4")
+    value = as_value(input_tensor)
+    dtype = dtype_of(value).name
+    with namespace(name):
+        table = _variable("Table", (capacity * 2,), dtype, None, None, False)
+        size = _variable("Size", (1,), dtype, None, None, False)
+    return call("CategoricalOrdinalEncode", table, size, value)
+
+
+def layer_norm_grad(
+    dy: Blob, x: Blob, mean: Blob, inv_variance: Blob, begin_norm_axis: int = 1, name: str = "LayerNormGrad"
+) -> Blob:
+    """Return the gradient of layer normalisation by its input."""
+    return call("layer_norm_grad", dy, x, mean, inv_variance, begin_norm_axis=begin_norm_axis, epsilon=1e-5)
 
 
 def prelu(

@@ -52,6 +52,7 @@ __all__ = [
     "floormod",
     "fused_scale_tril",
     "gelu",
+    "gelu_grad",
     "greater",
     "greater_equal",
     "in_top_k",
@@ -222,6 +223,11 @@ def round(x: Blob, name: Name = None) -> Blob:
 def sigmoid_grad(y: Blob, dy: Blob, name: Name = None) -> Blob:
     """Return the gradient of sigmoid from its result and the incoming gradient."""
     return call("sigmoid_grad", y, dy)
+
+
+def gelu_grad(x: Blob, dy: Blob, name: Name = None) -> Blob:
+    """Return the gradient of gelu."""
+    return call("gelu_grad", x, dy)
 
 
 def clip_by_value(

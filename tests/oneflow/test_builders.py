@@ -257,6 +257,20 @@ def test_skips_ask_for_the_number_of_devices(monkeypatch: pytest.MonkeyPatch) ->
     assert not skips()
 
 
+def test_an_encoder_counts_values_in_the_order_of_first_sight() -> None:
+    """Ordinals begin with 1 and stay the same in later runs; a full table is an error."""
+    flow.clear_default_session()
+
+    @flow.global_function()
+    def job(x: flow.typing.Numpy.Placeholder((3,), dtype=flow.int64)) -> flow.typing.Numpy:
+        return flow.layers.categorical_ordinal_encoder(x, capacity=4)
+
+    assert job(np.array([7, -2, 7])).tolist() == [1, 2, 1]
+    assert job(np.array([0, -2, 9])).tolist() == [3, 2, 4]
+    with pytest.raises(UsageError, match="5 values were seen, the table has room for 4"):
+        job(np.array([1, 7, 0]))
+
+
 def test_a_loss_scale_follows_its_schedule() -> None:
     """A step with infinities halves the scale; a period of steps without doubles it."""
 
@@ -274,6 +288,20 @@ def test_a_loss_scale_follows_its_schedule() -> None:
     assert after(1, 1.5, 0) == (1.0, 0)
     assert after(0, 8.0, 1) == (8.0, 2)
     assert after(0, 8.0, 2) == (16.0, 0)
+
+
+def test_variables_are_read_and_written_by_name() -> None:
+    """``set_interface_blob_value`` gives a job's variable its contents, before and between runs."""
+    flow.clear_default_session()
+
+    @flow.global_function()
+    def job() -> flow.typing.Numpy:
+        return flow.identity(flow.get_variable("w", (2,), initializer=flow.ones_initializer()))
+
+    flow.experimental.set_interface_blob_value("w", np.array([3, 4], np.float32))
+    assert flow.experimental.get_interface_blob_value("w").tolist() == job().tolist() == [3, 4]
+    with pytest.raises(UsageError, match="no variable of this session's jobs is named 'v'"):
+        flow.experimental.get_interface_blob_value("v")
 
 
 def test_blobs_of_devices_become_one_and_the_other_way_round() -> None:

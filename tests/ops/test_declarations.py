@@ -29,6 +29,8 @@ def arguments(name: str) -> list[np.ndarray]:
     arrays = [rng.uniform(0.5, 1.0, 4).astype("float32") for _ in range(count)]
     if name == "logical_slice_assign":
         arrays[1] = arrays[1][:2]
+    if name == "CategoricalOrdinalEncode":
+        arrays[:2] = np.zeros(8, "float32"), np.zeros(1, "float32")
     if name == "auc":
         arrays[0] = rng.uniform(0.5, 1.0, (4, 2)).astype("float32")
         arrays[1] = np.array([[0], [1], [1], [0]])

@@ -21,8 +21,8 @@ def InitEagerGlobalSession() -> None:
 
 _HERE = "opkit.oneflow.experimental"
 _ON_GRAPHS = (
-    *("eager_assign_121", "indexed_slices_reduce_sum", "logical_slice", "logical_slice_assign", "square_sum"),
-    "unique_with_counts",
+    *("eager_assign_121", "get_interface_blob_value", "indexed_slices_reduce_sum", "logical_slice"),
+    *("logical_slice_assign", "set_interface_blob_value", "square_sum", "unique_with_counts"),
 )
 _FUNCTIONS = (
     *("Size", "Tensor", "device", "tensor"),

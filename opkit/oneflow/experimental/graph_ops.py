@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opkit.errors import UsageError
+import numpy as np
+from numpy import ndarray
+
+from opkit.errors import UsageError, unknown
 from opkit.ir import canonical_dtype
 from opkit.oneflow.array import assign
 from opkit.oneflow.places import unsorted_segment_sum
 from opkit.oneflow.scalar_types import int32
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.semantics.slices import slice_attrs
+from opkit.oneflow.session import StoredArray, session
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.types import Ints, Name
 from opkit.ops.core.value import shape_of
@@ -59,6 +63,35 @@ def logical_slice_assign(x: Any, value: Any, slice_tup_list: Sequence[Sequence[i
     """Write a blob into a slice of a variable, in place."""
     start, stop, step = _forwards("flow.experimental.logical_slice_assign", slice_tup_list, shape_of(as_value(x)))
     call("logical_slice_assign", x, value, start=start, stop=stop, step=step)
+
+
+def get_interface_blob_value(op_name: str) -> ndarray:
+    """Return a variable's data, by name.
+
+    Raises:
+        UsageError: no job has such a variable.
+    """
+    return np.array(_variable(op_name).array)
+
+
+def set_interface_blob_value(op_name: str, ndarray: ndarray) -> None:
+    """Give a variable new contents, by name.
+
+    Raises:
+        UsageError: no job has such a variable.
+        ShapeError: the array has another shape or dtype.
+    """
+    held = _variable(op_name)
+    session().check_fits(op_name, np.asarray(ndarray))
+    held.array[...] = ndarray
+
+
+def _variable(name: str) -> StoredArray:
+    owner = session()
+    owner.trace_all()
+    if name not in owner.arrays:
+        raise unknown("no variable of this session's jobs is named", name, owner.arrays, limit=3).error(UsageError)
+    return owner.arrays[name]
 
 
 def _forwards(asked_by: str, triples: Any, shape: Ints) -> tuple[list[int], list[int], list[int]]:

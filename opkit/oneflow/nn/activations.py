@@ -35,6 +35,7 @@ __all__ = [
     "relu",
     "relu6",
     "softmax",
+    "softmax_grad",
     "swish",
 ]
 
@@ -98,6 +99,11 @@ def softmax(logits: Blob, axis: int | None = None, name: Name = None) -> Blob:
 def logsoftmax(logits: Blob, axis: int | None = None, name: Name = None) -> Blob:
     """Return the logarithm of the softmax."""
     return ops.log_softmax(as_value(logits), -1 if axis is None else axis)
+
+
+def softmax_grad(y: Blob, dy: Blob, axis: int | None = None, name: Name = None) -> Blob:
+    """Return the gradient of softmax along the last axis."""
+    return call("softmax_grad", y, dy)
 
 
 def dropout(x: Blob, rate: float, noise_shape: Blob | None = None, seed: int | None = None, name: Name = None) -> Blob:

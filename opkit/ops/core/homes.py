@@ -102,6 +102,7 @@ HOMES: Mapping[str, str] = {
     "reduce.running": "logcumsumexp_grad logcumsumexp",
     "reduce.scan": "cumsum cumprod",
     "update.named": "assign dynamic_loss_scale_schedule sgd_update momentum_update adam_update rmsprop_update",
+    "arrange.encoding": "CategoricalOrdinalEncode",
     "arrange.partial_order": "selected_places",
     "network.adaptive": "adaptive_max_pool_places",
     "network.ctc": "ctc_loss_grad ctc_loss",
