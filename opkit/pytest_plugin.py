@@ -142,6 +142,9 @@ class OpkitPlugin:
         has_broken_builds: whether a directory did not build.
     """
 
+    #: What pytest registers it as: settings that name the module too add nothing.
+    __name__ = __name__
+
     def __init__(self, paths: Sequence[str] = ()) -> None:
         self._paths = paths
         self.has_broken_builds = False

@@ -114,6 +114,15 @@ def test_plain_pytest_takes_the_plugin(tmp_path: Path) -> None:
     assert "t/t_cpp_def.cpp::build" in with_plugin.stdout
 
 
+def test_settings_that_name_the_plugin_add_nothing(tmp_path: Path) -> None:
+    """Where plain pytest takes it, ``opkit test`` had every item twice, and a warning of pytest's."""
+    write_op(tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "-p opkit.pytest_plugin"\n')
+    ran = opkit(tmp_path, "test", "--", "--collect-only", "-q")
+    assert ran.stdout.count("t_cpp_def.cpp::build") == 1
+    assert "PytestAssertRewriteWarning" not in ran.stdout
+
+
 def test_the_summary_names_the_cause(tmp_path: Path) -> None:
     """The last lines have the code and what was found, of checks and of builds."""
     path = write_op(tmp_path)

@@ -1,7 +1,11 @@
 """The README's tour is what the commands print."""
 
+import importlib.util
 import re
+import shlex
 from pathlib import Path
+
+import pytest
 
 from tests.cli.test_commands import opkit
 from tests.offline import offline, reached
@@ -50,3 +54,21 @@ def test_links_lead_somewhere() -> None:
         prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", prose):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_a_function_of_torch_is_written_and_checked(tmp_path: Path) -> None:
+    """The two steps of the page; the second one beside torch."""
+    pytest.importorskip("sympy")
+    (written, files), (checked, verdict) = re.findall(r"^```text\n\$ opkit (.*?)\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+    ran = opkit(tmp_path, *shlex.split(written), COLUMNS="100")
+    assert (ran.returncode, ran.stdout.split()[:3]) == (0, files.split()), ran.stderr
+    if importlib.util.find_spec("torch"):
+        ran = opkit(tmp_path, *shlex.split(checked), COLUMNS="100")
+        assert settled(ran.stdout)[0].startswith(settled(verdict)[0])
+
+
+@pytest.mark.peer
+def test_a_function_of_torch_passes(tmp_path: Path) -> None:
+    """Where torch is installed."""
+    pytest.importorskip("torch")
+    test_a_function_of_torch_is_written_and_checked(tmp_path)
