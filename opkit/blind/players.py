@@ -162,7 +162,13 @@ class _TorchPlayer:
         torch.default_generator.manual_seed(_SEED)
         again = manner is Manner.RECORDED
         roots = [outputs[index] for index in places]
-        found = torch.autograd.grad(roots, leaves, seeds, create_graph=again, allow_unused=True)
+        try:
+            found = torch.autograd.grad(roots, leaves, seeds, retain_graph=True, create_graph=again, allow_unused=True)
+        except RuntimeError:  # a function may insist on backward, which writes x.grad
+            torch.autograd.backward(roots, seeds, create_graph=again)
+            found = [item.grad for item in leaves]
+            for item in leaves:
+                item.grad = None
         return Taken(results, [None if item is None else self._array(item) for item in found])
 
     def _array(self, tensor: Any) -> np.ndarray:

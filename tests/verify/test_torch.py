@@ -671,3 +671,17 @@ def test_a_missing_gradient_is_not_explained_away(kept: str, tmp_path: Path) -> 
     (report,) = gradcheck(f"{tmp_path / 'one.py'}::One", isolate=False, effort=0.02, replay=False).ops
     (found,) = [item for item in report.checks if item.status is Status.FAIL]
     assert (found.code, "incorrect number of gradients (expected 2, got 1)" in found.message) == ("GC181", True)
+
+
+def test_what_insists_on_backward_is_confirmed_by_it(here: Path) -> None:
+    """An ordinary process takes the way that the function offers, as the check does."""
+    (here / "insists.py").write_text(
+        "import torch\n\n\nclass One(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        ctx.save_for_backward(x)\n        return x * x\n\n    @staticmethod\n    def backward(ctx, dy):\n"
+        "        if not torch.autograd._is_checkpoint_valid():\n            raise RuntimeError('use .backward()')\n"
+        "        (x,) = ctx.saved_tensors\n        return 2 * x * dy\n\n\ndef cases(rng):\n"
+        "    yield {'x': rng.standard_normal((2, 3))}\n"
+    )
+    (report,) = gradcheck([str(here / "insists.py::One")], replay=False).ops
+    assert {item.code: item.status for item in report.checks}["GC199"] in (Status.PASS, Status.SKIP)
+    assert report.status is Status.PASS
