@@ -105,3 +105,9 @@ def test_names_decide_nothing() -> None:
 
     statuses = {check(named(*names), Options()).status for names in (("x", "bias"), ("x", "p1"), ("h", "residual"))}
     assert statuses == {Status.PASS}
+
+
+def test_nothing_is_no_answer() -> None:
+    """A call that gives no result, as of an empty list of arrays, says nothing of backward."""
+    empty = Checkable("empty", (Arg("x"),), (), lambda arrays, attrs: [], lambda *given: {"x": given[0]["x"]})
+    assert answer_of(empty, Case({"x": np.ones(3)}, {})).standing is Standing.RAISED

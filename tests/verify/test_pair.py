@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -221,3 +222,15 @@ def test_what_was_seen_to_be_symmetric_stays_so(mirrored: float, status: str) ->
         inputs=[np.random.default_rng(0).normal(size=(4, 3)), half + mirrored * half.T],
     )
     assert report.status.value == status, report
+
+
+def test_shapes_that_backward_answers_are_found_beside_those_of_single_numbers() -> None:
+    """A dense layer sums its bias' gradient over rows: with one element alone anything would fit."""
+
+    def forward(x: Any, w: Any, b: Any) -> Any:
+        return x @ w.T + b
+
+    def backward(x: Any, w: Any, b: Any, dy: Any) -> Any:
+        return dy @ w, dy.T @ x, dy.sum(0)
+
+    assert gradcheck(forward=forward, backward=backward).status.value == "pass"

@@ -52,8 +52,8 @@ def climb(
     """
     every = range(0 if start is None else 1, len(args))
     current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)
-    best: Depth = () if start is None else ask(as_assignment(args, current))
-    for _ in range(CLIMB_PASSES):
+    best = ask(as_assignment(args, current))
+    for _ in range(CLIMB_PASSES if best != TAKEN else 0):
         before = best
         options = [*dict.fromkeys(start or ()), *_shapes(sizes(best), most)]
         few = [shape for shape in options if len(shape) < 3 and max(shape, default=0) < 8]

@@ -15,7 +15,6 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, LEAST_EFFORT, ROUND_SEED, SLOW_FIRST
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.extents import sizes_of
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.near import Near
 from opkit.checker.search.roles import Roles
@@ -97,7 +96,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
         return SearchResult([], dtype=scope.dtype)
     is_vague = checkable.infer is None and checkable.has_gradient and not scope.has_shapes
     if is_vague:
-        if not any(all(sizes_of(case)) and table.serves(case) for case in shapes):
+        if not table.has_answers(shapes):
             shapes = natural.climber.answered() + shapes
         shapes = table.served(shapes)
     sweeps = Sweeps(scope, natural)

@@ -88,6 +88,8 @@ def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: 
     with np.errstate(all="ignore"):
         try:
             ev.prepare()
+            if not ev.slots:
+                return Answer(case, Standing.RAISED, "forward gives nothing that has a gradient")
             found = ev.gradients(ev.douts_from(rng.uniform(*LOOK_WEIGHTS, sum(ev.sizes))))
         except AutogradError as error:  # of the runtime, about what backward returned
             return Answer(case, Standing.MISFIT, f"backward's gradients are refused: {error.message}")
@@ -193,10 +195,14 @@ class Table:
                 kept.append(case)
             else:
                 aside.setdefault((kind_of(case), _setting(case)), Unserved(answer))
-        if aside and not any(all(sizes_of(case)) and not self._is_one_of_misfits(case) for case in kept):
+        if aside and not self.has_answers(kept):
             aside.clear()
             return list(cases)
         return kept
+
+    def has_answers(self, cases: Iterable[Case]) -> bool:
+        """Say whether backward answers a case, and not for its sizes of 0 and 1 alone."""
+        return any(all(sizes_of(case)) and self.serves(case) and not self._is_one_of_misfits(case) for case in cases)
 
     def _is_one_of_misfits(self, case: Case) -> bool:
         """Say whether backward answers a case for its sizes of 1 alone: without them there is a misfit."""
