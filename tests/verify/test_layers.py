@@ -370,3 +370,27 @@ def test_several_cases_may_be_given_to_a_class() -> None:
     """Options by name, each case as it is."""
     report = gradcheck(layers_of(OPEN)["Times"], inputs=[{"x": np.ones(3), "k": 1.0}, {"x": np.ones(3), "k": 2.0}])
     assert report.status.value == "fail"
+
+
+LINEAR = """
+import paddle
+
+
+class Linear(PyLayer):
+    @staticmethod
+    def forward(ctx, x, w, b):
+        ctx.save_for_backward(x, w)
+        return paddle.matmul(x, w, transpose_y=True) + b
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, w = ctx.saved_tensor()
+        return paddle.matmul(dy, w), paddle.matmul(dy, x, transpose_x=True), paddle.sum(dy, axis=0)
+"""
+
+
+@pytest.mark.parametrize(("added", "status"), [("sum", "undecided"), ("mean", "fail")])
+def test_nowhere_is_said_after_more_than_a_few_shapes(here: Path, added: str, status: str) -> None:
+    """Backward answers x (n, m), w (k, m), b (k,) alone, which are not among the first dozen that forward takes."""
+    (report,) = run(here, LINEAR.replace("sum", added), "Linear").report.ops
+    assert report.status.value == status, report

@@ -32,8 +32,9 @@ from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.readings import Reading, declared_readings, readings
 from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner
 
-#: Seconds after which further readings of a signature are given up, and cases of each that are looked at.
-_SECONDS, _LOOKED_AT = 12.0, 12
+#: Seconds after which further readings of a signature are given up, cases of each that are looked at, and of the one
+#: with the most arrays where backward answers none of them in any.
+_SECONDS, _LOOKED_AT, _MOST_LOOKED_AT = 12.0, 12, 100
 #: Attempts after which a reading is given up at first, so that all readings are tried on the usual shapes.
 _FEW_TRIALS = 600
 
@@ -111,6 +112,10 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
                 break
         if first is not None or (empty is None and search.wants_complex):
             break
+    if first is not None:
+        search.looks = _MOST_LOOKED_AT
+        further = search.taken(next(search.readings())[0])
+        first = further if further is not None and further.is_answered else first
     first = first or empty
     if first is None:
         raise UntakenError(_nothing_taken(subject, search.first_error), where=subject.forward_where)
@@ -124,6 +129,7 @@ class _Search:
     Attributes:
         spent: the seconds that were.
         trials: attempts after which a reading is given up.
+        looks: cases of a reading that are looked at.
         first_error: what forward raised first.
     """
 
@@ -133,6 +139,7 @@ class _Search:
     options: Options
     spent: Spent = field(default_factory=Spent)
     trials: int = FIRST_TRIALS
+    looks: int = _LOOKED_AT
     first_error: Exception | None = None
     _others: list[Reading] | None = None
 
@@ -232,7 +239,7 @@ class _Search:
 
         with np.errstate(all="ignore"):
             heard = replace(made, forward=forward)
-            return first_cases(heard, self.options, _LOOKED_AT, _SECONDS - self.spent(), self.trials)
+            return first_cases(heard, self.options, self.looks, _SECONDS - self.spent(), self.trials)
 
     def _is_single(self, made: Checkable, cases: Sequence[Case]) -> bool:
         """Say whether forward is for float32: it takes nothing in float64, or makes float32 of it."""
