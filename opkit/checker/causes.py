@@ -87,7 +87,7 @@ def hint_of(item: CheckResult) -> str:
     if "could not be broadcast" in message:
         return "a reduction without keepdims=True loses the axis that the next operation lines up with"
     if item.code in ("GC140", "GC142", "GC148", "GC160", "GC161"):
-        return _of_shapes(item.expected, item.actual)
+        return _of_shapes(item)
     if item.evidence is not None and item.evidence.pattern == FLAT:
         return (
             "a step has the derivative 0: if backward passes through it on purpose, declare the function whose "
@@ -109,7 +109,8 @@ def _repeats_index(item: CheckResult) -> bool:
     )
 
 
-def _of_shapes(expected: object, actual: object) -> str:
+def _of_shapes(item: CheckResult) -> str:
+    expected, actual = item.expected, item.actual
     if not isinstance(expected, (list, tuple)) or not isinstance(actual, (list, tuple)):
         return ""
     if len(actual) < len(expected) and [size for size in expected if size != 1] == [
@@ -119,6 +120,8 @@ def _of_shapes(expected: object, actual: object) -> str:
     if not expected:
         return "a 0-d input has a 0-d gradient: np.atleast_1d, x[:] and reshape(-1) give it an axis"
     padded = [1] * (len(actual) - len(expected)) + list(expected)
+    if item.code == "GC140":
+        return "args is the tuple of all inputs: (x,) = args unpacks a single one" if padded == list(actual) else ""
     if len(padded) == len(actual) and all(want in (1, size) for want, size in zip(padded, actual)):
         return "the input is broadcast in forward: its gradient is the sum over the broadcast axes"
     return ""

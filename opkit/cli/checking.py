@@ -94,7 +94,11 @@ def check(
             write_report(path, render(outcome, name, shlex.join(["opkit", *sys.argv[1:]]), now(), shown))
     status = outcome.exit_status(options.check.strict)
     if status == NOTHING:
-        warn("nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py")
+        warn(
+            "nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py with PyLayers, "
+            "py_funcs or functions of torch or JAX (of a folder: its op directories and check_*.py); a pair of numpy "
+            "functions is checked by opkit.gradcheck(forward=f, backward=df, inputs=[x])"
+        )
     return status
 
 

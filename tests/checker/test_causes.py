@@ -65,6 +65,14 @@ def test_a_wrong_dtype_of_a_result_is_one_finding() -> None:
     assert left.actual == "float16"
 
 
+def test_a_result_with_an_axis_in_front_asks_for_what_was_unpacked() -> None:
+    """``x = args`` computes with the tuple; only a gradient is summed over what was broadcast."""
+    result = CheckResult("shape", Status.FAIL, "GC140", output="y", expected=[3, 4], actual=[1, 3, 4])
+    (one,), (other,) = folded([result]), folded([replace(result, expected=[1, 4], actual=[3, 4])])
+    assert ("(x,) = args" in one.hint, other.hint) == (True, "")
+    assert "broadcast" in folded([replace(result, code="GC142")])[0].hint
+
+
 def test_a_wrong_dtype_of_a_gradient_is_one_finding() -> None:
     """On empty and 0-d inputs too, also where nothing declares these; another dtype there stands for itself."""
     cause = CheckResult("gradient_dtype", Status.FAIL, "GC143", input="x", expected="float32", actual="float64")

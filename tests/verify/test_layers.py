@@ -178,6 +178,12 @@ def test_a_missing_name_gives_the_nearest(here: Path) -> None:
     assert "'Tanh'" in finding.message
 
 
+def test_a_plain_function_is_said_to_be_checked_in_python(here: Path) -> None:
+    """Its gradient is another function, which no name of a target gives."""
+    (finding,) = run(here, "def cube(x):\n    return x**3\n", "cube").report.ops[0].findings
+    assert (finding.code, "opkit.gradcheck(forward=f" in finding.hint) == ("GC195", True)
+
+
 def test_a_file_that_does_not_import_is_told_with_its_line(here: Path) -> None:
     """An exception at the top level is a finding at that line."""
     (finding,) = run(here, "\nraise RuntimeError('no')\n", "Tanh").report.ops[0].findings

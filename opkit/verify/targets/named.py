@@ -83,4 +83,6 @@ def _missing(target: Target, module: ModuleType, found: Any) -> CheckResult:
     kinds = " or ".join(family.kinds for family in families())
     tail = f": it is a {type(found).__name__}" if found is not None else ""
     said = unknown(f"the file has no {kinds}", target.name, known, tail=tail, has="it has")
-    return CheckResult(LOAD.name, Status.ERROR, LOAD.code, str(said), where=Location(target.file, 1))
+    pair = "a pair of numpy functions: opkit.gradcheck(forward=f, backward=df, inputs=[x])"
+    hint = pair if "function" in tail else ""
+    return CheckResult(LOAD.name, Status.ERROR, LOAD.code, str(said), where=Location(target.file, 1), hint=hint)
