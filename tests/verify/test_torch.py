@@ -685,3 +685,41 @@ def test_what_insists_on_backward_is_confirmed_by_it(here: Path) -> None:
     (report,) = gradcheck([str(here / "insists.py::One")], replay=False).ops
     assert {item.code: item.status for item in report.checks}["GC199"] in (Status.PASS, Status.SKIP)
     assert report.status is Status.PASS
+
+
+def test_what_comes_out_of_a_list_never_met_backward() -> None:
+    """Torch does not look into lists: forward hands on a tensor of one, and autograd, not backward, has its gradient."""
+
+    class Keep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, place):
+            ctx.save_for_backward(x, place)
+            return x
+
+        @staticmethod
+        def backward(ctx, dy):
+            _, place = ctx.saved_tensors
+            return 2 * dy / place.item(), None
+
+    options = Options(effort=0.1)
+    (made,) = framework_of("torch").named(Keep, {}, "Keep", options).checkables
+    assert check(made, options).status is not Status.PASS
+
+
+def test_a_function_that_backward_alone_calls_is_not_searched() -> None:
+    """Forward hands on whatever it is; no search finds what backward calls: cases are asked for."""
+
+    class Root(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, f, x):
+            ctx.f = f
+            ctx.save_for_backward(x)
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, dx):
+            return None, ctx.f(dx)
+
+    (report,) = framework_of("torch").named(Root, {}, "Root", Options(effort=0.1)).reports
+    assert [item.code for item in report.checks] == ["GC182"]
+    assert "backward calls f: a function is not searched" in report.checks[0].message

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from enum import Enum
 from operator import itemgetter
@@ -225,6 +226,11 @@ class Climber:
 
     def _answering(self, case: Case, file: str, said: list[str]) -> Depth:
         """Return how far backward gets on a case that forward takes."""
+        ev = Evaluator(self.scope.checkable, case)
+        with suppress(Exception):  # user code: what it raises is asked below
+            ev.prepare()
+            if not (ev.leaves and ev.slots):
+                return (-1.0,)  # it is asked for nothing
         answer = answer_of(self.scope.checkable, case, compares=False)
         standing = answer.standing
         if standing.is_answered or self._goal is _Goal.NOTHING_ELSE:
@@ -232,7 +238,6 @@ class Climber:
         if standing is Standing.MISFIT:
             number = _SIZE.search(answer.said)  # of the first gradient that does not fit
             return (2.0, float(number.group()) if number else 0.0)
-        ev = Evaluator(self.scope.checkable, case)
 
         def call() -> None:
             ev.prepare()

@@ -118,7 +118,13 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
         first = further if further is not None and further.is_answered else first
     first = first or empty
     if first is None:
-        raise UntakenError(_nothing_taken(subject, search.first_error), where=subject.forward_where)
+        said, error = "forward raised on all arguments that were tried", search.first_error
+        said += "" if error is None else f", first {type(error).__name__}: {error}"
+        raise UntakenError(_nothing_taken(subject, said), where=subject.forward_where)
+    called = search.called(first)
+    if called:
+        said = f"backward calls {called}: a function is not searched"
+        raise UntakenError(_nothing_taken(subject, said), where=subject.backward_where)
     return first.finished(subject)
 
 
@@ -205,15 +211,17 @@ class _Search:
         found: _Taken | None = None
         unanswered = set(reading.optional)
         for case in sorted(cases, key=lambda case: _is_small(case)):
-            silent = self._silent(runner, case)
-            if silent and not constants:
-                constants = silent
+            floats = {leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array)}
+            silent = floats & self._silent(runner, case)
+            is_mute = silent == floats  # what torch does not look into, such as a list, never meets backward
+            if silent and not is_mute and not constants:
+                constants = frozenset(silent)
                 runner = self.subject.make(frozenset(reading.inputs), constants)
                 begins = made.starts_in
                 made = replace(self._in(reading, runner, formats), starts_in=begins)
                 runner = narrowed(runner, formats)
             with np.errstate(all="ignore"):
-                if answer_of(made, case, compares=False).standing.is_answered:
+                if not is_mute and answer_of(made, case, compares=False).standing.is_answered:
                     found = found or _Taken(made, runner, case, constants, is_answered=True)
                     unanswered -= {name for name in unanswered if case.inputs.get(name) is not None}
             if found is not None and not unanswered:
@@ -221,6 +229,23 @@ class _Search:
         if found is not None:  # backward answers only where these are left out: they are options
             return self.taken(self._without(reading, unanswered))
         return _Taken(made, runner, cases[0], constants)
+
+    def called(self, taken: _Taken) -> str:
+        """Return the parameter that backward calls of what forward alone takes, "" for none."""
+        case, called = taken.case, list[str]()
+        for name in (*case.inputs, *case.attrs):
+
+            def stand_in(*args: object, name: str = name, **rest: object) -> None:
+                called.append(name)
+                raise TypeError(f"{name} is a stand-in for a function")
+
+            arrays = {key: value for key, value in case.inputs.items() if key != name}
+            attrs = {**case.attrs, name: stand_in}
+            runner = self.subject.make(frozenset(arrays), taken.constants)
+            with suppress(Exception):  # user code
+                made = self._made(runner, Reading(tuple(arrays), attrs))
+                answer_of(made, replace(case, inputs=arrays, attrs=attrs), compares=False)
+        return " and ".join(dict.fromkeys(called))
 
     def _without(self, reading: Reading, names: set[str]) -> Reading:
         rest = tuple(name for name in reading.inputs if name not in names)
@@ -257,14 +282,12 @@ class _Search:
         return isinstance(self.first_error, AssertionError) or "half" in said or "16" in said
 
     def _silent(self, runner: SubjectRunner, case: Case) -> frozenset[str]:
-        """Return the inputs for which backward gives None while it gives others a gradient."""
+        """Return the inputs for which backward gives None."""
         try:
             with np.errstate(all="ignore"):
-                silent = runner.silent_inputs(case.inputs, case.attrs)
+                return runner.silent_inputs(case.inputs, case.attrs)
         except Exception:  # user code: the checks report what it raises
             return frozenset()
-        floats = {leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array)}
-        return silent if silent & floats and floats - silent else frozenset()
 
     def _in(self, reading: Reading, runner: SubjectRunner, formats: Formats) -> Checkable:
         """Return a reading of a function that gets its inputs in formats, as they are where there are none."""
@@ -287,11 +310,10 @@ def _is_small(case: Case) -> bool:
     return not any(array.size > 1 for _, array in leaves_of(case.inputs))
 
 
-def _nothing_taken(subject: Subject, error: Exception | None) -> str:
+def _nothing_taken(subject: Subject, said: str) -> str:
     names = ", ".join(subject.parameters.names)
-    first = "" if error is None else f", first {type(error).__name__}: {error}"
     return (
-        f"there are no cases for {subject.name}, and forward raised on all arguments that were tried{first}; define "
+        f"there are no cases for {subject.name}, and {said}; define "
         f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or give --shape NAME=3,4; or check a "
         "script that calls it"
     )

@@ -31,6 +31,7 @@ def _of(check: str, module: str, truth: str, names: str, why: str = "", holder: 
 
 
 _SPIKING = "spikingjelly.activation_based"
+_PROTOTYPE = "torchao.prototype"
 FUNCTIONS = [
     *_of("entmax", "entmax.activations", "right", "SparsemaxFunction Entmax15Function"),
     *_of(
@@ -125,4 +126,32 @@ FUNCTIONS = [
         "SO3_Act SO3_Inv so3_Exp",
         "gradients on the manifold, as is meant",
     ),
+    *_of("zuko", "zuko.utils", "right", "Bisection GaussLegendre"),
+    *_of("torch_struct", "torch_struct.semirings.sample", "wrong", "_SampledLogSumExp", "a drawn gradient, as is meant"),
+    *_of("torch_struct", "torch_struct.semirings.sparse_max", "wrong", "_SimplexProject", "the norm is not squared"),
+    *_of("torch_struct", "torch_struct.semirings.sparse_max", "surrogate", "_SparseMaxGrad"),
+    *_of("torchdiffeq", "torchdiffeq._impl.misc", "surrogate", "_StitchGradient"),
+    *_of("torchdiffeq", "torchdiffeq._impl.rk_common", "wrong", "_UncheckedAssign", "a write that torch does not see"),
+    *_of("pytorchcv", "pytorchcv.models.isqrtcovresnet", "right", "CovPool NewtonSchulzSqrt Triuvec"),
+    *_of("pytorchcv", "pytorchcv.models.revnet", "right", "ReversibleBlockFunction"),
+    *_of("pytorchcv", "pytorchcv.models.shakedropresnet_cifar", "wrong", "ShakeDrop", "a drawn gradient, as is meant"),
+    *_of("pytorchcv", "pytorchcv.models.shakeshakeresnet_cifar", "wrong", "ShakeShake", "a drawn gradient, as is meant"),
+    *_of("pytorchcv", "pytorchcv.models.wrn1bit_cifar", "surrogate", "Binarize"),
+    *_of("pytorch_spiking", "pytorch_spiking.functional", "surrogate", "SpikingActivation"),
+    *_of("rockpool", "rockpool.nn.modules.torch.lif_torch", "surrogate", "StepPWL"),
+    *_of("rockpool", "rockpool.nn.modules.torch.lif_torch", "wrong", "PeriodicExponential", "raises where the threshold is a number"),
+    *_of("rockpool", "rockpool.nn.modules.torch.lif_bitshift_torch", "bounded", "Bitshift", "where tau is what dash says"),
+    *_of("xitorch", "xitorch._impls.linalg.symeig", "bounded", "degen_symeig", "of symmetric matrices"),
+    *_of("echoAI", "echoAI.Activation.Torch.brelu", "right", "BReLU"),
+    *_of("echoAI", "echoAI.Activation.Torch.maxout", "right", "Maxout"),
+    *_of("echoAI", "echoAI.Activation.Torch.apl", "wrong", "apl_function", "hinges are not where forward has them"),
+    *_of("torchao", "torchao.quantization.quant_primitives", "surrogate", "_Round"),
+    *_of("torchao", f"{_PROTOTYPE}.paretoq.models.utils_quant", "surrogate", "LsqBinaryTernaryExtension StretchedElasticQuant"),
+    *_of("torchao", "torchao.sparsity.supermask", "surrogate", "GetSubnet"),
+    *_of("torchao", "torchao.sparsity.supermask", "wrong", "ApplyMask", "the other factor is left out, as is meant"),
+    *_of("torchlie", "torchlie.functional.so3_impl", "right", "Exp Hat Vee Compose TransformFrom"),
+    *_of("torch_geometric", "torch_geometric.utils.cross_entropy", "right", "SparseCrossEntropy"),
+    *_of("e3nn", "e3nn.math._soft_unit_step", "right", "_SoftUnitStep"),
+    *_of("fla", "fla.modules.l2warp", "surrogate", "L2Wrap"),
+    *_of("liger_kernel", "liger_kernel.ops.relu_squared", "low", "LigerReLUSquaredFunction"),
 ]

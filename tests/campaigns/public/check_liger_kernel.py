@@ -1,0 +1,13 @@
+"""Squares of a rectifier by Triton."""
+
+import numpy as np
+import torch
+from liger_kernel.ops.relu_squared import LigerReLUSquaredFunction  # noqa: F401
+
+
+def REFERENCE(x):
+    return torch.relu(x) ** 2
+
+
+def cases(rng):
+    yield {"x": rng.standard_normal((3, 5)).astype(np.float32)}
