@@ -13,7 +13,7 @@ from opkit.collection import uncollected
 from opkit.signals import Terminated, terminable
 from opkit.streams import fill_closed
 
-#: While numpy is loaded a KeyboardInterrupt would become an ImportError that speaks of a bad install.
+#: While numpy is loaded a KeyboardInterrupt would become an ImportError that mentions a bad install.
 _IS_QUIET = IS_COMMAND and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 if _IS_QUIET:
     signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
@@ -80,7 +80,7 @@ def _run() -> None:
 
 
 def _is_plain(words: Sequence[str], *flags: str) -> bool:
-    """Say whether there is nothing to parse: no flag but these."""
+    """Return whether there is nothing to parse: no flag but these."""
     return not any(word.startswith("-") and word not in flags for word in words)
 
 
@@ -99,7 +99,7 @@ def _loaded() -> None:
 
 
 def _checks(words: Sequence[str]) -> bool:
-    """Say whether the words ask for a check, in a folder that is there: in another an interpreter may fail to start."""
+    """Return whether the words ask for a check, in a folder that exists: elsewhere an interpreter may fail to start."""
     try:
         os.getcwd()
     except OSError:

@@ -100,7 +100,7 @@ def write_together(
 
 
 def is_fault_of_disk(error: OSError) -> bool:
-    """Say whether the disk, and not what was asked for, keeps a file from being written."""
+    """Return whether the disk, and not what was asked for, keeps a file from being written."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 

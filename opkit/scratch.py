@@ -130,12 +130,12 @@ def _close(handle: int) -> None:
 
 
 def is_own(path: StrPath) -> bool:
-    """Say whether a file or folder is this user's."""
+    """Return whether a file or folder is this user's."""
     return sys.platform == "win32" or os.lstat(path).st_uid == os.geteuid()
 
 
 def is_scratch(path: StrPath) -> bool:
-    """Say whether a path is that of scratch, or leads through it."""
+    """Return whether a path is that of scratch, or leads through it."""
     return any(_NAME.fullmatch(part) for part in Path(path).parts)
 
 

@@ -92,7 +92,7 @@ def main(then: str, unpinned: Mapping[str, str | None], frameworks: Sequence[str
 
 
 def is_open() -> bool:
-    """Say whether this process can ask a server."""
+    """Return whether this process can ask a server."""
     return _link is not None
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
     from opkit.checker.model.types import Arrays, Attrs, Gradients, Pullback, Results, Value
     from opkit.checker.numeric import check_functions, checkable_of
-    from opkit.checker.search.compared import compared_in
+    from opkit.checker.search.compared_options import compared_in
     from opkit.checker.search.constants import constants_of
     from opkit.checker.search.pipeline import first_cases
     from opkit.checker.search.table import answer_of
@@ -100,7 +100,7 @@ _HOMES = {
     "check_functions": "numeric",
     "checkable_of": "numeric",
     "code_of": "model.codes",
-    "compared_in": "search.compared",
+    "compared_in": "search.compared_options",
     "constants_of": "search.constants",
     "first_cases": "search.pipeline",
 }

@@ -61,7 +61,7 @@ def folded(results: list[CheckResult]) -> list[CheckResult]:
 
 
 def _is_stopped(item: CheckResult) -> bool:
-    """Say whether a check is undecided because a call raised."""
+    """Return whether a check is undecided because a call raised."""
     return item.status is Status.UNDECIDED and "could not be compared" in item.message
 
 
@@ -99,7 +99,7 @@ def hint_of(item: CheckResult) -> str:
 
 
 def _repeats_index(item: CheckResult) -> bool:
-    """Say whether a finding rests on inputs of which one holds indices that repeat."""
+    """Return whether a finding is based on inputs of which one holds indices that repeat."""
     case = item.evidence.case if item.evidence is not None else None
     arrays = [] if case is None else case.arrays
     return any(

@@ -17,9 +17,9 @@ from opkit.checker.model.case import FORMER, Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES
 from opkit.checker.model.copies import option_copied
+from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.options import Options
-from opkit.checker.model.place import raised_at
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import COARSER, FINER
@@ -183,7 +183,7 @@ def _preferred(trial: Trial, case: Case) -> Case:
 
 
 def is_single_inside(checkable: Checkable, case: Case) -> bool:
-    """Say whether forward rounds to float32 what it takes in float64: digits beyond those of float32 change nothing."""
+    """Return whether forward rounds to float32 what it takes in float64: further digits change nothing."""
     ev = Evaluator(checkable, case)
     try:
         kept = snapshot(ev.forward(ev.inputs))

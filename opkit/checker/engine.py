@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.checker.basis import rests_on
 from opkit.checker.causes import folded
 from opkit.checker.checks.contract import forward_contract, gradient_contract, registration, single_cases
 from opkit.checker.checks.gradient import gradients
@@ -31,16 +32,15 @@ from opkit.checker.excuses.apply import excused
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, INTERNAL, ORDINARY
 from opkit.checker.model.custody import Custody
+from opkit.checker.model.error_location import is_users, raised_at
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.options import Options
-from opkit.checker.model.place import is_users, raised_at
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import CALLS_A_CHECK, CLOCK_SEARCH, CONFIRMED_CASES, MOST_NAMED, SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
-from opkit.checker.rests import rests_on
 from opkit.checker.verdict import allowed, idle, settled, stated
 from opkit.replaced import put_back
 
@@ -158,7 +158,7 @@ def _checked(
 
 
 def _is_pass(results: Sequence[CheckResult]) -> bool:
-    """Say whether there are passes, and nothing but passes and what does not apply."""
+    """Return whether there are passes, and nothing but passes and what does not apply."""
     found = {item.status for item in results}
     return Status.PASS in found and found <= {Status.PASS, Status.SKIP}
 
@@ -250,13 +250,13 @@ def _plan(session: CheckSession) -> tuple[Sequence[_Check], Sequence[_Check]]:
 
 
 def _is_wanted(stage: _Check, options: Options) -> bool:
-    """Say whether a check may report something that is wanted, or others rest on what it finds."""
+    """Return whether a check may report something that is wanted, or others depend on what it finds."""
     codes = _REPORTS.get(stage)
     return codes is None or any(map(options.wants, codes))
 
 
 def _is_replaced(session: CheckSession, stage: _Check) -> bool:
-    """Say whether a reference decides what a check asks, or half precision has no digits for it."""
+    """Return whether a reference decides what a check asks, or half precision has no digits for it."""
     given, is_narrow = session.checkable.reference, bool(session.checkable.format)
     if (is_narrow and stage in _WIDE) or (stage is narrow and (given is not None or not is_narrow)):
         return True
@@ -297,7 +297,7 @@ def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
             where = raised_at(error, session.checkable.backward_where or session.checkable.forward_where)
             yield session.failed("GC181", message, where=where)
         else:
-            why = f"opkit itself {message}; this check has no result"
+            why = f"opkit itself {message}; whether the op passes this check is not known"
             yield CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, why)
 
 

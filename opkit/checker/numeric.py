@@ -111,7 +111,7 @@ def _names(forward: Function, count: int) -> tuple[str, ...]:
 
 
 def _takes_outputs(backward: Function, inputs: int, outputs: int) -> bool:
-    """Say whether backward wants forward's results between its inputs and the incoming gradients."""
+    """Return whether backward wants forward's results between its inputs and the incoming gradients."""
     try:
         parameters: Mapping[str, inspect.Parameter] = inspect.signature(backward).parameters
     except (TypeError, ValueError):

@@ -160,7 +160,7 @@ def put_repro(failure_id: str, options: RunOptions) -> int:
 
 def put_cases(targets: Sequence[str], options: RunOptions, replaces: bool) -> int:
     """Write the inputs found of targets as cases, print them, and say where they are."""
-    from opkit.verify.written import write_cases
+    from opkit.verify.written_cases import write_cases
 
     status = NOTHING
     for file, text in write_cases(targets, options, replaces):

@@ -89,7 +89,7 @@ def _unusable(problem: Any) -> Exception:
 
 
 def _comes_from(error: BaseException | None, kind: type[BaseException]) -> bool:
-    """Say whether an error was raised because of one of a kind."""
+    """Return whether an error was raised because of one of a kind."""
     while error is not None and not isinstance(error, kind):
         error = error.__cause__ or error.__context__
     return error is not None

@@ -1,6 +1,6 @@
 """Portraits: what a picture of an op shows, measured in a process of its own that may hang or die.
 
-How it is drawn is the reporters'; verdicts are the checker's, and rest on more than this.
+How it is drawn is the reporters'; verdicts are the checker's, and are based on more than this.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def _op_box(op: Operation, band: str) -> Box:
 
 
 def _changes(op: Operation, value: Value) -> bool:
-    """Say whether an update changes what is held, which its own box then tells."""
+    """Return whether an update changes what is held, which its own box then tells."""
     is_update = op.role == "optimize" and value.variable.persistable
     return is_update and any(made.variable is value.variable for made in op.outputs)
 

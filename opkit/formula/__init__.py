@@ -10,8 +10,8 @@ Source: reverse-mode differentiation, Griewank and Walther, Evaluating Derivativ
 from __future__ import annotations
 
 from opkit.formula.design import Design, design
-from opkit.formula.dialect import Spoken, spoken
+from opkit.formula.dialect import Translated, translated
 from opkit.formula.domain import Region
 from opkit.formula.function import FunctionText, read_function
 
-__all__ = ["Design", "FunctionText", "Region", "Spoken", "design", "read_function", "spoken"]
+__all__ = ["Design", "FunctionText", "Region", "Translated", "design", "read_function", "translated"]

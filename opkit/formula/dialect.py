@@ -42,14 +42,14 @@ class Dialect:
             array: one of the arrays that it reads.
         """
         tree = ast.parse("def kernel():\n" + "\n".join(f"    {line}" for line in lines))
-        kernel = _Speaker(self, scalars, array).spoken(tree).body[0]
+        kernel = _Translator(self, scalars, array).translated(tree).body[0]
         return [ast.unparse(item) for item in kernel.body]  # type: ignore[attr-defined]
 
     def helpers(self, texts: Iterable[str]) -> list[str]:
         """Return the helpers that the library does not have itself."""
         own = [ast.parse(text) for text in texts]
         kept = [tree for tree in own if getattr(tree.body[0], "name", "") not in self.names]
-        return [ast.unparse(_Speaker(self, (), "x").spoken(tree)) + "\n" for tree in kept]
+        return [ast.unparse(_Translator(self, (), "x").translated(tree)) + "\n" for tree in kept]
 
 
 TORCH = Dialect(
@@ -77,7 +77,7 @@ DIALECTS = {"torch_function": TORCH, "torch_op": TORCH, "jax_function": JAX}
 
 
 @record
-class Spoken:
+class Translated:
     """A design's kernels in a dialect: the lines of both bodies, the helpers, whether forward may return a view."""
 
     forward: Sequence[str]
@@ -86,7 +86,7 @@ class Spoken:
     is_view: bool
 
 
-def spoken(design: Design, kind: str, attrs: Sequence[str]) -> Spoken:
+def translated(design: Design, kind: str, attrs: Sequence[str]) -> Translated:
     """Return the kernels of a design as a kind of ``opkit new`` writes them."""
     dialect, array = DIALECTS[kind], next(iter(design.inputs))
     forward = dialect.body(design.forward, attrs, array)
@@ -94,20 +94,20 @@ def spoken(design: Design, kind: str, attrs: Sequence[str]) -> Spoken:
     views = ("torch.swapaxes", "torch.broadcast_to", "torch.unsqueeze")
     is_view = isinstance(last, ast.Name) or (isinstance(last, ast.Call) and ast.unparse(last.func) in views)
     backward = dialect.body(design.backward, attrs, array)
-    return Spoken(_wrap(forward), _wrap(backward), dialect.helpers(design.helpers), is_view)
+    return Translated(_wrap(forward), _wrap(backward), dialect.helpers(design.helpers), is_view)
 
 
 def _wrap(lines: Sequence[str]) -> list[str]:
     return [part for line in lines for part in wrapped(line)]
 
 
-class _Speaker(ast.NodeTransformer):
+class _Translator(ast.NodeTransformer):
     """Rewrites calls; knows which names are Python numbers."""
 
     def __init__(self, dialect: Dialect, scalars: Collection[str], array: str) -> None:
         self.dialect, self.scalars, self.array = dialect, set(scalars), array
 
-    def spoken(self, tree: ast.Module) -> ast.Module:
+    def translated(self, tree: ast.Module) -> ast.Module:
         """Return the tree in the dialect."""
         self.visit(tree)
         return ast.fix_missing_locations(tree)

@@ -28,7 +28,7 @@ DTYPES: tuple[str, ...] = (
     "of_record",
     "invalid",
 )
-#: Dtypes that infer functions speak of and that no array can have.
+#: Dtypes that infer functions mention and that no array can have.
 INFERENCE_ONLY = frozenset({"char", "tensor_buffer", "of_record", "invalid"})
 
 _NUMPY: dict[str, np.dtype] = {name: np.dtype(name) for name in DTYPES if name not in INFERENCE_ONLY}

@@ -102,7 +102,7 @@ def _linking(output: str, known: set[str]) -> list[Diagnostic]:
 
 
 def is_users(file: str) -> bool:
-    """Say whether a source is the user's: neither opkit's nor the system's."""
+    """Return whether a source is the user's: neither opkit's nor the system's."""
     full = os.path.realpath(file)
     return not full.startswith((str(INCLUDE), "/usr/", "/opt/", "/Library/", "/Applications/"))
 

@@ -58,7 +58,7 @@ def enable_eager_execution(val: bool = True) -> None:
 
 
 def eager_execution_enabled() -> bool:
-    """Say whether jobs run op by op."""
+    """Return whether jobs run op by op."""
     return _mode.is_eager
 
 

@@ -163,7 +163,7 @@ class FunctionDesc:
         self._is_trainable = is_trainable
 
     def IsTrainable(self) -> bool:
-        """Say whether the job is a train job."""
+        """Return whether the job is a train job."""
         return self._is_trainable
 
     def __getattr__(self, name: str) -> Any:

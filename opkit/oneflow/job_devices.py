@@ -61,7 +61,7 @@ class JobDevices:
         return self.resources.devices()
 
     def is_several(self, program: Program) -> bool:
-        """Say whether the ops of a traced job run on more than one device."""
+        """Return whether the ops of a traced job run on more than one device."""
         if not self.may_be_several:
             return False
         placed = {op.placement for op in program.blocks[0].ops if op.placement is not None}

@@ -59,7 +59,7 @@ def refusing_backward(opdef: OpDef, op_type: OpType) -> OpDef:
 
 
 def _lacks_gradient(op_type: OpType) -> bool:
-    """Say whether a directory's op has no gradient, and does not say that it has none on purpose."""
+    """Return whether a directory's op has no gradient, and does not say that it has none on purpose."""
     return isinstance(op_type, UserOp) and not (op_type.compiled is not None and op_type.compiled.has_no_grad)
 
 

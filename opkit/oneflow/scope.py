@@ -112,12 +112,12 @@ def _view(name: str) -> View:
 
 
 def consistent_view_enabled() -> bool:
-    """Say whether the consistent view is on."""
+    """Return whether the consistent view is on."""
     return View.current() == "consistent"
 
 
 def mirrored_view_enabled() -> bool:
-    """Say whether the mirrored view is on."""
+    """Return whether the mirrored view is on."""
     return View.current() == "mirrored"
 
 

@@ -8,22 +8,22 @@ __all__ = ["has_rpc_backend_grpc", "has_rpc_backend_local", "with_cuda", "with_x
 
 
 def with_cuda() -> bool:
-    """Say whether there are GPUs: never."""
+    """Return whether there are GPUs: never."""
     return False
 
 
 def with_xla() -> bool:
-    """Say whether there is an XLA compiler: never."""
+    """Return whether there is an XLA compiler: never."""
     return False
 
 
 def has_rpc_backend_grpc() -> bool:
-    """Say whether processes find each other by gRPC: never; see ``opkit run --cluster``."""
+    """Return whether processes find each other by gRPC: never; see ``opkit run --cluster``."""
     return False
 
 
 def has_rpc_backend_local() -> bool:
-    """Say whether jobs run in the script's process: always."""
+    """Return whether jobs run in the script's process: always."""
     return True
 
 

@@ -36,7 +36,7 @@ cudnn = xpu = cinn = cuda
 
 
 def mkl() -> str:
-    """Say whether Intel's library of maths is used: no."""
+    """Return whether Intel's library of maths is used: no."""
     return with_mkl
 
 

@@ -84,9 +84,9 @@ def _plain(attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict[str, Any]:
 
 
 def _designed(design: Design, attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict[str, Any]:
-    from opkit.formula import spoken
+    from opkit.formula import translated
 
-    said = spoken(design, kind.name, [attr.name for attr in attrs])
+    said = translated(design, kind.name, [attr.name for attr in attrs])
     inputs, outputs = list(design.inputs), list(design.outputs)
     many = "s" * (len(design.gradients) > 1)
     told = [f"{item} {region.name}" for item, region in design.regions.items() if region.low is not None]

@@ -37,7 +37,7 @@ def _suite(root: ElementTree.Element, op: OpReport) -> ElementTree.Element:
     suite.set("tests", str(len(op.checks)))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
-    rests = [f"rests on {op.rests_on}"] if op.rests_on else []
+    rests = [f"based on {op.rests_on}"] if op.rests_on else []
     if op.notes or op.tried or rests:
         output = ElementTree.SubElement(suite, "system-out")
         output.text = _clean("\n".join((*rests, *op.notes, *op.tried)))

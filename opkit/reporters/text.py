@@ -104,7 +104,7 @@ def _op(page: _Page, run: RunView, place: int, op: OpReport, is_verbose: bool) -
     elif op.status is Status.SKIP and op.undifferentiated is not None:
         page.put(Text(op.undifferentiated.message, style="dim"), 10)
     if op.rests_on and op.status in (Status.PASS, Status.UNDECIDED):
-        page.put(Text(f"rests on {op.rests_on}", style="dim"), 10)
+        page.put(Text(f"based on {op.rests_on}", style="dim"), 10)
     left_out: Counter[str] = Counter()
     for index, result in enumerate(op.checks):
         if index >= _MOST and result.status is not Status.PASS and not is_verbose:

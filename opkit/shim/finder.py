@@ -100,7 +100,7 @@ def _keep(fullname: str, *, ask: bool) -> None:
 
 
 def _has_module(real: str) -> bool:
-    """Say whether opkit has a module; the parent of one that it lacks may be missing too."""
+    """Return whether opkit has a module; the parent of one that it lacks may be missing too."""
     try:
         return importlib.util.find_spec(real) is not None
     except ModuleNotFoundError:

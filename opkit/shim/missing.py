@@ -141,7 +141,7 @@ def _own(known: Known, table: Table) -> Any:
 
 
 def _is_own(module: str) -> bool:
-    """Say whether opkit has a module of that import name."""
+    """Return whether opkit has a module of that import name."""
     if f"opkit.{module}" in sys.modules:
         return True
     try:
@@ -170,7 +170,7 @@ def _present(module: str, names: Iterable[str]) -> list[str]:
 
 
 def _is_placeholder(module: str, name: str) -> bool:
-    """Say whether a name that a module seems to have only stands for what opkit lacks."""
+    """Return whether a name that a module seems to have only stands for what opkit lacks."""
     path = _import_name(f"{module}.{name}")
     return path in _modules or _stands_in(_names.get(path)) or module in _modules
 

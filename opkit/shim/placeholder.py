@@ -128,7 +128,7 @@ for _doing, _methods in _USES.items():
 
 
 def _is_decorating(args: tuple[Any, ...]) -> bool:
-    """Say whether the line of the user's file that is running is a decorator's."""
+    """Return whether the line of the user's file that is running is a decorator's."""
     site = user_site()
     if site is None:
         return False

@@ -27,13 +27,13 @@ from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
 from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.pair import pair
-from opkit.verify.targets.holding import families
+from opkit.verify.targets.file_functions import families
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe, UnsendableError
-from opkit.verify.workers.alone import check_former, joined
 from opkit.verify.workers.children import check_forked
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Message, Planned
+from opkit.verify.workers.one_op import check_former, joined
 from opkit.verify.workers.spawn import Errand, check_spawned
 from opkit.verify.workers.watched import check_watched
 from opkit.version import __version__
@@ -61,7 +61,7 @@ def gradcheck(
         inputs: arrays (and options) to check on, by position or by name; float arrays are differentiated. They count
             as what a run saw: all is checked on them; what fails only near them is undecided. A list of tuples or of
             dicts is a list of cases.
-        cases: in place of inputs: ``cases(rng)`` yields them; they are the domain. With neither, forward says by trial
+        cases: in place of inputs: ``cases(rng)`` yields them; they are the domain. With neither, forward says by trying
             what it takes, as for an op directory.
         **options: fields of ``opkit.verify.RunOptions`` and ``opkit.checker.Options`` (``seed``, ``jobs``,
             ``timeout``, ``select``, ``device`` ...). Functions and classes of this process run in it

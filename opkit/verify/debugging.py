@@ -73,14 +73,14 @@ def debug_targets(words: Iterable[StrPath], options: RunOptions, say: Say) -> Ou
 
 
 def _stop_at_first(checkable: Checkable, report: OpReport, say: Say) -> bool:
-    """Stop at the call of the first finding that rests on one; say whether there was any."""
+    """Stop at the call of the first finding that is based on one; say whether there was any."""
     for finding in report.findings:
         if finding.evidence is not None and finding.evidence.case is not None:
             say(f"{checkable.name}: {finding.code} {finding.message}")
             _stop_at(checkable, finding, finding.evidence.case, finding.evidence.douts, say)
             return True
     if report.findings:
-        say(f"{checkable.name}: no finding rests on one call; the debugger has nowhere to stop")
+        say(f"{checkable.name}: no finding is based on one call; the debugger has nowhere to stop")
     return False
 
 

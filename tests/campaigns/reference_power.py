@@ -20,7 +20,7 @@ import torch.nn.functional as F
 
 from opkit.checker import Options, Status, check
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.making import of_examples
+from opkit.verify.subjects.from_cases import of_examples
 from opkit.verify.subjects.torch.function import function_subject
 
 FORMATS = ("float32", "bfloat16", "float16")

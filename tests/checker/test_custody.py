@@ -17,7 +17,7 @@ from opkit.checker.model.copies import is_same_array, is_same_option, option_cop
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
-from opkit.checker.model.middle import median
+from opkit.checker.model.median import median
 from opkit.checker.model.recast import recast
 
 Write = Callable[[np.ndarray], None]

@@ -19,13 +19,13 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.attributes import alternatives, pairwise
-from opkit.checker.search.climb import climb
 from opkit.checker.search.depth import TAKEN, Depth, depth_of
 from opkit.checker.search.extents import shapes_of
-from opkit.checker.search.natural import Natural
+from opkit.checker.search.hill_climb import climb
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
+from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.errors import Location
 from tests.checker.table import checkable, op
 
@@ -140,12 +140,12 @@ def _unwarp(points: np.ndarray, matrix: np.ndarray, dy: np.ndarray) -> tuple[np.
     return (rest @ matrix)[:, :2], rest.T @ whole
 
 
-def _natural(function: Callable[..., np.ndarray], backward: Callable[..., object] | None = None) -> Natural:
+def _natural(function: Callable[..., np.ndarray], backward: Callable[..., object] | None = None) -> UsualShapes:
     """Return a search for shapes of a function that nothing declares."""
     made = op(" ".join(inspect.signature(function).parameters), function, backward or (lambda *_: None))
     made = replace(made, forward_where=Location(__file__, 1), backward=made.backward if backward else None)
     scope = SearchScope(made, Options(), Trial(made))
-    return Natural(scope, Roles(scope))
+    return UsualShapes(scope, Roles(scope))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def _shifted(x: np.ndarray, shift: np.ndarray) -> np.ndarray:
 
 
 def test_what_may_be_a_float_is_one() -> None:
-    """Whole numbers are supposed where what is raised speaks of them; an input that need not be is differentiated."""
+    """Whole numbers are assumed where what is raised speaks of them; an input that need not be is differentiated."""
     case, *_ = _natural(_shifted).accepted({}, 1, 0)
     assert {array.dtype.kind for array in case.arrays} == {"f"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.formula import design, spoken
+from opkit.formula import design, translated
 from tests.formula.formulas import FORMULAS
 from tests.formula.test_formulas import given
 
@@ -29,7 +29,7 @@ def test_both_kernels_have_the_values_of_numpy(kind: str, name: str) -> None:
     scope, convert = library(kind)
     op, values = given(name)
     attrs = FORMULAS[name][1]
-    said = spoken(op.made, kind, list(attrs))
+    said = translated(op.made, kind, list(attrs))
     expected = op.forward(values)
     rng = np.random.default_rng(1)
     incoming = {f"d{output}": rng.standard_normal(np.shape(y)) for output, y in zip(op.made.outputs, expected, strict=True)}
@@ -62,7 +62,7 @@ def library(kind: str) -> tuple[dict[str, Any], Any]:
 def test_nothing_of_numpy_is_left(kind: str, name: str) -> None:
     """Neither in the kernels nor in their helpers."""
     text, attrs = FORMULAS[name]
-    said = spoken(design(text, attrs), kind, list(attrs))
+    said = translated(design(text, attrs), kind, list(attrs))
     lines = "\n".join([*said.forward, *said.backward, *said.helpers])
     assert "np." not in lines.replace("jnp.", "")
     assert "axis=" not in lines or kind == "jax_function"
@@ -84,4 +84,4 @@ def test_nothing_of_numpy_is_left(kind: str, name: str) -> None:
 )
 def test_what_torch_says_otherwise(text: str, written: str) -> None:
     """Functions that torch lacks, or that take no Python number there, are written in another way."""
-    assert written in "\n".join(spoken(design(text, {}), "torch_op", []).forward)
+    assert written in "\n".join(translated(design(text, {}), "torch_op", []).forward)

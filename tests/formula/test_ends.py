@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.formula import design, spoken
+from opkit.formula import design, translated
 from opkit.formula.careful import careful
 from opkit.formula.exact import exact_values
 from opkit.formula.reading import read
@@ -61,7 +61,7 @@ def test_other_frameworks_kernels_hold_there_too(text: str, kind: str) -> None:
     ends = ENDS[ENDS > 0] if made.regions["x" if "x" in made.inputs else next(iter(made.inputs))].low is not None else ENDS
     ends = np.stack([ends, ends])
     values = {name: ends if index == 0 else np.ones_like(ends) for index, name in enumerate(made.inputs)}
-    op, said = Op(made, {}), spoken(made, kind, [])
+    op, said = Op(made, {}), translated(made, kind, [])
     with np.errstate(all="ignore"):
         (wanted,) = op.forward(values)
         values[f"d{next(iter(made.outputs))}"] = np.ones_like(wanted)

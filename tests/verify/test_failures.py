@@ -15,7 +15,7 @@ from opkit.errors import UsageError
 from opkit.verify import FailureStore
 from opkit.verify.failures.domain import domain_of
 from opkit.verify.options import RunOptions
-from opkit.verify.workers.alone import check_former
+from opkit.verify.workers.one_op import check_former
 
 pytestmark = pytest.mark.bounded
 

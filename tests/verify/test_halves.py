@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from opkit.verify.subjects.halves import difference
+from opkit.verify.subjects.half_precision import difference
 
 X = np.array([0.5, -1.25, 2.0])
 LOST = np.array([0.5, np.nan, 2.0], np.float16)

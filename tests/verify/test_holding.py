@@ -9,7 +9,7 @@ import pytest
 from opkit.checker import Options
 from opkit.project.module import load_module
 from opkit.verify import RunOptions, run_targets
-from opkit.verify.targets.holding import held, named_in
+from opkit.verify.targets.file_functions import held, named_in
 from opkit.verify.targets.target import ALL, TargetKind, resolve
 
 QUICK = RunOptions(Options(effort=0.05), timeout=60)

@@ -245,14 +245,14 @@ def test_a_failure_of_the_checker_itself_is_told_as_such(monkeypatch: pytest.Mon
     """What opkit's own code raises accuses no op."""
     from opkit.verify.isolation.flight import Flight
     from opkit.verify.subjects.pair import pair
-    from opkit.verify.workers import alone
+    from opkit.verify.workers import one_op
 
     def broken(checkable: object, options: object, tell: object, confirm: object) -> None:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(alone, "check", broken)
+    monkeypatch.setattr(one_op, "check", broken)
     op = pair(np.sin, lambda x, dy: dy * np.cos(x), [np.ones(3)])
-    (finding,) = alone.check_alone(op, RunOptions(), Flight()).findings
+    (finding,) = one_op.check_alone(op, RunOptions(), Flight()).findings
     assert (finding.code, finding.status.value) == ("GC197", "error")
     assert "test_isolation.py" in finding.message
 
@@ -274,7 +274,7 @@ def test_the_report_of_deadly_ops_is_as_its_golden_file(outcome) -> None:
     text = re.sub(r" +\d+\.\d\d s", " 0.00 s", re.sub(r"--repro [0-9a-f]{10}", "--repro ID", text))
     text = re.sub(r"FOLDER\S*/(\w+\.py)", r"FOLDER/\1", re.sub(r"\(\d+\.\d\d s, seed", "(0.00 s, seed", text))
     text = re.sub(r"\d+ checks hold on up to \d+ cases; would have seen \S+", "N checks hold", text)
-    text = re.sub(r"rests on \d+ cases found by search \(.*?\)", "rests on N cases", text)
+    text = re.sub(r"based on \d+ cases found by search \(.*?\)", "based on N cases", text)
     text = re.sub(r"(?m)^  note .*\n", "", text)  # a busy machine leaves cases out, and says so
     path = Path(__file__).parent / "golden" / "deadly.text"
     if os.environ.get("OPKIT_UPDATE_GOLDEN"):

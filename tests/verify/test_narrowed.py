@@ -14,7 +14,7 @@ from opkit.eager import PyLayer, Tensor
 from opkit.project import assemble, op_directory_of
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.directory import checkables_of
-from opkit.verify.subjects.narrowed import formats_in, formats_tried
+from opkit.verify.subjects.input_formats import formats_in, formats_tried
 from opkit.verify.subjects.pair import pair
 from opkit.verify.subjects.pylayer import checkable_of_layer
 from tests.verify.opdirs import SQUARE, make_op

@@ -11,8 +11,8 @@ import pytest
 from opkit.checker import Case, CheckResult, OpReport, Options, Status
 from opkit.errors import UsageError
 from opkit.verify import RunOptions, run_targets
-from opkit.verify.workers.alone import offer
-from opkit.verify.written import _text, write_cases
+from opkit.verify.workers.one_op import offer
+from opkit.verify.written_cases import _text, write_cases
 from tests.verify.opdirs import make_op
 
 QUICK = RunOptions(Options(effort=0.1), timeout=60)

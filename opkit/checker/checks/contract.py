@@ -15,8 +15,8 @@ from numpy.random import Generator
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import KernelCall, describe_inputs
+from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import Evaluator, is_float
-from opkit.checker.model.place import raised_at
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings, cast_case
@@ -117,7 +117,7 @@ def _check_kept_dtype(ev: Evaluator, found: _Edges) -> None:
 
 
 def _is_step(ev: Evaluator, slot: int) -> bool:
-    """Say whether a narrower output holds no digits of its inputs, so that none are lost."""
+    """Return whether a narrower output holds no digits of its inputs, so that none are lost."""
     narrow = ev.outputs[slot].itemsize
     return bool(ev.leaves) and all(narrow < ev.array(leaf).itemsize and is_step(ev, leaf, slot) for leaf in ev.leaves)
 
@@ -233,7 +233,7 @@ def _check_call(call: KernelCall, ev: Evaluator, found: _Edges) -> None:
 
 
 def is_write(error: BaseException | None) -> bool:
-    """Say whether an exception comes from writing to a read-only array."""
+    """Return whether an exception comes from writing to a read-only array."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         text = words_of(error).lower()

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from opkit.checker.checks.cone_tips import Tipped
 from opkit.checker.checks.contract import edge_code, is_write
 from opkit.checker.checks.entries import described, index_of, undecided
-from opkit.checker.checks.tipped import Tipped
 from opkit.checker.derivative.columns import Steps
 from opkit.checker.derivative.directions import bisect, probe_leaf
 from opkit.checker.derivative.jacobian import Comparison, Tally, compare
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.model.budget import takes_longer
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
-from opkit.checker.model.middle import median
+from opkit.checker.model.median import median
 from opkit.checker.model.numbers import typical
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
@@ -170,7 +170,7 @@ def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledg
 
 
 def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure: EntryFailure) -> bool:
-    """Say whether a failure is one of equal sizes or of exact values alone (rule 5); what is open is kept."""
+    """Return whether a failure is one of equal sizes or of exact values alone (rule 5); what is open is kept."""
     session = ledger.session
     if not np.isfinite(failure.actual):
         return False
@@ -187,7 +187,7 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
 
 
 def _is_right_beside(ev: Evaluator, failure: EntryFailure) -> bool:
-    """Say whether backward is right for the element where all values differ from exact ones by next to nothing."""
+    """Return whether backward is right for the element where all values differ from exact ones by next to nothing."""
     rng = np.random.default_rng(failure.element)
 
     def moved(array: ndarray) -> ndarray:

@@ -242,7 +242,7 @@ class _Moved:
                 yield from found
 
     def _is_steep(self, plain: dict[str, Any], dense: list[ndarray | None]) -> bool:
-        """Say whether gradients at repeated values, such as those of a singular matrix, follow rounding alone."""
+        """Return whether gradients at repeated values, such as those of a singular matrix, follow rounding alone."""
         moved = {name: each(_next, value) for name, value in plain.items()}
         try:
             found = self._pulled(moved, self.douts)

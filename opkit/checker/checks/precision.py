@@ -16,7 +16,7 @@ from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
-from opkit.checker.model.middle import median
+from opkit.checker.model.median import median
 from opkit.checker.model.numbers import largest, place_of, signed, widened
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession, cast_case

@@ -15,9 +15,9 @@ from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.checks.contract import is_write
+from opkit.checker.model.error_location import is_users
 from opkit.checker.model.evaluate import Evaluator, copies, is_float, leaves_of, snapshot
 from opkit.checker.model.numbers import resolution_of
-from opkit.checker.model.place import is_users
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import (
@@ -31,7 +31,7 @@ _OTHERWISE = "forward gave another result for the same arguments"
 
 
 def same(first: Sequence[Any], second: Sequence[Any], ulps: float = REPEAT_ULPS, least: float = 0.0) -> bool:
-    """Say whether two lists of results are equal up to a few ulps of their largest entry (None equals None).
+    """Return whether two lists of results are equal up to a few ulps of their largest entry (None equals None).
 
     ``least`` is the magnitude that those ulps are of at least.
     """
@@ -51,7 +51,7 @@ def same(first: Sequence[Any], second: Sequence[Any], ulps: float = REPEAT_ULPS,
 
 
 def _close(one: ndarray, other: ndarray, ulps: float, least: float) -> bool:
-    """Say whether floats differ by a few ulps of the largest at most; NaN equals NaN."""
+    """Return whether floats differ by a few ulps of the largest at most; NaN equals NaN."""
     finite = np.isfinite(one)
     slack = ulps * resolution_of(one) * max(float(np.abs(one).max(initial=0.0, where=finite)), least)
     equal = (one == other) | (np.isnan(one) & np.isnan(other)) | (np.abs(one - other) <= slack)
@@ -212,7 +212,7 @@ def _refilled(ev: Evaluator, douts: list[ndarray]) -> list[ndarray | None]:
 
 
 def _repeats(ev: Evaluator, douts: list[ndarray]) -> bool:
-    """Say whether backward, called twice after one forward, gives the same; it may refuse a second call."""
+    """Return whether backward, called twice after one forward, gives the same; it may refuse a second call."""
     _, pullback = ev.run()
     first = ev.pulled(douts, pullback)
     try:

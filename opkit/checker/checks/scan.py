@@ -55,7 +55,7 @@ def scan(session: CheckSession, domain: str) -> None:
 
 
 def _is_alike(ev: Evaluator) -> bool:
-    """Say whether all inputs are float64 arrays of the one output's shape; several of one element may be numbers."""
+    """Return whether all inputs are float64 arrays of the one output's shape; several of one element may be numbers."""
     arrays = ev.case.arrays
     if len(ev.slots) != 1 or len(ev.outputs) != 1 or not arrays or not 1 <= ev.outputs[0].ndim <= 3:
         return False
@@ -142,7 +142,7 @@ def _excess(claimed: ndarray, estimate: Estimate, natural: ndarray) -> ndarray:
 
 
 def _is_elementwise(forward: ArrayMap, points: ndarray) -> bool:
-    """Say whether each result depends on the element at its own place alone."""
+    """Return whether each result depends on the element at its own place alone."""
     base = forward(points)
     moved = points.copy()
     moved[::2] = points[::-1][::2]

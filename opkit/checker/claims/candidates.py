@@ -145,7 +145,7 @@ def _unread(subject: Subject, wholes: Sequence[Whole]) -> frozenset[Arg]:
 
 
 def _is_apart(way: Sequence[Sbp], args: Sequence[Arg], unread: frozenset[Arg]) -> bool:
-    """Say whether an input that is not read is cut otherwise than all that are: nobody needs to hear of that."""
+    """Return whether an input that is not read is cut otherwise than all that are: nobody needs to hear of that."""
     read = {sbp for arg, sbp in zip(args, way) if arg not in unread}
     return any(arg in unread and sbp.kind != "B" and {sbp} != read for arg, sbp in zip(args, way))
 

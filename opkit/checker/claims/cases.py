@@ -63,7 +63,7 @@ def proof_cases(checkable: Checkable, found: Sequence[Case], options: Options, t
 
 
 def _filled(checkable: Checkable, found: Sequence[Case], options: Options, trial: Trial) -> Iterator[Case]:
-    """Yield cases made of empty ones, where only these were found: their sizes become those that the op speaks of."""
+    """Yield cases made of empty ones, where only these were found: their sizes become those that the op mentions."""
     sizes = sorted({size for size in checkable.sizes if size > 1} | {row[0] for row in _TARGETS})
     for case in found:
         seen: set[_Key] = set()
@@ -81,7 +81,7 @@ def _is_usable(case: Case) -> bool:
 
 
 def _is_moderate(case: Case) -> bool:
-    """Say whether partial sums of the case's floats stay far from infinity, and their products too."""
+    """Return whether partial sums of the case's floats stay far from infinity, and their products too."""
     arrays = case.floats
     return all(float(np.abs(array).max()) < float(np.finfo(array.dtype).max) ** PROOF_MODERATE for array in arrays)
 

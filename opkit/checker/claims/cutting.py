@@ -73,7 +73,7 @@ class Shards:
 
 
 def is_empty_cut(whole: Whole, parts: Mapping[Arg, Sbp], count: int) -> bool:
-    """Say whether an axis is split that is shorter than the number of devices."""
+    """Return whether an axis is split that is shorter than the number of devices."""
     return any(sbp.is_split and whole.inputs[arg].shape[sbp.axis] < count for arg, sbp in parts.items())
 
 

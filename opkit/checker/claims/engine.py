@@ -184,7 +184,7 @@ class _Run:
 
 
 def _repeats(subject: Subject, wholes: Sequence[Whole]) -> bool:
-    """Say whether some cases give once more what they gave, twice in a row and with calls on other values between."""
+    """Return whether some cases give once more what they gave, twice in a row and with other calls between."""
     for whole in [*wholes[:2], *wholes[-1:]]:
         other = {name: _halved(value) for name, value in whole.case.inputs.items()}
         for inputs in (whole.case.inputs, other, whole.case.inputs, whole.case.inputs):

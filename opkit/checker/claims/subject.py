@@ -120,7 +120,7 @@ def resolution(inputs: Sequence[ndarray], outputs: Results) -> float:
 
 
 def _is_narrow(array: ndarray) -> bool:
-    """Say whether an array of float64 holds fractions, and only such as float32 has too."""
+    """Return whether an array of float64 holds fractions, and only such as float32 has too."""
     if array.dtype != np.float64:
         return False
     with np.errstate(all="ignore"):

@@ -18,7 +18,7 @@ from opkit.checker.derivative.grid import at, extrapolated, gaps, least
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.rows import Rows, candidates
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
-from opkit.checker.model.middle import median
+from opkit.checker.model.median import median
 from opkit.checker.model.numbers import resolution_of, signed, typical, widened
 from opkit.checker.model.thresholds import (
     CENTRAL_ENOUGH,

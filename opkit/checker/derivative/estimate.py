@@ -34,7 +34,7 @@ class Estimate:
         kind: (M, J) of Behaviour.
         low, high: (M, J) the interval of valid derivatives at kinks, jumps and staircases.
         noise: (M, J) measured noise of the values.
-        step: (M, J) the step that the value rests on.
+        step: (M, J) the step that the value is based on.
     """
 
     value: ndarray

@@ -124,7 +124,7 @@ class _Rowwise:
         return found.get(leaf, _NOTHING)
 
     def keeps_apart(self, leaf: InputLeaf, rows: Rows) -> bool:
-        """Say whether the gradient of rows that nothing comes in for is exactly 0."""
+        """Return whether the gradient of rows that nothing comes in for is exactly 0."""
         for number, mask in enumerate(rows.masks()):
             chosen = rows.entries[mask]
             given = self.gradient(leaf, (rows.axes, "mask", number), chosen, self.weights[chosen])

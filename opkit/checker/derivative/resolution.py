@@ -85,7 +85,7 @@ def oscillates(coarse: ndarray, fine: ndarray, rounding: ndarray) -> ndarray:
 
 
 def has_slope(values: Callable[[float], tuple[float, float]], claimed: float, steps: ndarray) -> bool:
-    """Say whether differences over some step and a quarter of it agree with a slope to a twentieth.
+    """Return whether differences over some step and a quarter of it agree with a slope to a twentieth.
 
     Args:
         values: the value at x + step and x - step.

@@ -60,7 +60,7 @@ class Rows:
         return _masks(self.count)
 
     def keeps_apart(self, moved: ArrayMap, base: ndarray) -> bool:
-        """Say whether outputs of rows at rest stay bit for bit what they are.
+        """Return whether outputs of rows at rest stay bit for bit what they are.
 
         Args:
             moved: the vector (J,) with the elements in a mask (n,) moved.

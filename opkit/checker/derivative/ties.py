@@ -84,7 +84,7 @@ def compare_ties(
 
 
 def _has_it_on_a_finer_scale(at: Callable[[float], ndarray], entry: int, claimed: float, reach: float) -> bool:
-    """Say whether small steps have the claimed slope, or slopes on both sides of the point that it lies between."""
+    """Return whether small steps have the claimed slope, or slopes on both sides of the point that it lies between."""
     if claimed == 0:
         return False
     steps = finer_steps(claimed, reach)
@@ -96,7 +96,7 @@ def _has_it_on_a_finer_scale(at: Callable[[float], ndarray], entry: int, claimed
 
 
 def _is_between(at: Callable[[float], ndarray], entry: int, claimed: float, base: float, step: float) -> bool:
-    """Say whether the point is a kink whose one-sided slopes, the same over a quarter of a step, hold a slope."""
+    """Return whether the point is a kink whose one-sided slopes, the same over a quarter of a step, hold a slope."""
     right, left = (
         [sign * (float(at(sign * part)[entry]) - base) / part for part in (step, step / RATIO)] for sign in (1.0, -1.0)
     )

@@ -19,7 +19,7 @@ from opkit.checker.model.thresholds import RATIO, TIP_CURVES, TIP_FINER, TIP_LEA
 def is_tip(
     evaluator: Evaluator, leaf: InputLeaf, element: int, entries: Sequence[int], *, is_bent: bool = True
 ) -> bool:
-    """Say whether a point is a tip: results have no derivative there, and no single element is to blame.
+    """Return whether a point is a tip: results have no derivative there, and no single element is to blame.
 
     The bend along a line through the point, f(x + hv) + f(x - hv) - 2 f(x) over h, is |n v| at an edge (a sum of such
     terms where several meet), and a curve like sqrt(v1**2 + v2**2) at a tip. With another direction added to the
@@ -62,7 +62,7 @@ def _is_tip_beside(
     *,
     is_bent: bool,
 ) -> bool:
-    """Say whether a point is a tip as far as one other direction beside the element's own shows."""
+    """Return whether a point is a tip as far as one other direction beside the element's own shows."""
     leaf, element, entries = at
     array = evaluator.array(leaf)
     # The cube root balances rounding against what is smooth: the optimum of central differences.

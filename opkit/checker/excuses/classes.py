@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.excuses.again import Bring, Pull, again, brought, gone, holds, telling, through
+from opkit.checker.excuses.compare_again import Bring, Pull, again, brought, gone, holds, telling, through
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, is_float
 from opkit.checker.model.report import CheckResult, Status
@@ -157,7 +157,7 @@ def _is_square(array: ndarray) -> bool:
 
 
 def _takes_wider(session: CheckSession, case: Case, name: str) -> bool:
-    """Say whether forward takes a matrix with one column more."""
+    """Return whether forward takes a matrix with one column more."""
     wider = np.concatenate([case.inputs[name], case.inputs[name][..., :1]], axis=-1)
     try:
         session.checkable.forward({**case.inputs, name: wider}, case.attrs)
@@ -167,14 +167,14 @@ def _takes_wider(session: CheckSession, case: Case, name: str) -> bool:
 
 
 def _fits(kind: Narrow, array: ndarray) -> bool:
-    """Say whether a class may be asked of an array: it has several elements, and more than one along the axes."""
+    """Return whether a class may be asked of an array: it has several elements, and more than one along the axes."""
     return (
         array.ndim >= kind.axes and array.size > 1 and all(size > 1 for size in array.shape[array.ndim - kind.axes :])
     )
 
 
 def _has_slope(session: CheckSession, cases: Sequence[Case], names: set[str]) -> bool:
-    """Say whether in most cases an input that fails elsewhere has a gradient at all: where none has, all is right."""
+    """Return whether in most cases an input that fails elsewhere has a gradient: where none has, all is right."""
     return 2 * _slopes(session, cases, names) > len(cases)
 
 

@@ -110,7 +110,7 @@ class Point:
             yield (self.value(next(ends)) - self.value(next(ends))) / (2 * step)
 
     def is_right(self, inputs: dict[str, Any]) -> bool:
-        """Say whether some difference quotient agrees with what backward claims."""
+        """Return whether some difference quotient agrees with what backward claims."""
         claimed = self.claimed(inputs)
         return any(abs(slope - claimed) <= HAS_SLOPE * abs(claimed) for slope in self.slopes(inputs))
 

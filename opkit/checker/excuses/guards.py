@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opkit.checker.excuses.again import again, brought, gone, holds, telling
+from opkit.checker.excuses.compare_again import again, brought, gone, holds, telling
 from opkit.checker.excuses.edges import Region, points_of, region_of
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession

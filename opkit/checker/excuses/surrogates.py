@@ -59,7 +59,7 @@ def _standing_in(session: CheckSession, leaf: InputLeaf) -> Iterator[tuple[str, 
 
 
 def _is_same(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
-    """Say whether an output is the input, here and at other values that forward takes."""
+    """Return whether an output is the input, here and at other values that forward takes."""
     array = ev.array(leaf)
     moved = (array, -array, RATIO * array, array + (typical(array) or 1.0))
     results = [(item, result_at(ev, leaf, item, slot)) for item in moved]

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.excuses.again import again, gone, holds, telling
+from opkit.checker.excuses.compare_again import again, gone, holds, telling
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import frozen
 from opkit.checker.model.report import CheckResult

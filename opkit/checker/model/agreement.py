@@ -15,7 +15,7 @@ from opkit.checker.model.thresholds import CANCELLED, COARSE_ULPS, MOSTLY, SUM_U
 
 
 def agree(one: ndarray | None, other: ndarray | None) -> bool:
-    """Say whether two arrays are equal, floats up to ulps of the largest entry; None counts as zeros."""
+    """Return whether two arrays are equal, floats up to ulps of the largest entry; None counts as zeros."""
     if one is None or other is None:
         known = other if one is None else one
         return known is None or not known.any()
@@ -32,7 +32,7 @@ def agree(one: ndarray | None, other: ndarray | None) -> bool:
 
 
 def sums_agree(one: Sequence[float], other: Sequence[float], eps: float) -> bool:
-    """Say whether two sums are equal up to ulps of what they are sums of; those that are not finite are not compared.
+    """Return whether two sums are equal up to ulps of their terms; those that are not finite are not compared.
 
     Args:
         one: the terms of the first.
@@ -46,7 +46,7 @@ def sums_agree(one: Sequence[float], other: Sequence[float], eps: float) -> bool
 
 
 def mostly_agree(one: Sequence[ndarray], other: Sequence[ndarray], eps: float, of: float) -> bool:
-    """Say whether arrays agree in most of their entries as far as a coarse dtype can tell.
+    """Return whether arrays agree in most of their entries as far as a coarse dtype can tell.
 
     Args:
         one: expected.

@@ -27,7 +27,7 @@ class Budget:
         self._begun, self._seconds = self._clock(), seconds
 
     def is_over(self, share: float = 1.0) -> bool:
-        """Say whether a share of the seconds is used up."""
+        """Return whether a share of the seconds is used up."""
         return self._clock() - self._begun > share * self._seconds
 
 
@@ -50,7 +50,7 @@ class Spent:
 
 
 def takes_longer(seconds: float, call: Callable[[], object]) -> bool:
-    """Say whether a call takes longer, each of a few times: the machine may have been busy with others."""
+    """Return whether a call takes longer, each of a few times: the machine may have been busy with others."""
     for _ in range(CALLS_TIMED):
         begun = perf_counter()
         call()

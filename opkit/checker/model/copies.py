@@ -16,7 +16,7 @@ PLAIN = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
 
 def is_same_array(one: ndarray, other: ndarray) -> bool:
-    """Say whether two arrays hold the same bits in the same shape: NaN equals NaN, -0.0 is not 0.0."""
+    """Return whether two arrays hold the same bits in the same shape: NaN equals NaN, -0.0 is not 0.0."""
     return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
 
 
@@ -44,7 +44,7 @@ def option_copied(value: Any, known: dict[int, Any] | None = None) -> Any:
 
 
 def is_same_option(one: Any, other: Any, seen: frozenset[tuple[int, int]] = frozenset()) -> bool:
-    """Say whether two options hold the same; what is neither a container nor a plain value is compared by identity."""
+    """Return whether two options hold the same; others than containers and plain values by identity."""
     if one is other or (id(one), id(other)) in seen:
         return True
     kind = type(one)

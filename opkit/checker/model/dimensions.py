@@ -119,7 +119,7 @@ class Dimensions:
         }
 
     def fit(self, shapes: Mapping[str, Shape]) -> bool:
-        """Say whether shapes are as declared; a size of 0 is so only where it is said."""
+        """Return whether shapes are as declared; a size of 0 is so only where it is said."""
         known: dict[str, Any] = {}
         pairs: list[tuple[Axis, int]] = []
         for name in shapes.keys() & self.axes.keys():

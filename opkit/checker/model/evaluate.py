@@ -39,7 +39,7 @@ _leaf = lru_cache(maxsize=1024)(InputLeaf)
 
 
 def is_float(value: Any) -> bool:
-    """Say whether a value is a real floating-point array."""
+    """Return whether a value is a real floating-point array."""
     return isinstance(value, (ndarray, np.generic)) and value.dtype.kind == "f"
 
 
@@ -141,7 +141,7 @@ class Evaluator:
         return frozenset([leaf.name for leaf in self.leaves])
 
     def is_set_like(self, other: Evaluator) -> bool:
-        """Say whether another case has the same attributes; arrays among them are compared by content."""
+        """Return whether another case has the same attributes; arrays among them are compared by content."""
         return self.attrs.keys() == other.attrs.keys() and all(
             is_same_option(value, other.attrs[name]) for name, value in self.attrs.items()
         )

@@ -158,7 +158,7 @@ def _bias(
 
 
 def _is_grown(exact: ndarray, own: ndarray, given: ndarray, bulk: ndarray, floors: tuple[float, float]) -> bool:
-    """Say whether the function's errors are, on the whole, larger than the reference's and rounding explain."""
+    """Return whether the function's errors are, on the whole, larger than the reference's and rounding explain."""
     if not bulk.any():
         return False
     size, error, off = (
@@ -168,7 +168,7 @@ def _is_grown(exact: ndarray, own: ndarray, given: ndarray, bulk: ndarray, floor
 
 
 def _recurs(exact: ndarray, own: ndarray, given: ndarray, columns: ndarray, floors: tuple[float, float]) -> bool:
-    """Say whether errors are the same at all inputs, more than those of a rounded constant are: rounding is not."""
+    """Return whether errors are the same at all inputs, more than those of a rounded constant are: rounding is not."""
     count = int(columns.sum())
     if not count or exact.shape[0] < 2:
         return False

@@ -84,5 +84,5 @@ class Options:
                 )
 
     def wants(self, code: str) -> bool:
-        """Say whether a check is to run."""
+        """Return whether a check is to run."""
         return code not in self.ignore and (not self.select or code in self.select)

@@ -76,7 +76,7 @@ class Slopes:
 
 @entity
 class Evidence:
-    """What a failure rests on, enough to show and to repeat it.
+    """What a failure is based on, enough to show and to repeat it.
 
     Args:
         case: the case with its arrays.
@@ -99,7 +99,7 @@ class Evidence:
 
 @record
 class CheckResult:
-    """The outcome of one check of one op: the first and worst failure, or what a pass rests on.
+    """The outcome of one check of one op: the first and worst failure, or what a pass is based on.
 
     Args:
         check: name of the check, see codes.
@@ -186,7 +186,7 @@ class OpReport:
         seconds: wall time.
         tried: what was run, a line each ("12 shapes, 3 regimes ...").
         notes: what a reader should know (constants, dropped cases, declared exceptions).
-        rests_on: the inputs that the verdict rests on, in a line: how many, their ranges, options that never varied.
+        rests_on: the inputs that the verdict is based on, in a line: how many, their ranges, options that never varied.
         held: sharding signatures that were proved: op type, number of axes of each input, signature, as texts.
     """
 
@@ -265,7 +265,7 @@ class Report:
         return Status.worst(op.status for op in self.ops)
 
     def is_clean(self, strict: bool = False) -> bool:
-        """Say whether nothing failed; with ``strict`` nothing may be undecided either."""
+        """Return whether nothing failed; with ``strict`` nothing may be undecided either."""
         bad = {Status.FAIL, Status.ERROR} | ({Status.UNDECIDED} if strict else set())
         return not any(op.status in bad for op in self.ops)
 

@@ -19,12 +19,12 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, OUT_OF_TIME
 from opkit.checker.model.custody import Custody
-from opkit.checker.model.drawing import Drawing
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float
-from opkit.checker.model.middle import median
+from opkit.checker.model.median import median
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.options import Options
+from opkit.checker.model.random_use import Drawing
 from opkit.checker.model.recast import recast
 from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
 from opkit.checker.model.thresholds import (
@@ -97,7 +97,7 @@ class CheckSession:
     coincidence: Callable[[Case], bool] | None = None
 
     def is_found(self, case: Case) -> bool:
-        """Say whether nothing declares a case: the search found it, and there is no definition."""
+        """Return whether nothing declares a case: the search found it, and there is no definition."""
         return case.origin == "search" and self.checkable.infer is None
 
     def prepare(self, large: Case | None = None) -> None:
@@ -131,7 +131,7 @@ class CheckSession:
             self.cases[:] = _various(self.cases)[:most]
 
     def has_time(self, calls: int) -> bool:
-        """Say whether some calls would end in time; they do where calls are quick, as long as any time is left."""
+        """Return whether some calls would end in time; they do where calls are quick, as long as any time is left."""
         return self.left() >= (calls * self.call_seconds if self.is_slow else 0.0)
 
     @property

@@ -16,7 +16,7 @@ from opkit.checker.model.thresholds import LEAST_SCALE, LOOKS, REPEAT_ULPS
 
 
 def is_step(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
-    """Say whether small moves that its dtype shows leave an output as it is, but for the few that meet a jump."""
+    """Return whether small moves that its dtype shows leave an output as it is, but for the few that meet a jump."""
     array = ev.array(leaf)
     rng = np.random.default_rng(LOOKS)
     eps = max(map(resolution_of, (array, ev.outputs[slot])))

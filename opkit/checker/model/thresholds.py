@@ -156,7 +156,7 @@ FEW_SHAPES = 1500
 FIRST_PLAIN = 12
 #: Shapes that forward refused after which it is asked how far it gets. Cost.
 BEFORE_CLIMB = 60
-#: Errors that speak of whole numbers after which plain floats are tried in no further shapes. Cost.
+#: Errors that mention whole numbers after which plain floats are tried in no further shapes. Cost.
 TELLING_ERRORS = 3
 #: Attempts, and seconds, after which such a reading is given up too. Cost.
 FIRST_TRIALS, FIRST_SECONDS = 5000, 4.0

@@ -57,7 +57,7 @@ class Attempt:
         return self.answer is Answer.ACCEPTED
 
     def keeps_promise(self) -> bool:
-        """Say whether the results have the promised shapes."""
+        """Return whether the results have the promised shapes."""
         if self.promised is None or len(self.promised) != len(self.outputs):
             return self.promised is None
         return all(
@@ -65,17 +65,17 @@ class Attempt:
         )
 
     def gives_the_same(self, other: Attempt) -> bool:
-        """Say whether forward returned the same numbers."""
+        """Return whether forward returned the same numbers."""
         pairs = zip(self.outputs, other.outputs)
         return len(self.outputs) == len(other.outputs) and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
     def is_definite(self) -> bool:
-        """Say whether infer promises results with elements, and forward gives some."""
+        """Return whether infer promises results with elements, and forward gives some."""
         sizes = [size for desc in self.promised or () for size in desc.shape]
         return all(size > 0 for size in sizes) and all(np.size(item) for item in self.outputs)
 
     def may_have_broadcast(self) -> bool:
-        """Say whether results differ from the promise only as numpy's broadcasting makes them larger."""
+        """Return whether results differ from the promise only as numpy's broadcasting makes them larger."""
         for desc, item in zip(self.promised or (), self.outputs):
             try:
                 if np.broadcast_shapes(desc.shape, np.shape(item)) != np.shape(item):
@@ -100,7 +100,7 @@ class Trial:
         said: what forward raised in the last attempt, without numbers and dtypes; "" where it did not, or was given
             other values by infer's word.
         broken: attempts in which forward took its inputs and broke a rule, like a missing return.
-        wanting: attempts in which it raised an error that speaks of whole numbers or truth values.
+        wanting: attempts in which it raised an error that mentions whole numbers or truth values.
         has_found: whether anything with elements was accepted: empty arrays say little of what is taken.
     """
 
@@ -131,7 +131,7 @@ class Trial:
         return tuple(self.checkable.infer(describe_inputs(inputs), attrs))
 
     def accepts(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> bool:
-        """Say whether infer takes inputs of these descriptions (forward is not run)."""
+        """Return whether infer takes inputs of these descriptions (forward is not run)."""
         if self.checkable.infer is None:
             return True
         try:

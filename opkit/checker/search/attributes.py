@@ -16,7 +16,7 @@ from opkit.checker.search.extents import arrays_of
 
 
 def fits(value: Any, case: Case) -> bool:
-    """Say whether an attribute's value is a choice, or a count that no size of the case is too small for."""
+    """Return whether an attribute's value is a choice, or a count that no size of the case is too small for."""
     if isinstance(value, (bool, str)):
         return True
     sizes = [size for array in arrays_of(case) for size in array.shape if size > 1]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
-from opkit.checker.model.reached import names_in, reached
+from opkit.checker.model.called_functions import names_in, reached
 from opkit.checker.model.thresholds import LONGEST_STRING
 
 

@@ -45,7 +45,7 @@ def kind_between(shapes: Assignment) -> Kind:
 
 
 def includes(kind: Kind, shapes: Assignment) -> bool:
-    """Say whether shapes are of a kind, perhaps with sizes equal, 1 or 0 that need not be."""
+    """Return whether shapes are of a kind, perhaps with sizes equal, 1 or 0 that need not be."""
     sizes: dict[int, int] = {ONE: 1, NONE: 0}
 
     def fits(labels: Any, shape: Any) -> bool:
@@ -64,7 +64,7 @@ def includes(kind: Kind, shapes: Assignment) -> bool:
 
 
 def is_special(shapes: Assignment, kind: Kind) -> bool:
-    """Say whether shapes are of a kind only with more equal sizes, ones or zeros than the kind has."""
+    """Return whether shapes are of a kind only with more equal sizes, ones or zeros than the kind has."""
     return kind_between(shapes) != kind and includes(kind, shapes)
 
 

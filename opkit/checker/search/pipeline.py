@@ -15,14 +15,14 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, LEAST_EFFORT, ROUND_SEED, SLOW_FIRST
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.natural import Natural
-from opkit.checker.search.near import Near
+from opkit.checker.search.near_recorded import Near
+from opkit.checker.search.other_domains import wider
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.selection import thinned
 from opkit.checker.search.sweeps import Sweeps
 from opkit.checker.search.table import Table
-from opkit.checker.search.wider import wider
+from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.errors import KernelError
 from opkit.record import record
 
@@ -60,7 +60,7 @@ def first_cases(
     trial = Trial(checkable, min(end, SLOW_FIRST), end, most=trials, give_up=end, clock=Spent())
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
-    found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
+    found = UsualShapes(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
     broken = [case for case, error in scope.trial.errors if isinstance(error, KernelError)]
     return [*found, *broken][:most]
 
@@ -89,7 +89,7 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
 
 def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult:
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
-    natural = Near(scope, Roles(scope)) if checkable.seen else Natural(scope, Roles(scope))
+    natural = Near(scope, Roles(scope)) if checkable.seen else UsualShapes(scope, Roles(scope))
     table = Table(scope)
     shapes = natural.cases()
     if not shapes:

@@ -169,7 +169,7 @@ class Roles:
                 yield from self._with_limits(mapped, assignment, attrs)
 
     def _is_hopeless(self, variant: tuple[object, ...]) -> bool:
-        """Say whether integers there are refused by one check whatever the shapes, or only where floats are as well."""
+        """Return whether integers are refused there by one check at any shape, or only where floats are too."""
         floats, own = self._refusals[()], self._refusals[variant]
         if own.total() < HOPELESS or len(floats) < 2:
             return False

@@ -145,13 +145,13 @@ class SearchScope:
         return Case(self._fill(assignment, roles, regimes, seed), dict(attrs), label, seed)
 
     def hinted_sizes(self) -> list[int]:
-        """Return sizes that the kernels speak of."""
+        """Return sizes that the kernels mention."""
         return [value for value in self.checkable.constants if type(value) is int and LEAST_HINT <= value <= MOST_HINT][
             :MOST_HINTS
         ]
 
     def is_unread(self, case: Case, index: int) -> bool:
-        """Say whether infer's promise stays the same whatever shape an input has."""
+        """Return whether infer's promise stays the same whatever shape an input has."""
         name = self.args[index].name
         value = case.inputs[name]
         if not isinstance(value, np.ndarray):
@@ -167,7 +167,7 @@ class SearchScope:
             return False
 
     def works(self, case: Case) -> bool:
-        """Say whether forward has the promised shapes.
+        """Return whether forward has the promised shapes.
 
         Of 0-d arrays, and where infer never looks at some input, backward must run and fit its inputs as well.
         """
@@ -193,7 +193,7 @@ class SearchScope:
         }
 
     def is_pointwise(self, case: Case) -> bool:
-        """Say whether each element of the results depends on the elements at its own place alone."""
+        """Return whether each element of the results depends on the elements at its own place alone."""
         arrays = list(arrays_of(case))
         outcome = self.trial.attempt(case)
         if not outcome.outputs or any(np.shape(item) != array.shape for item in outcome.outputs for array in arrays):

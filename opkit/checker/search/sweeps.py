@@ -28,10 +28,10 @@ from opkit.checker.model.thresholds import (
 from opkit.checker.search.attributes import alternatives, fits, pairwise
 from opkit.checker.search.empty import cut, partly_cut
 from opkit.checker.search.extents import arrays_of, elements, ranks_of, resized, shapes_of, sizes_of
-from opkit.checker.search.natural import Natural
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
 from opkit.checker.search.shapes import Assignment
+from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.checker.search.values import REGIMES, is_anchor, near_constants
 from opkit.record import mutable
 
@@ -50,11 +50,11 @@ class Sweeps:
     """
 
     scope: SearchScope
-    natural: Natural
+    natural: UsualShapes
     notes: list[str] = field(default_factory=list)
 
     def grown(self, shapes: Sequence[Case]) -> list[Case]:
-        """Take natural cases and change one size everywhere: longer ones, those that the kernels speak of, and 1."""
+        """Take natural cases and change one size everywhere: longer ones, those that the kernels mention, and 1."""
         if self.scope.options.shapes:
             return []
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
@@ -243,7 +243,7 @@ class Sweeps:
         return replace(carrier, inputs=inputs, regime="marked", seed=seed)
 
     def _is_constant(self, name: str, value: Any) -> bool:
-        """Say whether an input holds integers, or floats that take no gradient."""
+        """Return whether an input holds integers, or floats that take no gradient."""
         gradients = self.scope.checkable.gradients
         is_without = gradients is not None and name not in gradients
         return isinstance(value, np.ndarray) and value.dtype.kind in ("iuf" if is_without else "iu")
@@ -324,14 +324,14 @@ class Sweeps:
 
 
 def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:
-    """Say whether an option that held one value for each array of a list would hold more or fewer."""
+    """Return whether an option that held one value for each array of a list would hold more or fewer."""
     if not (isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)) and len(old) != len(new)):
         return False
     return any(isinstance(value, list) and len(value) == len(old) for value in case.inputs.values())
 
 
 def _holds_floats(value: Any) -> bool:
-    """Say whether an input, an array or a list of arrays, holds floats."""
+    """Return whether an input, an array or a list of arrays, holds floats."""
     if isinstance(value, list):
         return bool(value) and value[0].dtype.kind == "f"
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"

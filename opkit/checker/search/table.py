@@ -175,7 +175,7 @@ class Table:
                 self.answer(one)
 
     def serves(self, case: Case) -> bool:
-        """Say whether backward answers a case."""
+        """Return whether backward answers a case."""
         return self.answer(case).standing.is_answered
 
     def served(self, cases: Sequence[Case]) -> list[Case]:
@@ -201,11 +201,11 @@ class Table:
         return kept
 
     def has_answers(self, cases: Iterable[Case]) -> bool:
-        """Say whether backward answers a case, and not for its sizes of 0 and 1 alone."""
+        """Return whether backward answers a case, and not for its sizes of 0 and 1 alone."""
         return any(all(sizes_of(case)) and self.serves(case) and not self._is_one_of_misfits(case) for case in cases)
 
     def _is_one_of_misfits(self, case: Case) -> bool:
-        """Say whether backward answers a case for its sizes of 1 alone: without them there is a misfit."""
+        """Return whether backward answers a case for its sizes of 1 alone: without them there is a misfit."""
         if max(sizes_of(case), default=0) < 2:
             return True
         if 1 not in [size for shape in arrays_of(case) for size in shape.shape]:
@@ -218,12 +218,12 @@ class Table:
         return [seen for (kind, of), seen in self._seen.items() if of == setting and is_special(shapes, kind)]
 
     def is_excused(self, case: Case) -> bool:
-        """Say whether a case is special beside kinds on which backward is not wrong, and it is right on some."""
+        """Return whether a case is special beside kinds on which backward is not wrong, and it is right on some."""
         is_right = any(Standing.RIGHT in seen.standings for seen in self._seen.values())
         return is_right and self._is_coincidence(shapes_of(case), _setting(case))
 
     def excuses(self, case: Case) -> bool:
-        """Say whether a case on which backward was found wrong is excused, and keep it then for ``unserved``."""
+        """Return whether a case on which backward was found wrong is excused, and keep it then for ``unserved``."""
         if not self.is_excused(case):
             return False
         answer = Answer(case, Standing.WRONG, "backward gives wrong gradients")
@@ -237,7 +237,7 @@ class Table:
         )
 
     def is_open(self, case: Case) -> bool:
-        """Say whether backward is right on a kind beside which a case is special: else it belongs to a misfit."""
+        """Return whether backward is right on a kind beside which a case is special: else it belongs to a misfit."""
         return any(Standing.RIGHT in seen.standings for seen in self._general(shapes_of(case), _setting(case)))
 
 

@@ -151,7 +151,7 @@ def near_constants(
 
 
 def is_anchor(value: Any) -> bool:
-    """Say whether a number is one that values may be placed around."""
+    """Return whether a number is one that values may be placed around."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and LEAST_ANCHOR <= abs(value) <= MOST_ANCHOR
 
 

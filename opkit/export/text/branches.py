@@ -36,7 +36,7 @@ class Body:
 
 
 def merged(traced: Sequence[Body], label: str) -> list[str]:
-    """Return one body for several: with guards for what they all rest on, and branches where they differ.
+    """Return one body for several: with guards for what they all depend on, and branches where they differ.
 
     Args:
         traced: the bodies, one per example.

@@ -198,7 +198,7 @@ class Tensor:
         """Do nothing: a tensor has its data at once."""
 
     def is_floating_point(self) -> bool:
-        """Say whether its elements are floating-point numbers."""
+        """Return whether its elements are floating-point numbers."""
         return bool(self._value._data.dtype.kind == "f")
 
     # ---- gradients ---------------------------------------------------------------------------------------------------

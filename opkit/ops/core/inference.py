@@ -65,7 +65,7 @@ def numel(shape: Ints) -> int:
 
 
 def is_same_size(first: int, second: int) -> bool:
-    """Say whether two sizes may be equal at run time."""
+    """Return whether two sizes may be equal at run time."""
     return first == second or first == -1 or second == -1
 
 

@@ -40,7 +40,7 @@ def always(dialect: Dialect) -> Choose:
 
 
 def is_number(item: object) -> bool:
-    """Say whether this is a Python or numpy number, which takes the dtype of the tensor that it meets."""
+    """Return whether this is a Python or numpy number, which takes the dtype of the tensor that it meets."""
     kind = type(item)
     return kind is float or kind is int or isinstance(item, _NUMBERS)
 

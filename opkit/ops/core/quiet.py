@@ -35,7 +35,7 @@ def quiet_runner() -> Function:
 
 
 def is_running(error: Exception) -> bool:
-    """Say whether a quiet runner refused because it runs already: a finalizer or a debugger came in between."""
+    """Return whether a quiet runner refused because it runs already: a finalizer or a debugger came in between."""
     return isinstance(error, RuntimeError) and "is already entered" in str(error)
 
 

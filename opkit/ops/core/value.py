@@ -44,7 +44,7 @@ class Abstract:
 
 
 def is_value(item: object) -> bool:
-    """Say whether this is a Tensor or a Variable (a number or an array is not)."""
+    """Return whether this is a Tensor or a Variable (a number or an array is not)."""
     return hasattr(item, "_data")
 
 

@@ -124,7 +124,7 @@ def _chunks(count: int, bytes_each: int) -> Any:
 
 # ---- layouts ---------------------------------------------------------------------------------------------------------
 def is_last(attrs: Mapping[str, Any]) -> bool:
-    """Say whether the channels are the last axis."""
+    """Return whether the channels are the last axis."""
     return str(attrs["data_format"]) in ("channels_last", "NWC", "NHWC", "NDHWC")
 
 

@@ -99,7 +99,7 @@ def _say(what: str, depth: int) -> None:
 
 
 def is_bfloat16_supported(device: Any = None) -> bool:
-    """Say whether there are Tensors of bfloat16: no.
+    """Return whether there are Tensors of bfloat16: no.
 
     Raises:
         ValueError: the device is not the CPU.
@@ -108,7 +108,7 @@ def is_bfloat16_supported(device: Any = None) -> bool:
 
 
 def is_float16_supported(device: Any = None) -> bool:
-    """Say whether the device computes in float16 by itself: no, as on Paddle's CPU.
+    """Return whether the device computes in float16 by itself: no, as on Paddle's CPU.
 
     Raises:
         ValueError: the device is not the CPU.

@@ -119,7 +119,7 @@ class AmpScaler:
 
     # ---- settings ----------------------------------------------------------------------------------------------------
     def is_enable(self) -> bool:
-        """Say whether losses are scaled."""
+        """Return whether losses are scaled."""
         return self._enable
 
     # ---- state -------------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def get_cuda_device_count() -> int:
 
 
 def supports_bfloat16() -> bool:
-    """Say whether there are Tensors of bfloat16: no."""
+    """Return whether there are Tensors of bfloat16: no."""
     return False
 
 

@@ -53,7 +53,7 @@ __all__ = [
 
 
 def in_dygraph_mode() -> bool:
-    """Say whether ops run at once."""
+    """Return whether ops run at once."""
     return not local.mode.is_static
 
 

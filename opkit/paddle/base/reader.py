@@ -7,7 +7,7 @@ __all__ = ["DataLoader", "use_pinned_memory"]
 
 
 def use_pinned_memory(*args: bool) -> bool | None:
-    """Say whether batches lie in pinned memory: no; a value is accepted, without effect."""
+    """Return whether batches lie in pinned memory: no; a value is accepted, without effect."""
     return None if args else False
 
 

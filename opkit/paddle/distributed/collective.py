@@ -78,7 +78,7 @@ class Group:
         return self.ranks
 
     def is_member(self) -> bool:
-        """Say whether this process belongs to it."""
+        """Return whether this process belongs to it."""
         return True
 
     def get_group_rank(self, rank: int) -> int:

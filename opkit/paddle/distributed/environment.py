@@ -63,7 +63,7 @@ def init_parallel_env() -> None:
 
 
 def is_initialized() -> bool:
-    """Say whether ``init_parallel_env`` was called."""
+    """Return whether ``init_parallel_env`` was called."""
     return _state["is_initialized"]
 
 
@@ -73,7 +73,7 @@ def end_parallel_env() -> None:
 
 
 def is_available() -> bool:
-    """Say whether ``paddle.distributed`` can be used."""
+    """Return whether ``paddle.distributed`` can be used."""
     return True
 
 

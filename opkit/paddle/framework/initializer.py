@@ -73,7 +73,7 @@ class Initializer:
 
 
 def is_own(initializer: Any) -> bool:
-    """Say whether a user's code gives the value: a subclass that defines how, or a function of (param, block)."""
+    """Return whether a user's code gives the value: a subclass that defines how, or a function of (param, block)."""
     if isinstance(initializer, Initializer):
         kind = type(initializer)
         return kind.forward is not Initializer.forward or kind.__call__ is not Initializer.__call__

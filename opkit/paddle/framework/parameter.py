@@ -259,5 +259,5 @@ def _attr(options: dict[str, Any]) -> ParamAttr:
 
 
 def is_parameter(item: Any) -> bool:
-    """Say whether this is a parameter of either mode."""
+    """Return whether this is a parameter of either mode."""
     return bool(getattr(item, "is_parameter", False)) and (isinstance(item, Tensor) or hasattr(item, "_data"))

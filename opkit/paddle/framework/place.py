@@ -28,11 +28,11 @@ class CPUPlace:
         return hash("cpu")
 
     def is_cpu_place(self) -> bool:
-        """Say whether this is the CPU."""
+        """Return whether this is the CPU."""
         return True
 
     def is_gpu_place(self) -> bool:
-        """Say whether this is a GPU."""
+        """Return whether this is a GPU."""
         return False
 
 
@@ -98,7 +98,7 @@ def place_of(function: str, device: Any) -> CPUPlace:
 
 
 def is_compiled_with_cuda() -> bool:
-    """Say whether there is GPU support: no."""
+    """Return whether there is GPU support: no."""
     return False
 
 
@@ -118,25 +118,25 @@ def set_cuda_rng_state(state_list: Sequence[Any]) -> None:
 
 
 def is_compiled_with_rocm() -> bool:
-    """Say whether there is support for AMD's GPUs: no."""
+    """Return whether there is support for AMD's GPUs: no."""
     return False
 
 
 def is_compiled_with_xpu() -> bool:
-    """Say whether there is support for XPUs: no."""
+    """Return whether there is support for XPUs: no."""
     return False
 
 
 def is_compiled_with_cinn() -> bool:
-    """Say whether there is a compiler of graphs: no."""
+    """Return whether there is a compiler of graphs: no."""
     return False
 
 
 def is_compiled_with_distribute() -> bool:
-    """Say whether ``paddle.distributed`` is there: yes, for one process."""
+    """Return whether ``paddle.distributed`` is there: yes, for one process."""
     return True
 
 
 def is_compiled_with_custom_device(device_type: str) -> bool:
-    """Say whether there is support for a plugged-in device: no."""
+    """Return whether there is support for a plugged-in device: no."""
     return False

@@ -39,12 +39,12 @@ static_hooks = StaticHooks()
 
 
 def in_dynamic_mode() -> bool:
-    """Say whether ops run at once in this thread."""
+    """Return whether ops run at once in this thread."""
     return not local.mode.is_static
 
 
 def in_pir_mode() -> bool:
-    """Say whether Paddle 3's new graph form is on: never."""
+    """Return whether Paddle 3's new graph form is on: never."""
     return False
 
 

@@ -25,7 +25,7 @@ def std(x: Any, axis: Any, unbiased: bool, keepdims: bool) -> Any:
 
 
 def _counts_several(x: Any, axes: Any) -> bool:
-    """Say whether more than one element is reduced; true where that is not known."""
+    """Return whether more than one element is reduced; true where that is not known."""
     shape = shape_of(x)
     if axes is None:
         return shape != (1,) * len(shape)

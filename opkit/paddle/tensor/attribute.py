@@ -23,17 +23,17 @@ def _kind(function: str, x: Any) -> str:
 
 
 def is_complex(x: Any) -> bool:
-    """Say whether the dtype is a complex one."""
+    """Return whether the dtype is a complex one."""
     return _kind("is_complex", x) == "c"
 
 
 def is_integer(x: Any) -> bool:
-    """Say whether the dtype is one of integers; bool is not one."""
+    """Return whether the dtype is one of integers; bool is not one."""
     return _kind("is_integer", x) in "iu"
 
 
 def is_floating_point(x: Any) -> bool:
-    """Say whether the dtype is a floating-point one."""
+    """Return whether the dtype is a floating-point one."""
     return _kind("is_floating_point", x) == "f"
 
 

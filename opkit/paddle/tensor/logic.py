@@ -64,7 +64,7 @@ def _into(out: Any, result: Any) -> Any:
 
 
 def equal_all(x: Any, y: Any, name: Name = None) -> Any:
-    """Say whether two tensors have the same shape and elements."""
+    """Return whether two tensors have the same shape and elements."""
     if tuple(x.shape) != tuple(y.shape):
         return ops.constant(False)
     return ops.reduce_all(ops.equal(x, y))
@@ -80,7 +80,7 @@ def isclose(
 def allclose(
     x: Any, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: Name = None
 ) -> Any:
-    """Say whether all elements are close."""
+    """Return whether all elements are close."""
     return ops.reduce_all(isclose(x, y, rtol, atol, equal_nan))
 
 

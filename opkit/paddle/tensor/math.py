@@ -211,12 +211,12 @@ def prod(x: Any, axis: Any = None, keepdim: bool = False, dtype: Any = None, nam
 
 
 def all(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
-    """Say whether all elements are true."""
+    """Return whether all elements are true."""
     return ops.reduce_all(ops.cast(needed(x), "bool"), axis_of(axis), keepdim)
 
 
 def any(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
-    """Say whether some element is true."""
+    """Return whether some element is true."""
     return ops.reduce_any(ops.cast(needed(x), "bool"), axis_of(axis), keepdim)
 
 
@@ -275,7 +275,7 @@ def numel(x: Any, name: Name = None) -> Any:
 
 
 def is_tensor(x: Any) -> bool:
-    """Say whether this is a Tensor, or a Variable of a graph."""
+    """Return whether this is a Tensor, or a Variable of a graph."""
     return isinstance(x, (Tensor, Variable))
 
 

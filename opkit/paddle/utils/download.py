@@ -31,7 +31,7 @@ class NotDownloadedError(OpkitError, FileNotFoundError, RuntimeError):
 
 
 def is_url(path: str) -> bool:
-    """Say whether a text is the address of something on the web."""
+    """Return whether a text is the address of something on the web."""
     return path.startswith(("http://", "https://"))
 
 

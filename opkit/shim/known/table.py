@@ -45,7 +45,7 @@ class Table:
         self._split: dict[str, dict[str, Known]] = {}
 
     def is_module(self, path: str) -> bool:
-        """Say whether the framework has a module of that path."""
+        """Return whether the framework has a module of that path."""
         return path in self._modules
 
     def names(self, module: str) -> list[str]:

@@ -302,7 +302,7 @@ class _Stay:
     offset: int = 0
 
     def meets(self, others: Sequence[_Stay], *, is_exact: bool) -> bool:
-        """Say whether one of others, which lie at the same bytes in turn, is there meanwhile.
+        """Return whether one of others, which lie at the same bytes in turn, is there meanwhile.
 
         Args:
             others: in the order of their starts.

@@ -75,7 +75,7 @@ def framework_lines(failure: Failure, options: RunOptions) -> tuple[str, list[st
 
 
 def is_plain(value: Any) -> bool:
-    """Say whether an option can be written down as it is."""
+    """Return whether an option can be written down as it is."""
     if isinstance(value, (list, tuple)):
         return all(map(is_plain, value))
     return value is None or isinstance(value, (bool, int, float, str))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from opkit.checker import Checkable
-from opkit.verify.failures.again import Request, asked, loaded
+from opkit.verify.failures.reloaded import Request, asked, loaded
 from opkit.verify.failures.store import Failure
 from opkit.verify.isolation.child import Outbox
 from opkit.verify.options import RunOptions

@@ -184,7 +184,7 @@ def _failure(key: str, report: OpReport, result: CheckResult, device: str) -> Fa
 
 
 def _is_plain(value: Any) -> bool:
-    """Say whether a value comes back from JSON as it was, tuples as lists."""
+    """Return whether a value comes back from JSON as it was, tuples as lists."""
     if isinstance(value, Mapping):
         return all(isinstance(name, str) and _is_plain(item) for name, item in value.items())
     if isinstance(value, (list, tuple)):

@@ -31,7 +31,7 @@ _OURS = tuple(
 
 
 def is_users(file: str) -> bool:
-    """Say whether a file is the user's: not opkit's, numpy's or Python's."""
+    """Return whether a file is the user's: not opkit's, numpy's or Python's."""
     return not file.startswith("<") and not os.path.realpath(file).startswith(_OURS)
 
 
@@ -116,7 +116,7 @@ def blame_death(ended: Ended, limits: str, find_call: Callable[[int], UserCall |
 
 
 def _is_hang(ended: Ended) -> bool:
-    """Say whether the last call took most of the time (a hang), or many calls did (a slow op)."""
+    """Return whether the last call took most of the time (a hang), or many calls did (a slow op)."""
     spent = ended.flight.deadline - ended.flight.since
     return ended.flight.phase is Phase.LOADING or spent > 0.5 * ended.seconds
 

@@ -62,7 +62,7 @@ def _stat(process: int | str) -> list[str] | None:
 
 
 def is_stopped(process: int) -> bool:
-    """Say whether a process was stopped by a signal."""
+    """Return whether a process was stopped by a signal."""
     fields = _stat(process)
     return fields is not None and fields[_STATE] == "T"
 

@@ -47,7 +47,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def is_plain(message: object) -> bool:
-    """Say whether a message can be sent, and be read where the user's modules are not loaded."""
+    """Return whether a message can be sent, and be read where the user's modules are not loaded."""
     try:
         _PlainUnpickler(io.BytesIO(pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))).load()
     except Exception:  # user code of any kind may run here, that of a __reduce__

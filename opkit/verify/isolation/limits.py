@@ -108,7 +108,7 @@ def limit_memory(mebibytes: int) -> bool:
 
 
 def is_limited() -> bool:
-    """Say whether this process's address space is limited; that of a fresh interpreter is not."""
+    """Return whether this process's address space is limited; that of a fresh interpreter is not."""
     if sys.platform == "win32":
         return False
     import resource

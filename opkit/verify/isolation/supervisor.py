@@ -35,7 +35,7 @@ _GRACE, _SHORT_GRACE = 0.4, 0.02
 
 
 def can_fork() -> bool:
-    """Say whether this platform can isolate ops by forking."""
+    """Return whether this platform can isolate ops by forking."""
     return hasattr(os, "fork") and sys.platform != "win32"
 
 
@@ -259,7 +259,7 @@ def _listen(child: Child, selector: selectors.BaseSelector) -> None:
 
 
 def _has_ended(child: Child) -> bool:
-    """Say whether a child has ended; it is not reaped."""
+    """Return whether a child has ended; it is not reaped."""
     try:
         return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:

@@ -48,7 +48,7 @@ def _axes(annotation: Any) -> tuple[Axis, ...] | None:
 
 
 def _is_generic(called: ast.expr) -> bool:
-    """Say whether what is subscripted is one of Python's own, whose arguments are types: Literal, Union, dict."""
+    """Return whether what is subscripted is one of Python's own, whose arguments are types: Literal, Union, dict."""
     name = ast.unparse(called).rpartition(".")[2]
     return name != "Annotated" and (hasattr(typing, name) or hasattr(builtins, name))
 

@@ -12,7 +12,7 @@ from opkit.checker.model.claim import Claim, Claims, Descs
 from opkit.errors import InferError
 from opkit.sharding import parse_sbp
 from opkit.spec import CompiledOp
-from opkit.verify.subjects.places import shown
+from opkit.verify.subjects.source_location import shown
 
 #: Answers to a shape function that are kept.
 _MOST_ANSWERS = 10_000

@@ -27,8 +27,8 @@ from opkit.record import record
 from opkit.spec import CompiledOp
 from opkit.verify.codes import BOUNDS, IN_PLACE, TWINS
 from opkit.verify.subjects.gradient import RawGradient
-from opkit.verify.subjects.places import shown
 from opkit.verify.subjects.raw_kernel import RawKernel
+from opkit.verify.subjects.source_location import shown
 
 #: What the name of an op with C++ kernels ends in, where its Python kernels are checked too.
 SUFFIX = " (C++)"

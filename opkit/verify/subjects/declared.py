@@ -15,7 +15,7 @@ from opkit.errors import Location, UsageError, did_you_mean
 from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.isolation.shown import shown_path
-from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.source_location import location_of
 
 #: What each name takes, and in words.
 _FORMS: dict[str, tuple[Any, str]] = {

@@ -25,13 +25,13 @@ from opkit.verify.isolation.shown import shown_path
 from opkit.verify.subjects.claims import claims_of
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.gradient import RawGradient
-from opkit.verify.subjects.halved import of_halves
+from opkit.verify.subjects.half_precision_ops import of_halves
 from opkit.verify.subjects.hints import hints_of, sizes_of
 from opkit.verify.subjects.modes import runners_of
 from opkit.verify.subjects.parameters import Parameters
-from opkit.verify.subjects.places import location_of, shown
 from opkit.verify.subjects.raw_kernel import RawKernel
 from opkit.verify.subjects.references import NumpyReference, referred, taken_by
+from opkit.verify.subjects.source_location import location_of, shown
 
 _TAG = "device_sub_tag"
 #: Answers of an infer function that are kept.

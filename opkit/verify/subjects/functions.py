@@ -27,14 +27,14 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def is_input(value: Any) -> bool:
-    """Say whether a value is an input: an array, a float, a list of arrays or of numbers; all else is an option."""
+    """Return whether a value is an input: an array, a float, a list of arrays or of numbers; all else is an option."""
     if isinstance(value, (list, tuple)) and not is_list_of_arrays(value):
         return bool(value) and all(isinstance(item, (int, float, list, tuple)) for item in value)
     return isinstance(value, (np.ndarray, np.generic, float, list, tuple))
 
 
 def is_list_of_arrays(value: Any) -> bool:
-    """Say whether a value is a list of arrays, which stays one."""
+    """Return whether a value is a list of arrays, which stays one."""
     return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(item, np.ndarray) for item in value)
 
 
@@ -44,7 +44,7 @@ def as_input(value: Any) -> Any:
 
 
 def is_plain_option(value: Any) -> bool:
-    """Say whether a value is one that other values can be tried in place of: plain, or a list of plain ones."""
+    """Return whether a value is one that other values can be tried in place of: plain, or a list of plain ones."""
     if isinstance(value, (list, tuple)):
         return all(isinstance(item, _PLAIN) for item in value)
     return isinstance(value, _PLAIN)

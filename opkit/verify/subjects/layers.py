@@ -8,8 +8,8 @@ from opkit.blind.call import Kind
 from opkit.eager import PyLayer
 from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.serving import Framework
-from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pylayer import is_layer, layer_subject
+from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Subject
 
 
@@ -20,7 +20,7 @@ class Layers(Framework):
     kind = Kind.LAYER
 
     def knows(self, value: Any) -> bool:
-        """Say whether a value is a PyLayer class that can be applied."""
+        """Return whether a value is a PyLayer class that can be applied."""
         return is_layer(value)
 
     def subject_of(self, value: Any) -> Subject:

@@ -61,7 +61,7 @@ class Owned:
                 self._keep(name, item)
 
     def gave(self, outputs: Iterable[Tensor]) -> bool:
-        """Say whether one of the outputs stands for the array of an argument."""
+        """Return whether one of the outputs stands for the array of an argument."""
         given = {id(kept[2]) for kept in self._tensors}
         return any(id(item._data) in given for item in outputs)
 
@@ -101,7 +101,7 @@ def _fresh(value: Any) -> Any:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Say whether containers hold the same: the very objects, or equal plain values."""
+    """Return whether containers hold the same: the very objects, or equal plain values."""
     if one is other:
         return True
     if type(one) is not type(other):

@@ -19,12 +19,12 @@ from opkit.ops.core.types import Function
 from opkit.verify.subjects.annotated import shaped
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.functions import Functions, as_input, is_input, is_list_of_arrays, options_of
-from opkit.verify.subjects.halved import of_halves
+from opkit.verify.subjects.half_precision_ops import of_halves
 from opkit.verify.subjects.neighbours import near, with_choices
 from opkit.verify.subjects.parameters import annotations_of, names_taken, numbered, parameters_in
-from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.readings import readings
 from opkit.verify.subjects.references import NumpyReference, reference_in, referred
+from opkit.verify.subjects.source_location import location_of
 
 __all__ = ["cases_of", "location_of", "pair"]
 

@@ -59,7 +59,7 @@ class Parameters:
         return args, rest
 
     def is_default(self, name: str, value: Any) -> bool:
-        """Say whether a value is a parameter's default, or a plain one equal to it."""
+        """Return whether a value is a parameter's default, or a plain one equal to it."""
         if name not in self.defaults:
             return False
         default = self.defaults[name]

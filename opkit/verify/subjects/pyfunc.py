@@ -19,7 +19,7 @@ from opkit.static.py_func import PyFuncDef
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.parameters import names_taken, numbered
-from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.source_location import location_of
 
 
 def checkable_of_py_func(

@@ -16,20 +16,20 @@ from opkit.eager import PyLayer, Tensor, install
 from opkit.errors import KernelError
 from opkit.ops import local
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.making import of_examples
+from opkit.verify.subjects.from_cases import of_examples
 from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.parameters import annotations_of, parameters_of
-from opkit.verify.subjects.places import location_of, method_at
+from opkit.verify.subjects.pylayer_gradient_op import LayerGradient
 from opkit.verify.subjects.recorder import Traits
 from opkit.verify.subjects.runner import Runner, plain_arrays, tensors_in
-from opkit.verify.subjects.second import LayerGradient
+from opkit.verify.subjects.source_location import location_of, method_at
 from opkit.verify.subjects.subject import Signature, Subject
 
 _INCOMING = "the incoming gradient"
 
 
 def is_layer(value: Any) -> bool:
-    """Say whether a value is a PyLayer class that can be applied."""
+    """Return whether a value is a PyLayer class that can be applied."""
     return isinstance(value, type) and issubclass(value, PyLayer) and value is not PyLayer
 
 

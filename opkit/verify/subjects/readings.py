@@ -56,7 +56,7 @@ class _Signature:
     static: frozenset[str] = frozenset()
 
     def is_plain(self, name: str) -> bool:
-        """Say whether a parameter is declared to take no arrays."""
+        """Return whether a parameter is declared to take no arrays."""
         return name in self.static or bool(self.plain_type(name))
 
     def pool(self, name: str) -> tuple[Any, ...]:

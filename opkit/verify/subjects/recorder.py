@@ -22,7 +22,7 @@ from opkit.static.own_gradient import OwnGradientDef
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 from opkit.verify.subjects.arguments import arrangement, kept
 from opkit.verify.subjects.foreign.recording import MOST_CALLS, MOST_SIGNATURES, signature_of
-from opkit.verify.subjects.own_part import as_py_func
+from opkit.verify.subjects.graph_part import as_py_func
 from opkit.verify.subjects.parameters import parameters_of
 
 

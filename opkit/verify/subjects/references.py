@@ -21,7 +21,7 @@ from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.project.module import load_module
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.narrowed import narrow
+from opkit.verify.subjects.input_formats import narrow
 from opkit.verify.subjects.parameters import Parameters, parameters_in
 
 

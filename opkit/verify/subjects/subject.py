@@ -22,11 +22,11 @@ from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
 
 #: Gives complex numbers for an input's real ones, and the real and imaginary parts of what a function gives.
-Turning = tuple[Function, Function]
+ComplexMaps = tuple[Function, Function]
 
 
 def is_complex(value: Any) -> bool:
-    """Say whether a value is an array of complex numbers."""
+    """Return whether a value is an array of complex numbers."""
     return isinstance(value, np.ndarray) and value.dtype.kind == "c"
 
 
@@ -67,8 +67,8 @@ class SubjectRunner(ABC):
 
     Attributes:
         overwrites: the inputs that it overwrites on purpose, which it gets as copies.
-        turned: the inputs that the function gets as complex numbers.
-        turning: how they are made of real ones.
+        complex_inputs: the inputs that the function gets as complex numbers.
+        complex_maps: how they are made of real ones.
         formats: {input: the format in which the function gets float32 arrays}, which a framework's own runner keeps
             to; None of one that hands on arrays as they are.
         gradient_op: the class (``GradientOp``) whose objects are the gradient as a function, None where second order
@@ -82,8 +82,8 @@ class SubjectRunner(ABC):
         self.call, self.signature = call, signature
         self.parameters, self.inputs, self.constants = signature.parameters, signature.inputs, signature.constants
         self.overwrites: frozenset[str] = frozenset()
-        self.turned: frozenset[str] = frozenset()
-        self.turning: Turning | None = None
+        self.complex_inputs: frozenset[str] = frozenset()
+        self.complex_maps: ComplexMaps | None = None
 
     @abstractmethod
     def like(self, function: Function, signature: Signature) -> SubjectRunner:
@@ -124,7 +124,7 @@ class SubjectRunner(ABC):
         return self.like(function, self.signature).forward
 
     def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Say whether forward draws none of the framework's random numbers; what it draws depends on the layout."""
+        """Return whether forward draws none of the framework's random numbers; what it draws depends on the layout."""
         return True
 
     def own_checks(self) -> Sequence[OwnCheck]:
@@ -170,8 +170,8 @@ class Subject:
         settings: what its framework is set to in this process.
         held: of options, the inputs, and their indices in a list, that an object among them holds too.
         uses_misfits: whether its framework uses a gradient of another shape than its input in silence.
-        turning: what makes complex numbers of real ones, None where the framework's functions get real ones alone.
-        turned: the inputs that it gets as complex numbers.
+        complex_maps: what makes complex numbers of real ones, None where the framework's functions get real ones alone.
+        complex_inputs: the inputs that it gets as complex numbers.
     """
 
     name: str
@@ -196,18 +196,18 @@ class Subject:
     settings: Callable[[], Mapping[str, Any]] = np.geterr
     held: Callable[[Attrs], Collection[tuple[str, int | None]]] = field(default=lambda attrs: ())
     uses_misfits: bool = False
-    turning: Turning | None = None
-    turned: frozenset[str] = frozenset()
+    complex_maps: ComplexMaps | None = None
+    complex_inputs: frozenset[str] = frozenset()
 
     def make(self, inputs: frozenset[str], constants: frozenset[str]) -> SubjectRunner:
         """Return its runner, with the inputs that take a gradient and those of them that do not told apart."""
         runner = self.runs(Signature(self.parameters, inputs, constants))
-        runner.turned, runner.turning = self.turned & inputs, self.turning
+        runner.complex_inputs, runner.complex_maps = self.complex_inputs & inputs, self.complex_maps
         return runner
 
     def paired(self, names: frozenset[str]) -> Subject:
         """Return it with pairs of numbers in the place of complex ones for some inputs, as its cases give them."""
-        assert self.turning is not None
+        assert self.complex_maps is not None
 
         def plain(value: Any) -> Any:
             found = self.plain(value)
@@ -215,9 +215,11 @@ class Subject:
 
         said = f"{' and '.join(sorted(names))} complex as given: (real, imaginary) in the places of the last axis"
         remark = "; ".join(filter(None, (self.remark, said)))
-        return replace(self, turned=names, turning=(_joined, self.turning[1]), plain=plain, remark=remark)
+        return replace(
+            self, complex_inputs=names, complex_maps=(_joined, self.complex_maps[1]), plain=plain, remark=remark
+        )
 
     def complex_in(self, names: frozenset[str]) -> Subject:
         """Return it with complex numbers for some inputs."""
         said = f"{' and '.join(sorted(names))} complex: every number is multiplied by e**(i t), with t of its place"
-        return replace(self, turned=names, remark="; ".join(filter(None, (self.remark, said))))
+        return replace(self, complex_inputs=names, remark="; ".join(filter(None, (self.remark, said))))

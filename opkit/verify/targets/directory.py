@@ -21,7 +21,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.directory import checkable_of, with_reference
-from opkit.verify.subjects.ordinary import found_at
+from opkit.verify.subjects.ordinary_call import found_at
 from opkit.verify.subjects.references import reference_in
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
@@ -89,7 +89,7 @@ def _checkables(
 
 
 def _concerns(subject: str, op: str, loaded: LoadedOps) -> bool:
-    """Say whether a finding about an op type makes a forward op unusable: it itself, or a backward op of its own."""
+    """Return whether a finding about an op type makes a forward op unusable: it itself, or a backward op of its own."""
     forward = loaded.forward_ops
     if subject == op or subject in forward:
         return subject == op

@@ -28,7 +28,7 @@ def imported_names(path: StrPath) -> frozenset[str]:
 
 
 def is_relative(path: StrPath) -> bool:
-    """Say whether a file imports from its own package by relative names: it cannot be run as a script."""
+    """Return whether a file imports from its own package by relative names: it cannot be run as a script."""
     return any(isinstance(node, ast.ImportFrom) and node.level for node in _statements(path))
 
 

@@ -29,7 +29,7 @@ _THREADED = frozenset({"jax", "tensorflow", "torch"})
 
 
 def wants_fresh(target: Target) -> bool:
-    """Say whether a target is to be loaded and checked in a fresh interpreter, which it shares with others like it."""
+    """Return whether a target is to be loaded and checked in a fresh interpreter, shared with others like it."""
     return target.kind is TargetKind.NAMED and bool(imported_roots(target.path) & _THREADED)
 
 

@@ -82,7 +82,7 @@ class _Packer(pickle.Pickler):
 
 @cache
 def _is_importable(module: str) -> bool:
-    """Say whether importing a name gives the module of that name in another interpreter of the same path too."""
+    """Return whether importing a name gives the module of that name in another interpreter of the same path too."""
     loaded = sys.modules.get(module)
     if module == "__main__" or loaded is None:
         return False

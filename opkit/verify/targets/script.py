@@ -31,14 +31,14 @@ from opkit.verify.subjects.directory import checkable_of
 from opkit.verify.subjects.foreign.framework import missing, recorded_frameworks
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Framework, name_of
+from opkit.verify.subjects.graph_part import reads_around
 from opkit.verify.subjects.hints import kernels_of
 from opkit.verify.subjects.neighbours import near
-from opkit.verify.subjects.own_part import reads_around
-from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pyfunc import checkable_of_py_func
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode
 from opkit.verify.subjects.recorder import Heard, InputRecorder, Sort, Traits
-from opkit.verify.targets.holding import held, serve_all
+from opkit.verify.subjects.source_location import location_of
+from opkit.verify.targets.file_functions import held, serve_all
 from opkit.verify.targets.imports import is_relative
 from opkit.verify.targets.loaded import Loaded, joined
 from opkit.verify.targets.named import load_named

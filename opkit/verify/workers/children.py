@@ -18,9 +18,9 @@ from opkit.verify.isolation.frames import Unreadable
 from opkit.verify.isolation.supervisor import Ended, Supervisor
 from opkit.verify.isolation.watch import UserCall
 from opkit.verify.options import RunOptions
-from opkit.verify.workers.alone import check_told
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message
+from opkit.verify.workers.one_op import check_told
 
 #: Seconds beyond the op's own in which a fatal call is found again, for its inputs.
 _REPLAY = 0.6

@@ -24,7 +24,7 @@ from opkit.checker.model.thresholds import SLOW_CALL
 from opkit.record import mutable
 from opkit.verify.isolation.limits import INTERPRETED, is_limited, threads_here
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.ordinary import CopiedPlayer, Ordinary, form_of, step_of
+from opkit.verify.subjects.ordinary_call import CopiedPlayer, Ordinary, form_of, step_of
 
 #: Where the draws of a confirmation begin among those of all checks.
 _DRAWS = 9000
@@ -157,7 +157,7 @@ def _folder() -> str:
 
 
 def _are_unlike(script: Script, one: Answers, other: Answers) -> bool:
-    """Say whether two ordinary processes answered unlike: the op is random, or has a state from outside."""
+    """Return whether two ordinary processes answered unlike: the op is random, or has a state from outside."""
     if (one.raised, one.unloaded) != (other.raised, other.unloaded):
         return True
     return any(difference(script.steps, a, b) is not None for a, b in zip(one.turns, other.turns))

@@ -14,10 +14,10 @@ from opkit.verify.isolation.child import Outbox
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.recipe import Recipe
-from opkit.verify.workers.alone import check_told
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.loading import opening, try_to_load
 from opkit.verify.workers.messages import Begun
+from opkit.verify.workers.one_op import check_told
 
 
 @record

@@ -14,9 +14,9 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe
-from opkit.verify.workers.alone import sendable
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Checked, Message, Planned
+from opkit.verify.workers.one_op import sendable
 
 
 def try_to_load(account: Account, recipe: Recipe, options: RunOptions, flight: Flight) -> Loaded:

@@ -49,7 +49,7 @@ def start(words: Iterable[str] = (), folder: str | None = None) -> subprocess.Po
 
 
 def _needed(words: Iterable[str]) -> list[str]:
-    """Return opkit's own modules that ordinary runs import: names of the frameworks that files speak of, the loader."""
+    """Return opkit's own modules that ordinary runs import: names of the frameworks that files mention, the loader."""
     found: set[str] = set()
     for file in {word.partition("::")[0] for word in words}:
         names = {"oneflow"}  # of an op directory, as far as it matters here

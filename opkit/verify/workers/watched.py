@@ -15,9 +15,9 @@ from opkit.verify.isolation.blame import user_line
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.watchdog import LateError, Watchdog
 from opkit.verify.options import RunOptions
-from opkit.verify.workers.alone import check_alone
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message
+from opkit.verify.workers.one_op import check_alone
 
 
 def check_watched(

@@ -20,11 +20,11 @@ from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe
-from opkit.verify.workers.alone import check_told
 from opkit.verify.workers.children import check_forked
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.loading import opening, try_to_load
 from opkit.verify.workers.messages import Begun
+from opkit.verify.workers.one_op import check_told
 from opkit.verify.workers.spawn import Errand, check_spawned
 
 

@@ -48,15 +48,15 @@ class Fleet:
 
     # ---- who there is ------------------------------------------------------------------------------------------------
     def is_first_worker(self) -> bool:
-        """Say whether this is the first worker: yes."""
+        """Return whether this is the first worker: yes."""
         return True
 
     def is_worker(self) -> bool:
-        """Say whether this process trains: yes."""
+        """Return whether this process trains: yes."""
         return True
 
     def is_server(self) -> bool:
-        """Say whether this process serves parameters: no."""
+        """Return whether this process serves parameters: no."""
         return False
 
     def worker_index(self) -> int:

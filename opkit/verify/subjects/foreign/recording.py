@@ -47,7 +47,7 @@ class Recording:
     calls: dict[Any, dict[Any, list[Call]]] = field(default_factory=dict)
 
     def wants(self, function: Any, signature: Any) -> bool:
-        """Say whether another call of this signature is to be kept."""
+        """Return whether another call of this signature is to be kept."""
         known = self.calls.get(function, {})
         if signature in known:
             return len(known[signature]) < MOST_CALLS

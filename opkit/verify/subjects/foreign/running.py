@@ -42,12 +42,12 @@ class ForeignRunner(SubjectRunner):
             for name, value in values.items()
             if value is not None or name not in self.inputs or name not in defaults
         }
-        if not self.turning or not self.turned:
+        if not self.complex_maps or not self.complex_inputs:
             args, rest = self.parameters.filled(given)
             return self.call(*args, **rest)
-        turn, parts = self.turning
+        turn, parts = self.complex_maps
         args, rest = self.parameters.filled(
-            {name: turn(value) if name in self.turned else value for name, value in given.items()}
+            {name: turn(value) if name in self.complex_inputs else value for name, value in given.items()}
         )
         return parts(self.call(*args, **rest))
 

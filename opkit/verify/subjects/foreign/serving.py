@@ -23,9 +23,9 @@ from opkit.verify.codes import LOAD
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
 from opkit.verify.subjects.foreign.recording import Recording
-from opkit.verify.subjects.making import constants_in, named, of_examples
+from opkit.verify.subjects.from_cases import constants_in, named, of_examples
+from opkit.verify.subjects.from_search import UntakenError, searched
 from opkit.verify.subjects.references import reference_in
-from opkit.verify.subjects.searched import UntakenError, searched
 from opkit.verify.subjects.subject import Subject
 
 
@@ -74,7 +74,7 @@ class Framework(ABC):
 
     @abstractmethod
     def knows(self, value: Any) -> bool:
-        """Say whether a value is a custom function of the user's."""
+        """Return whether a value is a custom function of the user's."""
 
     @abstractmethod
     def subject_of(self, value: Any) -> Subject:
@@ -86,12 +86,12 @@ class Framework(ABC):
         """
 
     def takes(self, target: Any, inputs: Any = None) -> bool:
-        """Say whether ``called`` can serve a value: a custom function, or a function with arrays as inputs."""
+        """Return whether ``called`` can serve a value: a custom function, or a function with arrays as inputs."""
         is_known = self.knows(self.custom(target))
         return is_known or (callable(target) and not isinstance(target, type) and self.holds_array(inputs))
 
     def holds_array(self, inputs: Any) -> bool:
-        """Say whether there is an array of the framework's own among inputs."""
+        """Return whether there is an array of the framework's own among inputs."""
         return False
 
     def recording(self) -> AbstractContextManager[Recording]:

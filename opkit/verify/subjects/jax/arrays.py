@@ -27,12 +27,12 @@ ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
 def is_array(value: Any) -> bool:
-    """Say whether a value is an array of JAX or numpy."""
+    """Return whether a value is an array of JAX or numpy."""
     return isinstance(value, ARRAYS)
 
 
 def is_open(array: Any) -> bool:
-    """Say whether an array can take a gradient."""
+    """Return whether an array can take a gradient."""
     return bool(jax.dtypes.issubdtype(array.dtype, np.floating))
 
 
@@ -41,7 +41,7 @@ def leaves_of(value: Any) -> list[Any]:
     return [item for item in jax.tree.leaves(value) if is_array(item)]
 
 
-def turned(array: Any) -> Any:
+def as_complex(array: Any) -> Any:
     """Return an array of floats as complex numbers, each in a direction of its own."""
     return array * angles(array.shape).astype(np.result_type(array.dtype, np.complex64)) if is_open(array) else array
 

@@ -39,7 +39,7 @@ class Jax(Framework):
         return "there is no accelerator: Pallas' kernels ran in its interpreter" if is_interpreted() else ""
 
     def knows(self, value: Any) -> bool:
-        """Say whether a value is a custom function of the user's."""
+        """Return whether a value is a custom function of the user's."""
         return is_custom(value)
 
     def subject_of(self, value: Any) -> Subject:
@@ -69,7 +69,7 @@ class Jax(Framework):
         return {key: text_of(tree) for key, tree in trees_known_of(name).items()}
 
     def holds_array(self, inputs: Any) -> bool:
-        """Say whether there is an array of JAX among inputs."""
+        """Return whether there is an array of JAX among inputs."""
         return any(not isinstance(item, np.ndarray) for item in leaves_of(inputs))
 
     # --- functions

@@ -12,20 +12,20 @@ import numpy as np
 
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
-from opkit.verify.subjects.jax.arrays import is_array, parted, plain, turned
+from opkit.verify.subjects.jax.arrays import as_complex, is_array, parted, plain
 from opkit.verify.subjects.jax.device import NUMPY, Device
+from opkit.verify.subjects.jax.gradient_op import Twice
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
-from opkit.verify.subjects.jax.twice import Twice
 from opkit.verify.subjects.parameters import Parameters, annotations_of, parameters_in
-from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Subject
 
 _VJP, _JVP = jax.custom_vjp, jax.custom_jvp
 
 
 def is_custom(value: Any) -> bool:
-    """Say whether a value is a function of the user's with a rule of its own."""
+    """Return whether a value is a function of the user's with a rule of its own."""
     return isinstance(value, (_VJP, _JVP)) and str(getattr(value, "__module__", "")).partition(".")[0] != "jax"
 
 
@@ -68,7 +68,7 @@ def whole_subject(function: Any, body: Any = None, device: Device = NUMPY) -> Su
         runs=lambda signature: Runner(function, signature, _known(function), device),
         plain=plain,
         takes_gradient=_takes_gradient,
-        turning=(turned, parted),
+        complex_maps=(as_complex, parted),
         functions=(body,),
         forward_where=where,
         backward_where=where,

@@ -18,7 +18,7 @@ from opkit.checker.model.evaluate import InputLeaf, leaves_of
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.verify.codes import BATCHED, COMPILED, HALF, REMEMBERED, RULE_VALUE
 from opkit.verify.subjects.foreign.running import differing, raised
-from opkit.verify.subjects.halves import half_precision
+from opkit.verify.subjects.half_precision import half_precision
 from opkit.verify.subjects.jax.arrays import is_open, width_of
 from opkit.verify.subjects.jax.runner import Call, Runner
 

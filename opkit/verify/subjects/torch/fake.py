@@ -18,7 +18,7 @@ from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.listed import each
 from opkit.verify.codes import FAKE
-from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.torch.tensors import tensors_in
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _check(
 
 
 def _is_known(arrays: Arrays, attrs: Attrs, known: set[str]) -> bool:
-    """Say whether inputs of these shapes and dtypes were met, and remember them."""
+    """Return whether inputs of these shapes and dtypes were met, and remember them."""
     signature = str([(name, _each(value, _signature)) for name, value in (*arrays.items(), *attrs.items())])
     is_known = signature in known
     known.add(signature)

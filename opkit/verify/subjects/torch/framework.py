@@ -15,7 +15,7 @@ from opkit.replaced import keep
 from opkit.verify.isolation.limits import INTERPRETED
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Framework
-from opkit.verify.subjects.making import constants_in
+from opkit.verify.subjects.from_cases import constants_in
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import Device, device_named
 from opkit.verify.subjects.torch.function import is_function
@@ -75,7 +75,7 @@ class Torch(Framework):
         return device_of(held)
 
     def knows(self, value: Any) -> bool:
-        """Say whether a value is a custom function of the user's."""
+        """Return whether a value is a custom function of the user's."""
         return is_function(value) or is_library_op(value)
 
     def subject_of(self, value: Any) -> Subject:
@@ -105,11 +105,11 @@ class Torch(Framework):
         identities.note(function, call)
 
     def takes(self, target: Any, inputs: Any = None) -> bool:
-        """Say whether ``called`` can serve a value."""
+        """Return whether ``called`` can serve a value."""
         return isinstance(target, torch.nn.Module) or super().takes(target, inputs)
 
     def holds_array(self, inputs: Any) -> bool:
-        """Say whether there is a tensor among inputs."""
+        """Return whether there is a tensor among inputs."""
         return bool(tensors_in(dict(inputs) if isinstance(inputs, Mapping) else inputs))
 
     # --- functions and Modules

@@ -16,25 +16,25 @@ from opkit.checker import Attrs, Checkable
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
 from opkit.verify.subjects.parameters import sorted_parameters
-from opkit.verify.subjects.places import location_of, method_at
+from opkit.verify.subjects.source_location import location_of, method_at
 from opkit.verify.subjects.subject import Signature, Subject
 from opkit.verify.subjects.torch.device import CPU, Device
+from opkit.verify.subjects.torch.gradient_op import Twice
 from opkit.verify.subjects.torch.identity import Place, identities
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
-from opkit.verify.subjects.torch.tensors import parted, plain, settings, takes_gradient, tensors_in, turned
-from opkit.verify.subjects.torch.twice import Twice
+from opkit.verify.subjects.torch.tensors import as_complex, parted, plain, settings, takes_gradient, tensors_in
 
 _BASE = torch.autograd.Function
 
 
 def is_function(value: Any) -> bool:
-    """Say whether a value is a class of the user's that can be applied."""
+    """Return whether a value is a class of the user's that can be applied."""
     return isinstance(value, type) and issubclass(value, _BASE) and value.__module__.partition(".")[0] != "torch"
 
 
 def has_setup_context(function: type) -> bool:
-    """Say whether forward takes no context, which a setup_context gets."""
+    """Return whether forward takes no context, which a setup_context gets."""
     return function.setup_context is not _BASE.setup_context  # type: ignore[attr-defined]
 
 
@@ -67,7 +67,7 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
         plain=plain,
         takes_gradient=takes_gradient,
         settings=settings,
-        turning=(turned, parted),
+        complex_maps=(as_complex, parted),
         held=partial(identities.of, function),
         functions=tuple(users),
         sources=(forward, backward, function, *users[2:]),
@@ -130,7 +130,7 @@ class FunctionRunner(Runner):
 
 
 def _names(function: Any, word: str) -> bool:
-    """Say whether a function's code names a word."""
+    """Return whether a function's code names a word."""
     code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
     return code is not None and word in code.co_names
 

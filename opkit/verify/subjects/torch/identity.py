@@ -38,7 +38,7 @@ class Identities:
         return known.get(tuple(map(id, _objects(attrs))), ([], {}))[1] if known else {}
 
     def has(self, function: Any) -> bool:
-        """Say whether a function has such arguments."""
+        """Return whether a function has such arguments."""
         return function in self._known
 
 

@@ -13,14 +13,14 @@ import torch
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
 from opkit.verify.subjects.parameters import Parameters
-from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Signature, Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.fake import fake_check
+from opkit.verify.subjects.torch.gradient_op import Twice
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, settings, takes_gradient
-from opkit.verify.subjects.torch.twice import Twice
 
 _USUAL: dict[str, Any] = {
     "int": 2,
@@ -33,7 +33,7 @@ _USUAL: dict[str, Any] = {
 
 
 def is_library_op(value: Any) -> bool:
-    """Say whether a value is what ``torch.library.custom_op`` makes."""
+    """Return whether a value is what ``torch.library.custom_op`` makes."""
     return isinstance(value, torch._library.custom_ops.CustomOpDef)
 
 

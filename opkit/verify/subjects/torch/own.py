@@ -19,7 +19,7 @@ from opkit.checker.model.evaluate import InputLeaf, leaves_of
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, HALF, KEPT, NEEDS, UNDEFINED
 from opkit.verify.subjects.foreign.running import differing, raised
-from opkit.verify.subjects.halves import half_precision
+from opkit.verify.subjects.half_precision import half_precision
 from opkit.verify.subjects.torch.offset import backward_offset, forward_offset
 from opkit.verify.subjects.torch.runner import Applied, Runner
 from opkit.verify.subjects.torch.step import Step

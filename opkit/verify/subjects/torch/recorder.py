@@ -96,7 +96,7 @@ def _hear(heard: Recording, function: Any, args: Sequence[Any], kwargs: Mapping[
 
 
 def _is_concrete(value: Any) -> bool:
-    """Say whether a tensor has values: those of a trace, a fake run or a transform have none to keep."""
+    """Return whether a tensor has values: those of a trace, a fake run or a transform have none to keep."""
     if not isinstance(value, torch.Tensor):
         return True
     plain_kinds = (torch.Tensor, torch.nn.Parameter)

@@ -287,7 +287,7 @@ class Runner(ForeignRunner):
         return [not item.requires_grad for item in self.apply(arrays, attrs).outputs]
 
     def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Say whether forward draws none of torch's random numbers."""
+        """Return whether forward draws none of torch's random numbers."""
         self.device.seed()
         before = self.device.random_state()
         self.apply(arrays, attrs)

@@ -76,11 +76,11 @@ def leaves_in(values: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, Any]]:
 
 
 def is_float(tensor: Any) -> bool:
-    """Say whether a tensor holds real floating-point numbers."""
+    """Return whether a tensor holds real floating-point numbers."""
     return bool(tensor.dtype.is_floating_point)
 
 
-def turned(tensor: Any) -> Any:
+def as_complex(tensor: Any) -> Any:
     """Return a tensor of floats as complex numbers, each in a direction of its own."""
     if not isinstance(tensor, torch.Tensor) or not is_float(tensor):
         return tensor
@@ -104,7 +104,7 @@ def plain(value: Any) -> Any:
 
 
 def takes_gradient(value: Any) -> bool | None:
-    """Say whether a tensor, or one of a list, takes a gradient; None for what is no tensor."""
+    """Return whether a tensor, or one of a list, takes a gradient; None for what is no tensor."""
     if isinstance(value, torch.Tensor):
         return bool(value.requires_grad)
     if isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value):

@@ -14,7 +14,7 @@ import torch
 from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.parameters import Parameters, sorted_parameters
-from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.runner import Runner

@@ -20,8 +20,8 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, leaves_of
 from opkit.checker.model.thresholds import CLIMB_NAMED, FOLLOWED
 from opkit.checker.model.trial import WHOLE, Answer
-from opkit.checker.search.climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
 from opkit.checker.search.depth import TAKEN, Depth, depth_of
+from opkit.checker.search.hill_climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
 from opkit.checker.search.roles import TELLING_DTYPES, Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape
@@ -49,8 +49,8 @@ class Climber:
         roles: proposes what the inputs hold.
         attempt: returns a case of these shapes that lies in the domain, or None.
         _named: the numbers in what forward raised, by how far it got: a size that is wanted is often among them.
-        _wanting: how far it got where what it raised speaks of whole numbers.
-        supposed: what inputs held where forward raised nothing and gave no numbers: other shapes may go with it.
+        _wanting: how far it got where what it raised mentions whole numbers.
+        assumed: what inputs held where forward raised nothing and gave no numbers: other shapes may go with it.
         _last: where the last climb ended.
     """
 
@@ -60,7 +60,7 @@ class Climber:
     _goal: _Goal = _Goal.TAKES
     _named: defaultdict[Depth, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     _wanting: set[Depth] = field(default_factory=set)
-    supposed: tuple[Role, ...] | None = None
+    assumed: tuple[Role, ...] | None = None
     _last: Assignment = ()
 
     def answered(self) -> list[Case]:
@@ -118,7 +118,7 @@ class Climber:
                 furthest = furthest or (found, reached)
             former = self.scope.roles
             if self.scope.checkable.infer is None and former is None and reached == TAKEN:
-                self.scope.roles = self.supposed = self._roles_of(self._unwhole(dtypes, found, attrs))
+                self.scope.roles = self.assumed = self._roles_of(self._unwhole(dtypes, found, attrs))
             case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else self._of_other_values(found, attrs)
             if case is not None:
                 return [case, *self._climbed_on(found, ask, sizes, attrs)]
@@ -140,8 +140,8 @@ class Climber:
     def _ranked(self, attrs: Mapping[str, Any]) -> Iterator[Sequence[str]]:
         """Yield dtypes of all inputs: without infer whole numbers where forward gets further by them.
 
-        They are looked for on arrays alike first, then where the last climb ended; one more is supposed in the end, or
-        at once where what is raised speaks of them.
+        They are looked for on arrays alike first, then where the last climb ended; one more is assumed in the end, or
+        at once where what is raised mentions them.
         """
         floats = self.scope.floats
         if self.scope.checkable.infer is not None:

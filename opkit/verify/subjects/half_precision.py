@@ -95,7 +95,7 @@ def difference(
 
 
 def is_beyond_half(exact: np.ndarray, given: np.ndarray, sources: Results) -> bool:
-    """Say whether float16's range explains why a gradient is not finite in it.
+    """Return whether float16's range explains why a gradient is not finite in it.
 
     It does where the exact gradient lies beyond the range, or a power of an input that formulas go through on the way.
 

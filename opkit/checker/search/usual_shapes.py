@@ -1,4 +1,4 @@
-"""Natural cases: shapes that infer and forward take, the usual ones first, then those that infer's checks lead to."""
+"""Usual shapes: those that infer and forward take, the usual ones first, then those that infer's checks lead to."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from opkit.checker.model.thresholds import (
     TELLING_ERRORS,
 )
 from opkit.checker.model.trial import Answer
-from opkit.checker.search.climbing import Climber
 from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
+from opkit.checker.search.shape_climb import Climber
 from opkit.checker.search.shapes import Assignment, assignments, declared, divisible, signature
 from opkit.record import mutable
 
 
 @mutable
-class Natural:
+class UsualShapes:
     """Finds shapes with ordinary values.
 
     Args:
@@ -91,7 +91,7 @@ class Natural:
         return []
 
     def _got_past_infer(self) -> bool:
-        """Say whether forward was ever run."""
+        """Return whether forward was ever run."""
         return any(count for answer, count in self.scope.trial.counts.items() if answer is not Answer.REFUSED)
 
     def _shape_cases(self, patience: int = MOST_SHAPES) -> list[Case]:
@@ -138,8 +138,8 @@ class Natural:
                 return [*telling, *(case for case in found if case not in telling)][:limit]
             scope.roles = None
         found = self._accepted(attrs, limit, seed, most, patience)
-        if not found and scope.roles is None and self.climber.supposed is not None:
-            scope.roles = self.climber.supposed
+        if not found and scope.roles is None and self.climber.assumed is not None:
+            scope.roles = self.climber.assumed
             found = self._accepted(attrs, limit, seed, most, patience)
             scope.roles = scope.roles if found else None
         if found or scope.checkable.infer is not None or scope.has_shapes:
@@ -203,12 +203,12 @@ class Natural:
                 continue
             is_plain = self._is_alike(assignment) and not any(role.is_integer for role in roles)
             if is_plain or outcome.keeps_promise():
-                if not self._is_spoken_for(assignment, case, relations):
+                if not self._is_constrained(assignment, case, relations):
                     return None
                 if self.scope.roles is None or self._has_wider_limit(roles):
                     self.scope.roles = roles
                 return case
-            is_odd = not outcome.may_have_broadcast() and self._is_spoken_for(assignment, case, {})
+            is_odd = not outcome.may_have_broadcast() and self._is_constrained(assignment, case, {})
             return case if is_odd and self.scope.roles == roles else None
         return None
 
@@ -219,8 +219,8 @@ class Natural:
     def _is_alike(assignment: Assignment) -> bool:
         return len({shape for shape in assignment if shape is not None}) <= 1
 
-    def _is_spoken_for(self, assignment: Assignment, case: Case, relations: dict[int, Any]) -> bool:
-        """Say whether infer constrains the further inputs' shapes, or else whether the relation is the first found.
+    def _is_constrained(self, assignment: Assignment, case: Case, relations: dict[int, Any]) -> bool:
+        """Return whether infer constrains the further inputs' shapes, or else whether the relation is the first found.
 
         An infer function that never reads an input says nothing about its shape, so only the most natural shape
         that forward takes counts as part of the domain.
@@ -254,5 +254,5 @@ class Natural:
 
 
 def _is_telling(case: Case) -> bool:
-    """Say whether every array of a case has several elements."""
+    """Return whether every array of a case has several elements."""
     return all(array.size > 1 for _, array in leaves_of(case.inputs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from opkit.checker import Attr, Case, Checkable
-from opkit.checker.rests import rests_on
+from opkit.checker.basis import rests_on
 
 OP = Checkable("f", (), (), lambda arrays, attrs: [], attrs=(Attr("k", "any", 1.0), Attr("mode", "any", "sum")))
 

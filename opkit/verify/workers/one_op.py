@@ -128,7 +128,7 @@ def check_former(checkable: Checkable, options: RunOptions) -> tuple[CheckResult
 
 
 def _has_shapes(inputs: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> bool:
-    """Say whether inputs have the shapes that were asked for."""
+    """Return whether inputs have the shapes that were asked for."""
     return all(getattr(inputs.get(name), "shape", shape) == tuple(shape) for name, shape in shapes.items())
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arrays, Attrs
+from opkit.verify.subjects.gradient_op import GradientOp
 from opkit.verify.subjects.jax.runner import Runner
-from opkit.verify.subjects.order import GradientOp
 
 
 class Twice(GradientOp[Runner]):
@@ -21,7 +21,7 @@ class Twice(GradientOp[Runner]):
         return [found[name] for name in self.targets]
 
     def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Say whether JAX can differentiate the gradients; what takes integers, or gives some, is not asked."""
+        """Return whether JAX can differentiate the gradients; what takes integers, or gives some, is not asked."""
         if not all(isinstance(value, np.ndarray) and value.dtype.kind == "f" for value in arrays.values()):
             return False
         found, pullback = self.runner.vjp(arrays, attrs)

@@ -54,7 +54,7 @@ def again(
 
 
 def holds(results: Sequence[CheckResult]) -> bool:
-    """Say whether a derivative was compared and none is wrong."""
+    """Return whether a derivative was compared and none is wrong."""
     bad = any(item.is_finding and item.code != "GC150" for item in results)
     return not bad and any(item.status is Status.PASS and item.code in ("GC101", "GC102") for item in results)
 

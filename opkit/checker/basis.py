@@ -1,4 +1,4 @@
-"""Rests: in one line, what a verdict rests on: how many inputs, where from, their ranges, which options varied."""
+"""Basis: in one line, what a verdict is based on: how many inputs, where from, their ranges, which options varied."""
 
 from __future__ import annotations
 

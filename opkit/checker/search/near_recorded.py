@@ -15,9 +15,9 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.thresholds import MIRROR_ULPS, MOST_NEIGHBOURS, ROW_SUM, TELLING_VALUES
 from opkit.checker.search.extents import shapes_of
-from opkit.checker.search.natural import Natural
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape
+from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.record import mutable, record
 
 #: Shapes of an op whose arrays were all alike.
@@ -25,7 +25,7 @@ _ALIKE: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4), (1, 4), (4, 1), (), (0, 3)
 
 
 @mutable
-class Near(Natural):
+class Near(UsualShapes):
     """Finds neighbours of the cases that a checkable was seen with."""
 
     _precision: str = ""
@@ -51,7 +51,7 @@ class Near(Natural):
         self, assignment: Assignment, attrs: Mapping[str, Any], seed: int, relations: dict[int, Any]
     ) -> Case | None:
         """Return a case of these shapes, held to the precision that was seen, or None."""
-        case = Natural.attempt(self, assignment, attrs, seed, relations)
+        case = UsualShapes.attempt(self, assignment, attrs, seed, relations)
         return case if case is None else replace(case, precision=self._precision)
 
     def accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 0, patience: int = 0) -> list[Case]:
@@ -59,7 +59,7 @@ class Near(Natural):
         return []
 
     def _stays_wide(self, case: Case) -> bool:
-        """Say whether forward and backward keep float64."""
+        """Return whether forward and backward keep float64."""
         ev = Evaluator(self.scope.checkable, case)
         try:
             ev.prepare()
@@ -133,7 +133,7 @@ def _roles_of(arrays: Sequence[np.ndarray]) -> list[Role]:
 
 
 def _is_order(arrays: Sequence[np.ndarray]) -> bool:
-    """Say whether every array seen holds each place along its last axis once: repeated places were not seen."""
+    """Return whether every array seen holds each place along its last axis once: repeated places were not seen."""
     return all(
         array.ndim and array.shape[-1] > 1 and bool((np.sort(array, axis=-1) == np.arange(array.shape[-1])).all())
         for array in arrays
@@ -141,7 +141,7 @@ def _is_order(arrays: Sequence[np.ndarray]) -> bool:
 
 
 def _is_mirrored(array: np.ndarray) -> bool:
-    """Say whether an array holds matrices that equal their transposes, and are not told by their diagonals alone."""
+    """Return whether an array holds matrices that equal their transposes, and are not told by their diagonals alone."""
     if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] < 2:
         return False
     turned = np.swapaxes(array, -1, -2)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from opkit.checker import Arrays, Attrs
-from opkit.verify.subjects.order import GradientOp
+from opkit.verify.subjects.gradient_op import GradientOp
 from opkit.verify.subjects.torch.runner import Runner
 
 
@@ -27,7 +27,7 @@ class Twice(GradientOp[Runner]):
         return [torch.zeros_like(source) if item is None else item for item, source in zip(found, sources)]
 
     def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Say whether the gradients can be differentiated with respect to some input."""
+        """Return whether the gradients can be differentiated with respect to some input."""
         if self.of_first.changes_inputs or any(self.of_first.fixed_outputs(arrays, attrs)):
             return False
         return not self.runner.silent_inputs(arrays, attrs).issuperset(self.targets)

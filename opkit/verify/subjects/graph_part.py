@@ -28,7 +28,7 @@ from opkit.static.py_func import PyFuncDef
 
 
 def reads_around(part: PyFuncDef, arrays: Sequence[np.ndarray]) -> bool:
-    """Say whether a part's functions use Variables of the program around it, so that it cannot run alone."""
+    """Return whether a part's functions use Variables of the program around it, so that it cannot run alone."""
     try:
         part.function(*arrays)
     except ForeignVariableError:

@@ -163,7 +163,7 @@ class _Narrowed(SubjectRunner):
         return self._runner.fixed_outputs(narrow(arrays, self._formats), attrs)
 
     def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Say whether forward draws none of the framework's random numbers."""
+        """Return whether forward draws none of the framework's random numbers."""
         return self._runner.steady(narrow(arrays, self._formats), attrs)
 
     def own_checks(self) -> tuple[OwnCheck, ...]:

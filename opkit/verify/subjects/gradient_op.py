@@ -22,7 +22,7 @@ _MOST = 6
 
 
 def _has_gradient_op(first: Checkable) -> bool:
-    """Say whether a gradient can be an op: inputs are single arrays, always given, and backward is the derivative."""
+    """Return whether a gradient can be an op: inputs are single arrays, all given, and backward is the derivative."""
     is_plain = not any(arg.is_variadic or arg.is_optional for arg in first.inputs)
     return is_plain and bool(first.gradients) and first.surrogate is None and not first.tolerance
 
@@ -60,7 +60,7 @@ class GradientOp(ABC, Generic[Runner]):
 
     @abstractmethod
     def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Say whether the gradients can be differentiated with respect to some input.
+        """Return whether the gradients can be differentiated with respect to some input.
 
         Args:
             arrays: the op's inputs, and incoming gradients.

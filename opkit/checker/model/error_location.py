@@ -51,7 +51,7 @@ def raised_at(error: BaseException | None, known: Location | None = None) -> Loc
 
 
 def is_users(error: BaseException) -> bool:
-    """Say whether an exception came out of user code, and not of the checker's own lines or numpy called by them."""
+    """Return whether an exception came out of user code, and not of the checker's own lines or numpy called by them."""
     if isinstance(error, KernelError):
         return True
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]

@@ -20,14 +20,14 @@ from opkit.checker.model.budget import Spent
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.thresholds import FIRST_TRIALS
-from opkit.checker.search.climb import RANKED_SHAPES
 from opkit.checker.search.depth import Depth, depth_of
+from opkit.checker.search.hill_climb import RANKED_SHAPES
 from opkit.errors import UsageError
 from opkit.record import mutable, record
 from opkit.verify.subjects.annotated import dimensions_in, shaped
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.making import finished, frame
-from opkit.verify.subjects.narrowed import coarsest, formats_tried, narrowed
+from opkit.verify.subjects.from_cases import finished, frame
+from opkit.verify.subjects.input_formats import coarsest, formats_tried, narrowed
 from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.readings import Reading, declared_readings, readings
 from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner
@@ -86,12 +86,12 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
             said = f"forward takes none of the shapes annotated for {', '.join(unmeant)}; others were searched"
             rest = {name: value for name, value in subject.annotations.items() if name not in unmeant}
             return searched(replace(subject, annotations=rest, remark=said), declared, label, options)
-        if subject.turning is None or "complex" not in str(error).lower():
+        if subject.complex_maps is None or "complex" not in str(error).lower():
             raise
         names = next(iter(_readings(subject))).inputs
-        for turned in chain.from_iterable(combinations(names, count + 1) for count in range(len(names))):
+        for chosen in chain.from_iterable(combinations(names, count + 1) for count in range(len(names))):
             with suppress(UntakenError):
-                return _searched(subject.complex_in(frozenset(turned)), declared, label, options)
+                return _searched(subject.complex_in(frozenset(chosen)), declared, label, options)
         raise
 
 
@@ -151,8 +151,8 @@ class _Search:
 
     @property
     def wants_complex(self) -> bool:
-        """Whether what forward raised first speaks of complex numbers, which others may then be."""
-        return self.subject.turning is not None and "complex" in str(self.first_error).lower()
+        """Whether what forward raised first mentions complex numbers, which others may then be."""
+        return self.subject.complex_maps is not None and "complex" in str(self.first_error).lower()
 
     def readings(self) -> Iterator[tuple[Reading, int]]:
         """Yield the readings, and how many share the attempts: those with the most arrays, which differ in options.
@@ -267,7 +267,7 @@ class _Search:
             return first_cases(heard, self.options, self.looks, _SECONDS - self.spent(), self.trials)
 
     def _is_single(self, made: Checkable, cases: Sequence[Case]) -> bool:
-        """Say whether forward is for float32: it takes nothing in float64, or makes float32 of it."""
+        """Return whether forward is for float32: it takes nothing in float64, or makes float32 of it."""
         if not cases:
             said = str(self.first_error).lower()
             is_bare = isinstance(self.first_error, AssertionError)
@@ -277,7 +277,7 @@ class _Search:
         return "float32" in made_of and "float64" not in made_of
 
     def _speaks_of_half(self) -> bool:
-        """Say whether what forward raised first may be that it takes half precision alone."""
+        """Return whether what forward raised first may be that it takes half precision alone."""
         said = str(self.first_error).lower()
         return isinstance(self.first_error, AssertionError) or "half" in said or "16" in said
 
@@ -306,7 +306,7 @@ class _Search:
 
 
 def _is_small(case: Case) -> bool:
-    """Say whether a case has no array of several elements: a backward that answers such cases alone says little."""
+    """Return whether a case has no array of several elements: a backward that answers such cases alone says little."""
     return not any(array.size > 1 for _, array in leaves_of(case.inputs))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from opkit.checker import Arrays, Attrs, Pullback, Results
 from opkit.eager import Tensor, grad, wrap
 from opkit.errors import UsageError
-from opkit.verify.subjects.order import GradientOp
+from opkit.verify.subjects.gradient_op import GradientOp
 from opkit.verify.subjects.runner import Runner, tensors_in
 from opkit.verify.subjects.subject import Signature
 
@@ -38,7 +38,7 @@ class _GradientRunner(Runner):
         return outputs, filled
 
     def leads_back(self, arrays: Arrays, attrs: Attrs, targets: frozenset[str]) -> bool:
-        """Say whether some gradient leads back to a target."""
+        """Return whether some gradient leads back to a target."""
         outputs, pullback = super().vjp(arrays, attrs)
         found = pullback([np.ones_like(item) for item in outputs], targets)
         return any(item is not None for item in found.values())
@@ -64,7 +64,7 @@ class LayerGradient(GradientOp[Runner]):
         return [wrap(np.zeros_like(source._data)) if item is None else item for item, source in zip(found, sources)]
 
     def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Say whether the gradients can be differentiated with respect to some input."""
+        """Return whether the gradients can be differentiated with respect to some input."""
         if any(item.dtype.kind != "f" for item in self.outputs(arrays, attrs)):
             return False
         return self.gradients.leads_back(arrays, attrs, frozenset(self.targets))

@@ -24,12 +24,12 @@ from opkit.listed import each, listed
 from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.halves import half_precision
-from opkit.verify.subjects.narrowed import as_given, coarsest, formats_in, formats_tried, narrowed
+from opkit.verify.subjects.half_precision import half_precision
+from opkit.verify.subjects.input_formats import as_given, coarsest, formats_in, formats_tried, narrowed
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.parameters import Parameters, numbered
-from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.references import referred
+from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner, is_complex
 
 Cases = Callable[[np.random.Generator], Iterable[Any]]
@@ -77,7 +77,7 @@ def of_examples(
     pairs = {
         name for case in every for name, value in case.items() if any(map(is_complex, listed(subject.plain(value))))
     }
-    if pairs and subject.turning is not None:
+    if pairs and subject.complex_maps is not None:
         subject = subject.paired(frozenset(pairs))
     every = [*calls, *(_scaled(subject, case) for case in drawn)]
     if not every:
@@ -301,7 +301,7 @@ def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: st
         surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
         reference=None if declared.reference is None else referred(declared, runner.reference(declared.reference)),
         in_format=runner.in_format,
-        unlike="complex numbers" if runner.turned else "",
+        unlike="complex numbers" if runner.complex_inputs else "",
         settings=subject.settings,
         held=subject.held,
         uses_misfits=subject.uses_misfits,

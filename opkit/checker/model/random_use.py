@@ -30,7 +30,7 @@ class Drawing:
         self._holds_a_normal: bool | None = None
 
     def touched_by(self, call: Callable[[], object]) -> bool:
-        """Say whether a call draws from, seeds or replaces numpy's global random numbers.
+        """Return whether a call draws from, seeds or replaces numpy's global random numbers.
 
         Raises:
             Exception: what the call raised.
