@@ -96,8 +96,8 @@ def check(
     if status == NOTHING:
         warn(
             "nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py with PyLayers, "
-            "py_funcs or functions of torch or JAX (of a folder: its op directories and check_*.py); a pair of numpy "
-            "functions is checked by opkit.gradcheck(forward=f, backward=df, inputs=[x])"
+            "py_funcs or functions of torch or JAX (of a folder: op directories and files of functions); a pair of "
+            "numpy functions is checked by opkit.gradcheck(forward=f, backward=df, inputs=[x])"
         )
     return status
 

@@ -119,13 +119,13 @@ def discover(paths: Iterable[StrPath] = ()) -> tuple[OpDirectory, ...]:
     return tuple(found.values())
 
 
-def checks_below(path: StrPath) -> list[Path]:
-    """Return the check files, ``check_*.py``, at and below a folder, sorted; op directories have none."""
+def python_below(path: StrPath) -> list[Path]:
+    """Return the Python files at and below a folder, sorted, but for those of op directories."""
     found = []
     for folder, entries in _walk(Path(path), set()):
         if not _is_op(entries):
             names = (entry.name for entry in entries if _is(entry.is_file))
-            found += [folder / name for name in names if name.startswith("check_") and name.endswith(".py")]
+            found += [folder / name for name in names if name.endswith(".py")]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Written: the inputs that a search found an op to take, as the text of a cases function that a person can correct.
+"""Written cases: the inputs that a search found, as the text of a cases function that a person can correct.
 
 The target is loaded in a fresh interpreter; what is written where is decided here, printed by the command line.
 """

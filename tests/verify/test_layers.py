@@ -329,6 +329,26 @@ def test_a_layer_without_cases_is_searched_like_a_directory(here: Path, name: st
     assert op.status.value == "fail"
 
 
+NUMBER = """
+class Scale(PyLayer):
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.k = k
+        return x * k
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy * ctx.k
+"""
+
+
+def test_arrays_that_forward_takes_and_backward_does_not_serve_are_a_line(here: Path) -> None:
+    """Paddle raises where a gradient is missing: a pass for numbers says that arrays are not served (rule 4)."""
+    (op,) = run(here, NUMBER, "Scale").report.ops
+    (line,) = [note for note in op.notes if note.startswith("not served: k as an array")]
+    assert (op.status.value, "it returned 1" in line) == ("pass", True)
+
+
 CONSTANT = """
 class Blend(PyLayer):
     @staticmethod

@@ -45,3 +45,40 @@ def test_what_cannot_hold_an_op_is_a_usage_error(here: Path, word: str) -> None:
     (here / "notes.txt").write_text("")
     with pytest.raises(UsageError, match=word):
         resolve([word])
+
+
+LAYER = (
+    "from paddle.autograd import PyLayer\n\n\nclass One(PyLayer):\n    @staticmethod\n    def forward(ctx, x):\n"
+    "        return x * 1\n\n    @staticmethod\n    def backward(ctx, dy):\n        return dy\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_taken"),
+    [
+        ("one.py", LAYER, True),
+        ("one.py", LAYER + "\n\nif __name__ == '__main__':\n    print(One)\n", True),
+        ("one.py", "try:\n    import numpy\nexcept ImportError:\n    numpy = None\n" + LAYER, True),
+        ("one.py", "import jax\n\nf = jax.custom_vjp(lambda x: x)\nf.defvjp(lambda x: (x, x), lambda x, dy: (dy,))\n", True),
+        ("one.py", "import torch\n\n\n@torch.library.custom_op('a::b', mutates_args=())\ndef b(x):\n    return x\n", True),
+        ("one.py", LAYER + "\nprint('a script')\n", False),
+        ("one.py", LAYER + "\nfor _ in range(3):\n    pass\n", False),
+        ("one.py", LAYER + "\ntry:\n    print('a script')\nfinally:\n    pass\n", False),
+        ("one.py", "import torch\n\n\nclass Net(torch.nn.Module):\n    pass\n", False),
+        ("one.py", "class Function:\n    pass\n\n\nclass Other(Function):\n    pass\n", False),
+        ("one.py", LAYER + "\n)", False),
+        ("test_one.py", LAYER, False),
+        ("check_one.py", "print('whatever it does')\n", True),
+    ],
+)
+def test_of_a_folder_files_that_define_functions_and_do_no_more_are_taken(
+    name: str, text: str, is_taken: bool, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert [(Path(target.path).name, target.name) for target in resolve([tmp_path])] == [(name, "*")] * is_taken
+
+
+def test_what_a_check_file_imports_is_checked_by_it(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(LAYER)
+    (tmp_path / "check_one.py").write_text("from one import One\n")
+    assert [Path(target.path).name for target in resolve([tmp_path])] == ["check_one.py"]

@@ -1,4 +1,4 @@
-"""Tipped: gradients that are not finite at the tip of a cone that the search came upon (GC105, decision 0010).
+"""Cone tips: gradients that are not finite at the tip of a cone that the search came upon (GC105, decision 0010).
 
 A norm without care for zero gives 0/0 at a slice of zeros. Whether such points are meant nobody has said where neither
 a definition nor cases nor a run names them: that is undecided. At the edge of a kink one element alone brings it about,

@@ -1,4 +1,4 @@
-"""Again: the gradient compared anew, on other values or through a map that brings an input into a class of them.
+"""Comparing again: the gradient on other values, or through a map that brings an input into a class of them.
 
 Runs the check of gradients and no other; what follows from its results is decided by the rules.
 """

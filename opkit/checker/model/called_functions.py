@@ -1,4 +1,4 @@
-"""Reached: the functions that user functions lead to within their own modules.
+"""Called functions: the functions that user functions lead to within their own modules.
 
 Reads code objects only; nothing is executed and no source is parsed.
 """

@@ -1,4 +1,4 @@
-"""Place: the line of a user's file at which an exception was raised.
+"""Error location: the line of a user's file at which an exception was raised.
 
 Tells user code from opkit's, numpy's and Python's own by their folders; nothing is read.
 """

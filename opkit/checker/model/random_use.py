@@ -1,4 +1,4 @@
-"""Drawing: whether calls draw from, or seed, numpy's global random numbers.
+"""Random use: whether calls draw from, or seed, numpy's global random numbers.
 
 Only those are watched; whether results follow from chance is purity's business.
 """

@@ -1,4 +1,4 @@
-"""Compared: the values that functions compare an option with, each a branch of its own that a default may never take.
+"""Compared options: the values that functions compare an option with, each a branch that a default may never take.
 
 Reads syntax trees only; nothing is executed, and a function whose source is not known is passed over.
 """

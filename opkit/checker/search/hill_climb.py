@@ -1,4 +1,4 @@
-"""Climb: shapes for an infer function or a forward that refuses all natural ones, found by how far they get.
+"""Hill climbing: shapes for an infer function or a forward that refuses all natural ones, found by how far they get.
 
 Combinatorics and asking; nothing is run but what is handed in.
 """

@@ -1,4 +1,4 @@
-"""Wider: values outside of the domain that all inputs were found to have, where forward takes them as well.
+"""Other domains: values outside of the domain that all inputs were found to have, where forward takes them as well.
 
 The first domain that forward takes is seldom the whole one: log(1 + x) takes small negative numbers besides positive
 ones, and y in log(x) * y any.

@@ -1,4 +1,4 @@
-"""Again: the target of a failure loaded once more, in a fresh interpreter, to be asked about.
+"""Reloaded: the target of a failure loaded once more, in a fresh interpreter, to be asked about.
 
 What is asked is the business of those who ask.
 """

@@ -1,4 +1,4 @@
-"""Making: checkables of a subject, from given cases or from what a run recorded; what those of searched inputs share.
+"""From cases: checkables of a subject, from given cases or a recorded run; what those of searched inputs share.
 
 What is said of outputs and constants comes of one run on an example; how a subject runs is its runner's business.
 """

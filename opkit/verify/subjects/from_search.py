@@ -1,4 +1,4 @@
-"""Searched: the checkable of a subject whose inputs are to be searched, by readings of its parameters.
+"""From search: the checkable of a subject whose inputs are to be searched, by readings of its parameters.
 
 The reading that counts is the first that forward takes and backward answers. Which cases there are of it is the
 checker's business.
@@ -53,6 +53,7 @@ class _Taken:
         case: that forward took; backward answered it where it answered any.
         constants: the inputs for which backward gives None.
         is_answered: whether backward answered a case.
+        said: what is to be said of backward where it answered none.
     """
 
     made: Checkable
@@ -60,10 +61,17 @@ class _Taken:
     case: Case
     constants: frozenset[str] = frozenset()
     is_answered: bool = False
+    said: str = ""
 
-    def finished(self, subject: Subject) -> Checkable:
-        """Return the subject as a checkable."""
-        return finished(replace(self.made, first=self.case), subject, self.runner, self.case, self.constants)
+    def finished(self, subject: Subject, unserved: _Taken | None = None) -> Checkable:
+        """Return the subject as a checkable, which says what another reading is not served with (rule 4)."""
+        made = replace(self.made, first=self.case)
+        known = {arg.name for arg in made.inputs}
+        others = [arg.name for arg in unserved.made.inputs if arg.name not in known] if unserved else []
+        if unserved is not None and unserved.said and others:
+            line = f"not served: {' and '.join(others)} as {'arrays' if others[1:] else 'an array'} ({unserved.said})"
+            made = replace(made, remarks=(*made.remarks, line))
+        return finished(made, subject, self.runner, self.case, self.constants)
 
 
 def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
@@ -104,7 +112,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
             search.trials = trials // count
             taken = search.taken(reading) if reading.inputs else None
             if taken is not None and taken.is_answered:
-                return taken.finished(subject)
+                return taken.finished(subject, first)
             if taken is not None and all(array.size for _, array in leaves_of(taken.case.inputs)):
                 first = first or taken
             empty = empty or taken
@@ -209,7 +217,7 @@ class _Search:
             return self.taken(self._without(reading, set(reading.inputs) - given))
         constants: frozenset[str] = frozenset()
         found: _Taken | None = None
-        unanswered = set(reading.optional)
+        unanswered, said = set(reading.optional), ""
         for case in sorted(cases, key=lambda case: _is_small(case)):
             floats = {leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array)}
             silent = floats & self._silent(runner, case)
@@ -221,14 +229,16 @@ class _Search:
                 made = replace(self._in(reading, runner, formats), starts_in=begins)
                 runner = narrowed(runner, formats)
             with np.errstate(all="ignore"):
-                if not is_mute and answer_of(made, case, compares=False).standing.is_answered:
+                answer = None if is_mute else answer_of(made, case, compares=False)
+                said = said or (answer.said if answer else "")
+                if answer is not None and answer.standing.is_answered:
                     found = found or _Taken(made, runner, case, constants, is_answered=True)
                     unanswered -= {name for name in unanswered if case.inputs.get(name) is not None}
             if found is not None and not unanswered:
                 return found
         if found is not None:  # backward answers only where these are left out: they are options
             return self.taken(self._without(reading, unanswered))
-        return _Taken(made, runner, cases[0], constants)
+        return _Taken(made, runner, cases[0], constants, said=said)
 
     def called(self, taken: _Taken) -> str:
         """Return the parameter that backward calls of what forward alone takes, "" for none."""

@@ -1,4 +1,4 @@
-"""Halves: half precision against float32 (GC207), where a function takes bfloat16 or float16.
+"""Half precision: half precision against float32 (GC207), where a function takes bfloat16 or float16.
 
 The same values run in both; only what is off in most entries is a fault, since rounding moves values across jumps.
 float16 has a small range; what leaves it is told apart from what a function does wrong.

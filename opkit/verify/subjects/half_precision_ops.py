@@ -1,4 +1,4 @@
-"""Halved: ops of numpy kernels whose cases are of half precision, as ops of float32 arrays that hold such numbers.
+"""Half-precision ops: those of numpy kernels whose cases are of half precision, as ops of float32 with such numbers.
 
 Functions that a runner runs are narrowed by it.
 """

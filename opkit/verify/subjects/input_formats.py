@@ -1,4 +1,4 @@
-"""Narrowed: functions of numpy arrays that take other formats than float32, run on float32 arrays of such numbers.
+"""Input formats: functions of numpy arrays that take other formats than float32, run on float32 arrays of such numbers.
 
 Which formats a function takes is found out by whoever makes a checkable of it.
 """

@@ -1,4 +1,4 @@
-"""Ordinary: how an op is called in a process that looks like an ordinary run, as that process is told.
+"""Ordinary call: how an op is called in a process that looks like an ordinary run, as that process is told.
 
 Nothing is called here.
 """

@@ -1,4 +1,4 @@
-"""Places: where a user's function or class was written, as findings show it."""
+"""Source location: where a user's function or class was written, as findings show it."""
 
 from __future__ import annotations
 

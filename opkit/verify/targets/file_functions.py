@@ -1,4 +1,4 @@
-"""Holding: which custom functions a file holds, each under the name by which it can be asked for, and how it is served.
+"""File functions: the custom functions of a file, each under the name to ask for it by, and who serves it.
 
 Nothing of the user's is imported or run here.
 """

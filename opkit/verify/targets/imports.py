@@ -1,14 +1,22 @@
-"""Imports: which packages a file names in its import statements, read from its text.
+"""Imports: what Python files import, and which of them define custom functions and do no more, read from their texts.
 
-Nothing is imported; a file that cannot be read or parsed names none, and says so when it is loaded.
+Nothing is imported; a file that cannot be read or parsed names nothing, and says so when it is loaded.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from opkit.paths import StrPath
+
+#: What makes a function with a gradient of its own: bases of classes; decorators, and what is called as they are.
+_BASES, _MAKERS = frozenset({"PyLayer", "Function"}), frozenset({"custom_vjp", "custom_jvp", "custom_op", "triton_op"})
+#: The packages that have these.
+_FRAMEWORKS = frozenset({"jax", "opkit", "paddle", "torch"})
+#: What completes such a function where a file is imported: ``f.defvjp(...)``, ``op.register_autograd(...)``.
+_COMPLETED = ("def", "register_")
 
 
 def imported_roots(path: StrPath) -> frozenset[str]:
@@ -32,10 +40,64 @@ def is_relative(path: StrPath) -> bool:
     return any(isinstance(node, ast.ImportFrom) and node.level for node in _statements(path))
 
 
-def _statements(path: StrPath) -> Iterator[ast.Import | ast.ImportFrom]:
+def files_of_functions(files: Iterable[Path]) -> list[Path]:
+    """Return the files of a folder in which functions are to be checked.
+
+    Check files, ``check_*.py``, and those that define custom functions and do nothing else when they are imported; what
+    a check file imports is checked by it. Tests, ``test_*.py``, are pytest's.
+    """
+    every = list(files)
+    checks = [path for path in every if path.name.startswith("check_")]
+    served = {name for path in checks for name in _modules(path)}
+    return [
+        path
+        for path in every
+        if path in checks or (path.stem not in served and not path.name.startswith("test_") and _is_library(path))
+    ]
+
+
+def _modules(path: Path) -> Iterator[str]:
+    """Yield the last parts of the names of the modules that a file may import."""
+    for node in _statements(path):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.rpartition(".")[2]
+        yield from (item.name.rpartition(".")[2] for item in node.names)
+
+
+def _is_library(path: Path) -> bool:
+    tree = _tree(path)
+    nodes = list(ast.walk(tree))
+    bases = {_last(base) for node in nodes if isinstance(node, ast.ClassDef) for base in node.bases}
+    makes = bases & _BASES or _MAKERS.intersection(map(_last, nodes))
+    return bool(makes and imported_roots(path) & _FRAMEWORKS) and all(map(_is_quiet, tree.body))
+
+
+def _last(node: ast.AST) -> str:
+    """Return the last part of a name, "" of what is none."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_quiet(statement: ast.stmt) -> bool:
+    """Return whether a statement of a module defines something, or runs only where the module is the program."""
+    if isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test):
+        return all(map(_is_quiet, statement.orelse))
+    if isinstance(statement, (ast.If, ast.Try)):
+        handled = (part for item in getattr(statement, "handlers", []) for part in item.body)
+        parts = [*statement.body, *statement.orelse, *handled, *getattr(statement, "finalbody", [])]
+        return all(map(_is_quiet, parts))
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        called = statement.value.func
+        return isinstance(called, ast.Attribute) and called.attr.startswith(_COMPLETED)
+    return not isinstance(statement, (ast.For, ast.While, ast.With))
+
+
+def _tree(path: StrPath) -> ast.Module:
     try:
         with open(path, "rb") as handle:
-            tree = ast.parse(handle.read())
+            return ast.parse(handle.read())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return iter(())
-    return (node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
+        return ast.Module([], [])
+
+
+def _statements(path: StrPath) -> Iterator[ast.Import | ast.ImportFrom]:
+    return (node for node in ast.walk(_tree(path)) if isinstance(node, (ast.Import, ast.ImportFrom)))

@@ -15,9 +15,10 @@ from typing import Any
 
 from opkit.errors import UsageError, did_you_mean
 from opkit.paths import StrPath
-from opkit.project.directory import checks_below, discover, near_files, op_directory_of
+from opkit.project.directory import discover, near_files, op_directory_of, python_below
 from opkit.record import record
 from opkit.verify.isolation.shown import shown_path
+from opkit.verify.targets.imports import files_of_functions
 
 #: The name that stands for every custom function of a file.
 ALL = "*"
@@ -87,7 +88,7 @@ def _resolve(word: str) -> Iterator[Target]:
         head, name = word, ""
     path = Path(os.path.abspath(head))
     if os.path.isdir(path) or (path.name.endswith(_PARTS) and op_directory_of(path.parent).specs):
-        below = checks_below(path) if path.is_dir() and not name else ()
+        below = files_of_functions(python_below(path)) if path.is_dir() and not name else ()
         for directory in discover([path]):
             yield Target(TargetKind.DIRECTORY, os.path.abspath(directory.path), name)
         for file in below:

@@ -1,4 +1,4 @@
-"""Alone: one op checked in this process, whatever its functions do short of ending it; and what of it can be sent.
+"""One op: one op checked in this process, whatever its functions do short of ending it; and what of it can be sent.
 
 Which process this is, and what becomes of it, is decided elsewhere.
 """

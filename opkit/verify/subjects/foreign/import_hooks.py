@@ -1,4 +1,4 @@
-"""Arrivals: something is done as soon as a module has been imported, whoever imports it.
+"""Import hooks: something is done as soon as a module has been imported, whoever imports it.
 
 The import itself is left to Python's own finders.
 """
