@@ -113,20 +113,21 @@ def environment(tree: Path) -> dict[str, str]:
     return {**os.environ, **threads, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def is_noticed(tree: Path, tests: set[str], otherwise: tuple[str, ...]) -> bool:
-    """Say whether one of the test functions fails, which are named as coverage names them; of none, whether others do."""
+def is_noticed(tree: Path, tests: set[str], folders: tuple[str, ...]) -> bool:
+    """Say whether one of the test functions fails: coverage names them by module, ``test_walk.test_sums``."""
+    files = {path.stem: path.relative_to(tree) for folder in folders for path in (tree / folder).rglob("test_*.py")}
     words = []
     for one in sorted(tests)[:MOST_TESTS]:
         parts = one.split(".")
-        place = next((k for k in range(len(parts), 0, -1) if tree.joinpath(*parts[:k]).with_suffix(".py").exists()), 0)
-        if place:
-            words.append("::".join([str(Path(*parts[:place]).with_suffix(".py")), *parts[place:]]))
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *(words or otherwise)]
+        place = next((k for k, part in enumerate(parts) if part in files), None)
+        if place is not None:
+            words.append("::".join([str(files[parts[place]]), *parts[place + 1 :]]))
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *(words or folders)]
     try:
         done = subprocess.run(command, cwd=tree, env=environment(tree), capture_output=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return True
-    return done.returncode not in (0, 4)  # 4: a name that pytest does not know
+    return done.returncode not in (0, 4, 5)  # 4, 5: no such test
 
 
 def survivors(tree: Path, package: str, count: int, seed: int) -> tuple[int, list[tuple[Mutant, str, str]]]:
