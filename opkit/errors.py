@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 _Error = TypeVar("_Error", bound="OpkitError")
+#: Letters from which on a name may be meant for a longer one that begins with it.
+_LEAST_STEM = 4
 
 
 @record
@@ -134,7 +136,9 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     for item in dict.fromkeys(known):
         folded.setdefault(item.lower(), []).append(item)
     found: list[str] = []
-    for key in difflib.get_close_matches(name.lower(), folded, n=limit, cutoff=0.6):
+    shortened = [key for key in folded if len(name) >= _LEAST_STEM and key.startswith(name.lower())]
+    close = difflib.get_close_matches(name.lower(), folded, n=limit, cutoff=0.6)
+    for key in dict.fromkeys([*close, *shortened]):
         # Names that differ only in case, such as Program and program: the exact spelling comes first.
         found += sorted(folded[key], key=lambda item: -difflib.SequenceMatcher(None, name, item).ratio())
     return found[:limit]

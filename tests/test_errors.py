@@ -11,6 +11,10 @@ def test_an_unknown_name_brings_the_nearest_known_one() -> None:
     assert (said.message, said.help) == ("op 'scale' has no attribute 'alhpa'", "did you mean 'alpha'?")
 
 
+def test_the_beginning_of_a_name_brings_the_name() -> None:
+    assert unknown("there is no kind", "norm", ["matmul", "normalization"]).help == "did you mean 'normalization'?"
+
+
 def test_a_name_is_never_offered_for_itself() -> None:
     """A name that the known names hold is passed over, in its own spelling alone."""
     assert unknown("no op", "scale", ["scale", "scaled"]).help == "did you mean 'scaled'?"

@@ -69,7 +69,8 @@ def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bo
     if cause.code in ("GC141", "GC143") and item.code in _EDGES:
         return (item.expected, item.actual) == (cause.expected, cause.actual)
     if item.status is Status.UNDECIDED and not _is_stopped(item):  # the same derivative, wrong at other points too
-        return (item.code, item.input, item.output) == (cause.code, cause.input, cause.output)
+        is_raised_too = item.code in _EDGES and item.message.startswith(cause.message)
+        return is_raised_too or (item.code, item.input, item.output) == (cause.code, cause.input, cause.output)
     if item.code not in follows:
         return False
     if cause.code == "GC141" and item.code != "GC143":
@@ -82,6 +83,10 @@ def hint_of(item: CheckResult) -> str:
     message = item.message
     if item.code == "GC145" or "NoneType" in message or "returned None" in message:
         return "a return may be missing, or a None among the gradients"
+    if "values to unpack" in message and "got 0" in message:
+        return "nothing was there: a backward gets what forward kept with ctx.save_for_backward"
+    if "bwd rule must produce" in message and "PyTreeDef(*)" in message:
+        return "a rule returns a tuple with one gradient per argument, also of one: return (g,)"
     if "not enough values to unpack" in message or "too many values to unpack" in message:
         return "compare what is unpacked with the inputs that the kernel is given, in their order"
     if "could not be broadcast" in message:

@@ -46,7 +46,9 @@ def pair_of(text: str) -> tuple[str, Path]:
     if not equals or not file:
         from typer import BadParameter
 
-        raise BadParameter(f"{text!r}: expected FORM=FILE, for example json=report.json", param_hint="--report")
+        form = Path(text).suffix.removeprefix(".")
+        meant = f"{form}={text}" if form in ("html", "json", "sarif") else "json=report.json"
+        raise BadParameter(f"{text!r}: expected FORM=FILE, for example {meant}", param_hint="--report")
     return form, Path(file)
 
 

@@ -206,7 +206,8 @@ class _Reader:
                 return left**right
             case ast.MatMult():
                 return self._matmul(node, left, right)
-        raise self._refuse(node, "formulas have + - * / ** @")
+        power = "; a power is **" if isinstance(node.op, ast.BitXor) else ""
+        raise self._refuse(node, f"formulas have + - * / ** @{power}")
 
     def _condition(self, node: ast.expr) -> Expr:
         if isinstance(node, ast.Compare):

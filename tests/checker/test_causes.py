@@ -107,6 +107,26 @@ def test_the_same_derivative_at_special_points_stands_under_the_failure() -> Non
     assert [len(item.consequences) for item in folded([wrong, again, other])] == [1, 0]
 
 
+def test_what_backward_raises_stands_under_the_failure_at_empty_arrays_too() -> None:
+    """Another exception there stays."""
+    raised = CheckResult("backward_raises", Status.FAIL, "GC181", "backward raised KeyError: 'x'")
+    there = replace(raised, status=Status.UNDECIDED, code="GC160", message=f"{raised.message} (nothing declares it)")
+    other = replace(there, message="backward raised IndexError: 0 (nothing declares it)")
+    assert [len(item.consequences) for item in folded([there, other, raised])] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ("backward raised ValueError: not enough values to unpack (expected 2, got 0)", "ctx.save_for_backward"),
+        ("backward raised TypeError: Custom VJP bwd rule must produce ... structure PyTreeDef(*) for", "return (g,)"),
+    ],
+)
+def test_a_slip_of_a_framework_has_its_hint(message: str, hint: str) -> None:
+    (item,) = folded([CheckResult("backward_raises", Status.FAIL, "GC181", message)])
+    assert hint in item.hint
+
+
 def test_two_wrong_numbers_stand_side_by_side() -> None:
     """Without a cause nothing is folded."""
     results = [CheckResult("jacobian", Status.FAIL, "GC101"), CheckResult("additive", Status.FAIL, "GC110")]
