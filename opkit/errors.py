@@ -120,6 +120,10 @@ class AutogradError(OpkitError, RuntimeError):
     """A gradient cannot be computed (no rule, graph already freed, version mismatch)."""
 
 
+class CountError(AutogradError):
+    """A backward returned another number of gradients than forward has inputs for."""
+
+
 class ProjectError(OpkitError):
     """An op directory cannot be loaded; ``__cause__`` or the diagnostics say why."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, NoReturn
 
-from opkit.errors import AutogradError, Location, UnsupportedError
+from opkit.errors import AutogradError, CountError, Location, UnsupportedError
 from opkit.ir import current_dialect
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -18,7 +18,7 @@ class PyLayerError(AutogradError, ValueError):
     """
 
 
-class GradientCountError(PyLayerError):
+class GradientCountError(PyLayerError, CountError):
     """A PyLayer's backward returned more or fewer gradients than forward has Tensor inputs."""
 
 

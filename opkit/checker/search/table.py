@@ -23,7 +23,7 @@ from opkit.checker.search.extents import arrays_of, elements, shapes_of, sizes_o
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
-from opkit.errors import AutogradError
+from opkit.errors import AutogradError, CountError
 from opkit.record import mutable, record
 
 #: A kind of shapes with a setting of the options.
@@ -91,8 +91,9 @@ def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: 
             if not ev.slots:
                 return Answer(case, Standing.RAISED, "forward gives nothing that has a gradient")
             found = ev.gradients(ev.douts_from(rng.uniform(*LOOK_WEIGHTS, sum(ev.sizes))))
-        except AutogradError as error:  # of the runtime, about what backward returned
-            return Answer(case, Standing.MISFIT, f"backward's gradients are refused: {error.message}")
+        except AutogradError as error:  # of the runtime, about what backward returned; every framework refuses a count
+            standing = Standing.RAISED if isinstance(error, CountError) else Standing.MISFIT
+            return Answer(case, standing, f"backward's gradients are refused: {error.message}")
         except Exception as error:  # user code
             return Answer(case, Standing.RAISED, f"backward raises {type(error).__name__}: {error}")
         for leaf, value in found.items():
