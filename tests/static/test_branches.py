@@ -10,7 +10,7 @@ import pytest
 
 from opkit import static
 from opkit.errors import GraphError, UsageError
-from opkit.ir import Program
+from opkit.ir import Program, TensorDesc
 from opkit.ops import reduce_sum, scalar_add, scalar_mul
 from opkit.static.branches import branch, loop, trace
 from opkit.static.names import guard_names
@@ -72,6 +72,19 @@ def test_a_loop_that_does_not_begin(program: Program) -> None:
     (slope,) = static.gradients([reduce_sum(scalar_mul(y, 3.0))], [x])
     assert _run(program, HIGH, y, slope) == [[3.0], [3.0]]
     assert _run(program, np.array([12.0]), y, slope) == [[3.0], [0.75]]
+
+
+@pytest.mark.parametrize(
+    "cond", [lambda a: a, lambda a: [a > 5, a > 5], lambda a: static.py_func(np.signbit, a, _pair())], ids=["float", "two", "pair"]
+)
+def test_the_condition_of_a_loop_is_one_bool(program: Program, cond: Any) -> None:
+    x = data("x", [1], "float64")
+    with pytest.raises(UsageError, match="one bool Variable of one element"):
+        loop(cond, lambda a: scalar_mul(a, 0.5), [x])
+
+
+def _pair() -> Any:
+    return static.default_main_program().blocks[0].declare("pair", TensorDesc((2,), "bool"))
 
 
 def test_branches_must_agree(program: Program) -> None:

@@ -52,6 +52,19 @@ def test_a_feed_that_does_not_fit(array: object, kind: type[Exception], message:
     assert isinstance(caught.value, ValueError)
 
 
+def test_the_order_of_bytes_is_no_other_dtype() -> None:
+    (found,) = run({"x": X.astype(">f4")}, [fed() + 1.0])
+    np.testing.assert_array_equal(found, X + 1)
+
+
+def test_a_scope_finds_its_own_place_before_its_parents() -> None:
+    outer = static.Scope()
+    inner, above = outer.new_scope(), outer.var("both")
+    assert inner.find_var("both") is above
+    own = inner.var("both")
+    assert (inner.find_var("both"), outer.find_var("both"), inner.find_var("none")) == (own, above, None)
+
+
 def test_a_list_is_fed_in_the_declared_dtype() -> None:
     """A nested list becomes an array of the declared dtype."""
     (found,) = run({"x": X.tolist()}, [fed() + 1.0])

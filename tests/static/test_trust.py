@@ -220,6 +220,20 @@ def test_inputs_that_an_op_cannot_take_are_refused(tmp_path: Path, kind: str, in
         load(tmp_path / "m")
 
 
+@pytest.mark.parametrize(("part", "field"), [("variables", "value"), ("ops", "writes"), ("ops", "inputs"), ("ops", "outputs")])
+def test_a_number_one_past_the_last_is_refused(tmp_path: Path, part: str, field: str) -> None:
+    """Values of the program, and inputs of an op, are numbered from 0."""
+    file = saved(tmp_path).with_suffix(".pdmodel")
+    entries = read_archive(file)
+    data = json.loads(bytes(entries["program.json"]))
+    record = next(item for item in data[part] if item.get(field) is not None)
+    past = len(record["inputs"]) if field == "writes" else len(data["values"])
+    record[field] = past if field == "value" else [past, *record[field][1:]]
+    write_archive(file, {**entries, "program.json": np.frombuffer(json.dumps(data).encode(), np.uint8)})
+    with pytest.raises(StorageError, match=rf"{part}\[\d+\]\.{field}"):
+        load(tmp_path / "m")
+
+
 def test_values_are_written_before_they_are_read(tmp_path: Path) -> None:
     """Operations in another order are refused at load, where a run would meet nothing in the place of a value."""
     file = saved(tmp_path).with_suffix(".pdmodel")
