@@ -15,7 +15,7 @@ from opkit.checker import Checkable, Options, Status, check
 from opkit.checker.collect import collect
 from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.trial import Trial
-from opkit.verify.isolation.watch import SingleProcess
+from opkit.verify.isolation.announced_calls import SingleProcess
 from opkit.verify.subjects.jax.framework import framework
 from opkit.verify.subjects.jax.function import function_subject
 from tests.verify.test_jax import DATA, loaded, names_in

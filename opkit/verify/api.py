@@ -18,10 +18,10 @@ from opkit.forked import end_if_forked
 from opkit.ops.core.types import Function
 from opkit.paths import StrPath
 from opkit.verify.failures.slopes import with_slopes
+from opkit.verify.isolation.announced_calls import SingleProcess
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.limits import threads_here
 from opkit.verify.isolation.supervisor import can_fork
-from opkit.verify.isolation.watch import SingleProcess
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
@@ -31,11 +31,11 @@ from opkit.verify.targets.file_functions import families
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe, UnsendableError
 from opkit.verify.workers.children import check_forked
+from opkit.verify.workers.in_this_process import check_watched
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Message, Planned
 from opkit.verify.workers.one_op import check_former, joined
 from opkit.verify.workers.spawn import Errand, check_spawned
-from opkit.verify.workers.watched import check_watched
 from opkit.version import __version__
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from opkit.checker import OpReport, Options, Status, check
 from opkit.project.module import load_module
-from opkit.verify.isolation.watch import SingleProcess
+from opkit.verify.isolation.announced_calls import SingleProcess
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
 
 FOLDER = Path(__file__).parents[1] / "campaigns" / "data" / "torch_files"

@@ -11,8 +11,8 @@ import pytest
 
 from opkit.checker import Arg, Checkable
 from opkit.verify.isolation import watch
+from opkit.verify.isolation.announced_calls import Watch
 from opkit.verify.isolation.flight import Flight
-from opkit.verify.isolation.watch import Watch
 
 FULL = "can't start new thread"
 

@@ -21,9 +21,9 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
-from opkit.checker.model.measured import Found, Samples, judged
 from opkit.checker.model.numbers import place_of, signed, widened
 from opkit.checker.model.reference import InFormat, Reference
+from opkit.checker.model.reference_tolerance import Found, Samples, judged
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MEASURED_ELEMENTS, REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR

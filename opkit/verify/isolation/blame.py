@@ -18,10 +18,10 @@ from opkit.checker import CheckCode, CheckResult, Evidence, OpReport, Status
 from opkit.checker.model.raised import words_of
 from opkit.errors import Location
 from opkit.verify.codes import CRASH, EXIT, INTERNAL, LOAD, MEMORY, TIMEOUT
+from opkit.verify.isolation.announced_calls import Left, UserCall
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.isolation.supervisor import Death, Ended
-from opkit.verify.isolation.watch import Left, UserCall
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
 _OURS = tuple(

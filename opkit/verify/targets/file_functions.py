@@ -14,7 +14,7 @@ from opkit.errors import OpkitError, UsageError
 from opkit.record import record
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
-from opkit.verify.subjects.foreign.serving import DeviceError, Framework, name_of, unserved
+from opkit.verify.subjects.foreign.serving import DeviceError, Framework, name_of, unloadable
 from opkit.verify.subjects.layers import layers
 from opkit.verify.targets.imports import imported_names
 from opkit.verify.targets.loaded import Loaded
@@ -97,7 +97,7 @@ def serve(item: Held, names: Mapping[str, Any], label: str, options: RunOptions)
     try:
         served = item.family.named(item.value, names, label, options.check)
     except OpkitError as error:
-        return Loaded(reports=(unserved(label, error),))
+        return Loaded(reports=(unloadable(label, error),))
     return Loaded(served.checkables, served.reports)
 
 

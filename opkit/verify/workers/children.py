@@ -12,11 +12,11 @@ from functools import partial
 
 from opkit.checker import Checkable, CheckResult, OpReport, Status
 from opkit.verify.codes import INTERNAL
+from opkit.verify.isolation.announced_calls import UserCall
 from opkit.verify.isolation.blame import blame_death
 from opkit.verify.isolation.child import Outbox, Task
 from opkit.verify.isolation.frames import Unreadable
 from opkit.verify.isolation.supervisor import Ended, Supervisor
-from opkit.verify.isolation.watch import UserCall
 from opkit.verify.options import RunOptions
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message

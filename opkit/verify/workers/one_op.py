@@ -17,11 +17,11 @@ from opkit.replaced import keep_packages, put_back
 from opkit.verify.codes import INTERNAL
 from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.failures.store import FailureStore, former
+from opkit.verify.isolation.announced_calls import Left, UserCall, Watch
 from opkit.verify.isolation.blame import blame_left, blame_ourselves, report_of
 from opkit.verify.isolation.child import Outbox
 from opkit.verify.isolation.flight import Flight, FlightStop, Phase
 from opkit.verify.isolation.frames import is_plain
-from opkit.verify.isolation.watch import Left, UserCall, Watch
 from opkit.verify.options import RunOptions
 from opkit.verify.workers.confirm import Confirmation
 from opkit.verify.workers.messages import Begun, CheckDone, Checked

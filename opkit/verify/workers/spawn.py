@@ -22,12 +22,12 @@ from dataclasses import field, replace
 from opkit.checker import CheckResult, Status
 from opkit.record import mutable
 from opkit.verify.codes import INTERNAL
+from opkit.verify.isolation.announced_calls import UserCall
 from opkit.verify.isolation.blame import blame_death
 from opkit.verify.isolation.child import FreshCall, Task
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.frames import Unreadable
 from opkit.verify.isolation.supervisor import Death, Ended, Supervisor
-from opkit.verify.isolation.watch import UserCall
 from opkit.verify.options import RunOptions
 from opkit.verify.workers.errands import Errand, Request
 from opkit.verify.workers.ledger import Account

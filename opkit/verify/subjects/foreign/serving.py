@@ -196,7 +196,7 @@ class Framework(ABC):
                 subject = self._placed(self.subject_of(function))
                 declared = self._declared(subject, names, label(function), options)
             except OpkitError as error:
-                yield Served(reports=(unserved(label(function), error),))
+                yield Served(reports=(unloadable(label(function), error),))
                 continue
             for constants, is_idle, device, calls in heard.groups(function):
                 if device and not self.device:
@@ -282,7 +282,7 @@ def name_of(function: Any) -> str:
     return str(getattr(getattr(function, "fun", function), "__name__", function))
 
 
-def unserved(label: str, error: OpkitError) -> OpReport:
+def unloadable(label: str, error: OpkitError) -> OpReport:
     """Return the report of a function that could not be served."""
     if isinstance(error, DeviceError):
         return OpReport(label, (CheckResult(LOAD.name, Status.ERROR, LOAD.code, error.message, hint=error.help),))

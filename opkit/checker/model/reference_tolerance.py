@@ -1,4 +1,4 @@
-"""Measured: whether a function's results are as near to exact ones as rounding brings a reference.
+"""Reference tolerance: whether a function's results are as near to exact ones as rounding brings a reference.
 
 The tolerance is the error that the reference itself makes in the function's format; docs/gradcheck-reference.md derives
 the factors. Arrays only: what was run to get them is not known here.

@@ -1,4 +1,4 @@
-"""Watched: an op checked in this process under a watchdog, where no other process can make it.
+"""In this process: an op checked in this process under a watchdog, where no other process can make it.
 
 This process has threads, so it is not forked, and what the op is made of cannot be imported elsewhere.
 """

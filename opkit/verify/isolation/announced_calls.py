@@ -1,4 +1,4 @@
-"""Watched checkables: every call of a user's function is announced to the flight recorder, and ends in one process.
+"""Announced calls: every call of a user's function is announced to the flight recorder, and ends in one process.
 
 Arguments and results pass through untouched; what a call means is not looked at.
 """
