@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from opkit.blind.marks import CHECKING
+from opkit.replaced import keep_packages
 from opkit.verify.isolation.limits import limit_memory
 from tests import interpreters
 
@@ -85,3 +87,9 @@ def _bounds() -> Iterator[None]:
 
 def _out_of_time(number: int, frame: FrameType | None) -> None:
     raise TimeoutError(f"the test took more than {_SECONDS} seconds")
+
+
+@pytest.fixture(autouse=True)
+def _kept() -> None:
+    """Take the checker's functions as they are before a test puts others in their place: a check would keep those."""
+    keep_packages(CHECKING)

@@ -33,6 +33,7 @@ def plot(
     """
     from opkit.cli.checking import check, options_of, portraits_of
     from opkit.cli.console import hint, put
+    from opkit.cli.ends import NOTHING
     from opkit.cli.report_file import write_report
     from opkit.configuration import read_configuration
     from opkit.errors import UsageError
@@ -41,8 +42,9 @@ def plot(
     options = options_of(select="", ignore="", shape=[], configured=read_configuration(Path.cwd()).options(), seed=seed)
     if output.suffix != ".svg":
         status = check(targets or [], options, "text", [("html", output)])
-        put(str(output))
-        hint(f"next: open {output} in a browser")
+        if status != NOTHING:
+            put(str(output))
+            hint(f"next: open {output} in a browser")
         raise typer.Exit(status)
     found = [item for portraits in portraits_of(targets or [], options).values() for item in portraits]
     if not found:

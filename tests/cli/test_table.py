@@ -49,6 +49,7 @@ ROWS = (
     Row("new cube --kind torch_op --dir made", 0, r"made/cube.py\nmade/check_cube.py\nmade/test_cube.py\n", rf"cube computes y = tanh\(x\), elementwise. {ANY}opkit gradcheck made/check_cube.py::cube\n{ANY}"),
     Row("plot wrong --seed 1 --output p.html", 1, rf"FAIL +wrong_forward{ANY}p.html\n", r"next: open p.html in a browser\n"),
     Row("plot wrong --output p.svg", 0, r"p.svg\n", ""),
+    Row("plot empty", 5, r"no ops.*\n", rf"nothing to check was found{ANY}inputs=\[x\]\)\n"),
     Row("new fast --cpp-kernel --dir made", 0, rf"made/fast/{ANY}fast_cpp_kernel.cpp\n{ANY}", ANY),
     Row("bench nowhere --op x --format json --svg b.svg", 3, "", rf"error: {ANY}"),
     Row("cache --prune --days 30", 0, ANY, ANY),

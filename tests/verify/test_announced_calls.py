@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from opkit.checker import Arg, Checkable
-from opkit.verify.isolation import watch
+from opkit.verify.isolation import announced_calls
 from opkit.verify.isolation.announced_calls import Watch
 from opkit.verify.isolation.flight import Flight
 
@@ -50,7 +50,7 @@ def test_a_call_without_room_for_a_thread_is_repeated_when_others_have_ended() -
 
 def test_threads_that_do_not_end_are_the_ops_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing ends, the error stands, and no later call waits."""
-    monkeypatch.setattr(watch, "_PATIENCE", 0.05)
+    monkeypatch.setattr(announced_calls, "_PATIENCE", 0.05)
     release = threading.Event()
     threads = [threading.Thread(target=release.wait) for _ in range(8)]
     for thread in threads:
