@@ -40,9 +40,15 @@ class Watchdog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._lock:
+        # Taking back what was sent would leave Python's flag that something is pending set for good, and a function
+        # that is traced by its instructions would never get past its first one (CPython 3.11).
+        try:
+            with self._lock:
+                self._over.set()
+            for _ in range(2):  # what was sent comes here at the latest
+                pass
+        except LateError:
             self._over.set()
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), None)  # none will come
 
     def _watch(self) -> None:
         wait = self._seconds
