@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from opkit import replaced
 from opkit.blind.marks import CHECKING
-from opkit.replaced import keep_packages
 from opkit.verify.isolation.limits import limit_memory
 from tests import interpreters
 
@@ -90,6 +90,8 @@ def _out_of_time(number: int, frame: FrameType | None) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _kept() -> None:
-    """Take the checker's functions as they are before a test puts others in their place: a check would keep those."""
-    keep_packages(CHECKING)
+def _forgotten() -> Iterator[None]:
+    """Let a check in this process take opkit's functions anew: a test may have put others in their place."""
+    yield
+    for label in [label for label in replaced._KEPT if label.startswith(CHECKING)]:
+        del replaced._KEPT[label]

@@ -14,9 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opkit.blind.marks import CHECKING
 from opkit.checker import Options
-from opkit.replaced import keep_packages
 from opkit.reporters import text_report
 from opkit.verify import FailureStore, RunOptions, run_targets
 from opkit.verify.isolation import limits
@@ -248,8 +246,6 @@ def test_a_failure_of_the_checker_itself_is_told_as_such(monkeypatch: pytest.Mon
     from opkit.verify.isolation.flight import Flight
     from opkit.verify.subjects.pair import pair
     from opkit.verify.workers import one_op
-
-    keep_packages(CHECKING)
 
     def broken(checkable: object, options: object, tell: object, confirm: object) -> None:
         raise ZeroDivisionError("ours")
