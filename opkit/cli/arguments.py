@@ -46,8 +46,10 @@ def pair_of(text: str) -> tuple[str, Path]:
     if not equals or not file:
         from typer import BadParameter
 
+        from opkit.reporters.forms import FORMS
+
         form = Path(text).suffix.removeprefix(".")
-        meant = f"{form}={text}" if form in ("html", "json", "sarif") else "json=report.json"
+        meant = f"{form}={text}" if form in FORMS else "json=report.json"
         raise BadParameter(f"{text!r}: expected FORM=FILE, for example {meant}", param_hint="--report")
     return form, Path(file)
 

@@ -21,8 +21,12 @@ _COMPLETED = ("def", "register_")
 
 def imported_roots(path: StrPath) -> frozenset[str]:
     """Return the top-level packages that a Python file imports anywhere, by absolute names."""
+    return _roots(_tree(path))
+
+
+def _roots(tree: ast.Module) -> frozenset[str]:
     roots: set[str] = set()
-    for node in _statements(path):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             roots.update(item.name.partition(".")[0] for item in node.names)
         elif node.module and not node.level:
@@ -32,12 +36,12 @@ def imported_roots(path: StrPath) -> frozenset[str]:
 
 def imported_names(path: StrPath) -> frozenset[str]:
     """Return the names that a Python file binds by importing."""
-    return frozenset(item.asname or item.name for node in _statements(path) for item in node.names)
+    return frozenset(item.asname or item.name for node in _statements(_tree(path)) for item in node.names)
 
 
 def is_relative(path: StrPath) -> bool:
     """Return whether a file imports from its own package by relative names: it cannot be run as a script."""
-    return any(isinstance(node, ast.ImportFrom) and node.level for node in _statements(path))
+    return any(isinstance(node, ast.ImportFrom) and node.level for node in _statements(_tree(path)))
 
 
 def files_of_functions(files: Iterable[Path]) -> list[Path]:
@@ -58,18 +62,21 @@ def files_of_functions(files: Iterable[Path]) -> list[Path]:
 
 def _modules(path: Path) -> Iterator[str]:
     """Yield the last parts of the names of the modules that a file may import."""
-    for node in _statements(path):
+    for node in _statements(_tree(path)):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module.rpartition(".")[2]
         yield from (item.name.rpartition(".")[2] for item in node.names)
 
 
 def _is_library(path: Path) -> bool:
-    tree = _tree(path)
+    text = _read(path)
+    if not any(name.encode() in text for name in _BASES | _MAKERS):  # a text is searched in no time, and parsed in some
+        return False
+    tree = _parsed(text)
     nodes = list(ast.walk(tree))
     bases = {_last(base) for node in nodes if isinstance(node, ast.ClassDef) for base in node.bases}
     makes = bases & _BASES or _MAKERS.intersection(map(_last, nodes))
-    return bool(makes and imported_roots(path) & _FRAMEWORKS) and all(map(_is_quiet, tree.body))
+    return bool(makes and _roots(tree) & _FRAMEWORKS) and all(map(_is_quiet, tree.body))
 
 
 def _last(node: ast.AST) -> str:
@@ -91,13 +98,24 @@ def _is_quiet(statement: ast.stmt) -> bool:
     return not isinstance(statement, (ast.For, ast.While, ast.With))
 
 
-def _tree(path: StrPath) -> ast.Module:
+def _read(path: StrPath) -> bytes:
     try:
         with open(path, "rb") as handle:
-            return ast.parse(handle.read())
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            return handle.read()
+    except (OSError, ValueError, MemoryError):
+        return b""
+
+
+def _parsed(text: bytes) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 
 
-def _statements(path: StrPath) -> Iterator[ast.Import | ast.ImportFrom]:
-    return (node for node in ast.walk(_tree(path)) if isinstance(node, (ast.Import, ast.ImportFrom)))
+def _tree(path: StrPath) -> ast.Module:
+    return _parsed(_read(path))
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    return (node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
