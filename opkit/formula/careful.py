@@ -82,8 +82,8 @@ def _difference(node: Expr) -> Expr:
 
 def _with_one(function: Expr, same: bool) -> Expr | None:
     """1 + function where ``same``, else 1 - function; None where no rule has it."""
-    if function.is_Pow and function.exp == -1 and isinstance(function.base, f.expm1) and same:
-        return -1 / f.expm1(-function.base.args[0])
+    if isinstance(function, f.inverse_expm1) and same:
+        return -f.inverse_expm1(-function.args[0])
     if isinstance(function, f.erf):
         return f.erfc(-function.args[0] if same else function.args[0])
     if isinstance(function, f.erfc) and not same:
@@ -93,7 +93,8 @@ def _with_one(function: Expr, same: bool) -> Expr | None:
     if isinstance(function, f.sigmoid) and not same:
         return f.sigmoid(-function.args[0])
     if isinstance(function, f.hypot) and not same and 1 in function.args:
-        return -(sympy.Mul(*function.args) ** 2) / (1 + function)
+        side = sympy.Mul(*function.args)
+        return -side * f.tanh(f.arcsinh(side) / 2)  # side**2 / (1 + function), whose square overflows
     if isinstance(function, sympy.cos) and not same:
         return 2 * sympy.sin(function.args[0] / 2) ** 2
     if isinstance(function, sympy.cos) and same:
@@ -119,6 +120,8 @@ def _power(node: Expr) -> Expr:
         sides = [_side(term) for term in base.args]
         if all(side is not None for side in sides):
             return f.hypot(*sides) ** (2 * exponent)
+    if exponent.is_negative and isinstance(base, f.expm1):
+        return f.inverse_expm1(base.args[0]) ** -exponent
     if exponent.is_negative and isinstance(base, sympy.cosh):
         return f.sech(base.args[0]) ** -exponent
     if exponent.is_negative and base.is_Add and len(base.args) == 2:
@@ -129,8 +132,11 @@ def _power(node: Expr) -> Expr:
 
 
 def _side(term: Expr) -> Expr | None:
-    """The side whose square the term is: of a number or of a power 2."""
-    if term.is_Pow and term.exp.is_Integer and term.exp > 0 and term.exp % 2 == 0:
+    """The side whose square the term is: of a number, of a power 2 or of a product of them."""
+    if term.is_Mul:
+        sides = [_side(factor) for factor in term.args]
+        return None if None in sides else sympy.Mul(*sides)
+    if term.is_Pow and term.exp.is_Integer and term.exp % 2 == 0:
         return term.base ** (term.exp / 2)
     if term.is_Rational and term > 0 and sympy.sqrt(term).is_Rational:
         return sympy.sqrt(term)
@@ -205,8 +211,8 @@ def _exponentials(node: Expr) -> Expr:
     return node / sympy.Mul(*found) * sympy.exp(whole) if len(found) > 1 else node
 
 
-#: f(u) / u with a value at 0, and u / f(u).
-_RATIOS = {f.expm1: f.exprel, f.log1p: f.log1prel}
+#: f(u) / u with a value at 0, and u * f(u).
+_RATIOS = {f.expm1: (f.exprel, -1), f.log1p: (f.log1prel, -1), f.inverse_expm1: (f.bose, 1)}
 
 
 def _ratio(node: Expr) -> Expr:
@@ -215,16 +221,14 @@ def _ratio(node: Expr) -> Expr:
         return node
     powers = dict(factor.as_base_exp() for factor in node.args)
     for base, power in powers.items():
-        if type(base) in _RATIOS and power in (1, -1):
-            u = base.args[0]
+        if type(base) in _RATIOS and power == 1:
+            (u,), (ratio, side) = base.args, _RATIOS[type(base)]
             symbols = sympy.Mul(*(factor for factor in sympy.Mul.make_args(u) if not factor.is_number))
             under = sympy.sympify(powers.get(symbols, 0))
-            if power == 1 and under.is_Integer and under < 0:
-                return node / base * _RATIOS[type(base)](u) * u
-            if power == -1 and isinstance(base, f.expm1) and under.is_Integer and under > 0:
-                return node * base * f.bose(u) / u
-            if power == -1 and isinstance(base, f.expm1) and sympy.exp(u) in node.args:
-                return -node * base / sympy.exp(u) / f.expm1(-u)
+            if under.is_Integer and under * side > 0:
+                return node / base * ratio(u) / u**side
+        if isinstance(base, f.inverse_expm1) and sympy.exp(*base.args) in node.args:
+            return -node / base / sympy.exp(*base.args) * f.inverse_expm1(-base.args[0])
         if isinstance(base, sympy.sinh) and powers.get(f.sech(*base.args), 0) == power:
             return node / (base * f.sech(*base.args)) ** power * f.tanh(*base.args) ** power
     return node
@@ -282,12 +286,19 @@ def _log(argument: Expr) -> Expr:
         constant, rest = argument.as_coeff_Add()
         if constant == 1:
             return f.softplus(rest.args[0]) if isinstance(rest, sympy.exp) else f.log1p(rest)
+        for u in argument.args:  # u + sqrt(c*c + u*u)
+            sides = (argument - u).args if isinstance(argument - u, f.hypot) else ()
+            others = [side for side in sides if side**2 != u**2]
+            if len(others) == 1 and others[0].is_Rational:
+                return f.arcsinh(u / others[0]) + sympy.log(others[0])
         parts = [term.as_coeff_Mul() for term in argument.args]
         if constant == 0 and all(factor > 0 and isinstance(function, sympy.exp) for factor, function in parts):
             return reduce(f.logaddexp, (sympy.log(factor) + function.args[0] for factor, function in parts))
     if isinstance(argument, f.expm1):
         (u,) = argument.args
-        return u + sympy.log(-f.expm1(-u))
+        return u + f.log1mexp(-u)
+    if isinstance(-argument, f.expm1):
+        return f.log1mexp(*(-argument).args)
     if argument.is_Mul:
         numbers = [factor for factor in argument.args if isinstance(factor, f.sigmoid)]
         if numbers:

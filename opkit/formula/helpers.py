@@ -96,6 +96,15 @@ HELPERS = {
         series = series * s + n
     return np.where(near, series * np.where(near, x, 0) - 0.5, far)
 ''',
+    "inverse_expm1": '''def inverse_expm1(x):
+    """1 / (exp(x) - 1); exp takes no positive number, and does not overflow."""
+    size = -np.abs(x)
+    return np.where(x > 0, np.exp(size), -1) / -np.expm1(size)
+''',
+    "log1mexp": '''def log1mexp(x):
+    """log(1 - exp(x)) for x < 0: of what expm1 keeps near 0, and of what log1p keeps far from it."""
+    return np.where(x > -1, np.log(-np.expm1(np.maximum(x, -1))), np.log1p(-np.exp(np.minimum(x, -1))))
+''',
     "log1prel": '''def log1prel(x):
     """log(1 + x) / x, and 1 at 0."""
     safe = np.where(x == 0, 1, x)

@@ -288,6 +288,18 @@ class bose(_Real):
     slopes = (lambda x: dbose(x),)
 
 
+class inverse_expm1(_Real):
+    """1 / (exp(x) - 1)."""
+
+    slopes = (lambda x: inverse_expm1(x) * inverse_expm1(-x),)
+
+
+class log1mexp(_Real):
+    """log(1 - exp(x)), for negative arguments."""
+
+    slopes = (lambda x: -inverse_expm1(-x),)
+
+
 class log1prel(_Real):
     """log(1 + x) / x, and 1 at 0."""
 
@@ -381,6 +393,8 @@ FUNCTIONS: dict[str, Pointwise] = {
     "_sech": _P(sech, 1, "sech", "", lambda x: 1 / mpmath.cosh(x)),
     "_exprel": _P(exprel, 1, "exprel", "", _at_0(1, lambda x: mpmath.expm1(x) / x)),
     "_bose": _P(bose, 1, "bose", "", _at_0(1, lambda x: x / mpmath.expm1(x))),
+    "_inverse_expm1": _P(inverse_expm1, 1, "inverse_expm1", "", lambda x: 1 / mpmath.expm1(x)),
+    "_log1mexp": _P(log1mexp, 1, "log1mexp", "", lambda x: mpmath.log(-mpmath.expm1(x))),
     "_log1prel": _P(log1prel, 1, "log1prel", "", _at_0(1, lambda x: mpmath.log1p(x) / x)),
     "_dexprel": _P(dexprel, 1, "exprel_slope", "", _at_0(0.5, lambda x: (mpmath.exp(x) * (x - 1) + 1) / x**2)),
     "_dbose": _P(dbose, 1, "bose_slope", "", _at_0(-0.5, lambda x: mpmath.diff(lambda t: t / mpmath.expm1(t), x))),

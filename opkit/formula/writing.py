@@ -15,6 +15,7 @@ import sympy
 
 from opkit.errors import UsageError
 from opkit.formula import graph
+from opkit.formula import language as f
 from opkit.formula.helpers import HELPERS
 from opkit.formula.language import FUNCTIONS, Expr
 from opkit.formula.shapes import Scalar, Shapes, Term
@@ -38,6 +39,8 @@ _NAMES = {
     "step": "above",
     "root": "length",
 }
+#: Functions that come to 0 where their arguments are large.
+_FADING = (sympy.exp, f.sigmoid, f.sech, f.erfc, f.bose, f.inverse_expm1)
 _LOW, _SUM, _TERM, _FACTOR, _POWER, _ATOM = range(6)
 
 
@@ -219,6 +222,12 @@ class Kernel:
     def _multiply(self, expr: Expr) -> tuple[str, int]:
         if expr.could_extract_minus_sign() and expr.args[0] == -1:
             return f"-{self.text(-expr, _TERM)}", _TERM
+        fading = {factor for factor in expr.args if isinstance(factor, _FADING)}
+        for factor in expr.args if fading else ():  # exp(-x) * (1 - x**2): where x**2 overflows it would be 0 * inf
+            is_sum = factor.is_Add and factor not in self.repeated and factor not in self.names
+            if is_sum and any(map(_is_short, factor.atoms(sympy.Pow))):
+                self.repeated |= fading - {*self.names}
+                return self._add(sympy.Add(*(term * (expr / factor) for term in factor.args)))
         coefficient, rest = expr.as_coeff_Mul()
         above: list[Expr] = []
         below: list[Expr] = []
@@ -231,9 +240,14 @@ class Kernel:
                 under = False
                 above.append(factor)
                 continue
-            (below if under else above).append(base**-power if under else factor)
+            if under:
+                below.append(base**-power)
+            else:
+                above += [base] * power if fading and _is_short(factor) else [factor]
         above.sort(key=self._rank)
         below.sort(key=self._rank)
+        if fading and (len(above) > 2 or coefficient != 1):  # exp(-x) * x * x rather than x**2 * exp(-x)
+            above.sort(key=lambda factor: self._rank(factor)[0] > 2 and not isinstance(factor, _FADING))
         coefficient, above, below = self._roots(coefficient, above, below)
         front = ""
         if coefficient.q != 1 and (coefficient.q <= 12 or (coefficient.p == 1 and coefficient.q < 200)):
@@ -387,6 +401,10 @@ def _axes(axes: graph.Axes) -> str:
     if isinstance(axes, tuple):
         return str(axes[0]) if len(axes) == 1 else str(axes)
     return str(axes)
+
+
+def _is_short(expr: Expr) -> bool:
+    return bool(expr.is_Pow and expr.exp.is_Integer and 1 < expr.exp < 5 and expr.base.is_Symbol)
 
 
 def _is_indicator(expr: Expr) -> bool:

@@ -1,4 +1,4 @@
-"""Formulas at the ends of floats: fifteen that overflow or cancel as they are written, and what they must become."""
+"""Formulas at the ends of floats: those that overflow or cancel as they are written, and what they must become."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ UNSTABLE: dict[str, str] = {
     "1 / (exp(x) + exp(2*x))": "np.exp(-np.logaddexp(",
     "sinh(x) / cosh(x)": "np.tanh(x)",
     "x / expm1(x)": "bose(x)",
-    "log(exp(x) - 1)": "np.expm1(-x)",
+    "log(exp(x) - 1)": "log1mexp(-x)",
     "exp(x) * exp(-x*x)": "np.exp(x - x ** 2)",
     "cosh(x) * exp(-x*x)": "np.exp(size - x ** 2)",
     "log((exp(x) + exp(-x)) / 2)": "logcosh(x)",
     "exp(x) / (exp(x) + exp(y))": "sigmoid(x - y)",
+    "1 / (exp(x) - 1)": "inverse_expm1(x)",
+    "exp(x) / (exp(x) - 1)": "-inverse_expm1(-x)",
+    "log(1 - exp(-x))": "log1mexp(-x)",
+    "log(x + sqrt(x**2 + 1))": "np.arcsinh(x)",
+    "log(sqrt(1 + x*x) - x)": "np.arcsinh(-x)",
+    "sqrt(x**2 + 1) - 1": "np.tanh(np.arcsinh(x) / 2)",
+    "x**2 * exp(-abs(x))": "* x * x",
+    "(1 - 2*x*x) * exp(-x*x)": "* e * x * x",
 }
 #: Names of formulas that are right as they are written, or are rewritten elsewhere.
 STABLE = (

@@ -20,7 +20,7 @@ def test_elements_are_one_loop() -> None:
         "  const T dy = in_dy[i];",
         "  const T s = sigmoid(T(k) * b);",
         "  out_da[i] = dy * s;",
-        "  out_db[i] = T(k) * dy * a * sigmoid(T(-k) * b) * s;",
+        "  out_db[i] = T(k) * dy * sigmoid(T(-k) * b) * s * a;",
         "}",
     ]
 
