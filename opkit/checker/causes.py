@@ -5,6 +5,8 @@ Sorts what the checks found and adds hints; nothing is run, and no status change
 
 from __future__ import annotations
 
+import re
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy import ndarray
 
 from opkit.checker.model.pattern import FLAT, INCOMPLETE
 from opkit.checker.model.report import CheckResult, Status
+from opkit.errors import did_you_mean, nearest
 
 _NUMBERS = frozenset(
     {
@@ -89,6 +92,8 @@ def hint_of(item: CheckResult) -> str:
         return "a rule returns a tuple with one gradient per argument, also of one: return (g,)"
     if "not enough values to unpack" in message or "too many values to unpack" in message:
         return "compare what is unpacked with the inputs that the kernel is given, in their order"
+    if missing := re.search(r"module '([\w.]+)' has no attribute '(\w+)'", message):
+        return did_you_mean(nearest(missing[2], dir(sys.modules.get(missing[1])), 1))
     if "could not be broadcast" in message:
         return "a reduction without keepdims=True loses the axis that the next operation lines up with"
     if item.code in ("GC140", "GC142", "GC148", "GC160", "GC161"):

@@ -71,6 +71,7 @@ def check(
     reports: Sequence[tuple[str, Path]],
     *,
     is_verbose: bool = False,
+    is_drawn: bool = False,
     interpreter: Popen[bytes] | None = None,
 ) -> int:
     """Check targets, print the report, write the others, and return the exit status.
@@ -81,6 +82,7 @@ def check(
         form: of what is printed.
         reports: (form, file) of what is written.
         is_verbose: print the checks that passed, too.
+        is_drawn: the page is for its pictures: without an op there is none, and without a picture that is said.
         interpreter: one for the workers that was started ahead, None to start one.
     """
     choice("--format", form, PRINTED)
@@ -89,8 +91,10 @@ def check(
     outcome = _run(targets, options, interpreter)
     with undisturbed():
         put_report(outcome, form, is_verbose=is_verbose)
-        for name, path in reports:
+        for name, path in reports if outcome.report.ops or not is_drawn else ():
             shown = portraits_of(targets, options, outcome.report) if name == "html" else None
+            if is_drawn and not shown:
+                warn("nothing could be drawn: the page has the findings alone")
             write_report(path, render(outcome, name, shlex.join(["opkit", *sys.argv[1:]]), now(), shown))
     status = outcome.exit_status(options.check.strict)
     if status == NOTHING:

@@ -41,7 +41,7 @@ def plot(
 
     options = options_of(select="", ignore="", shape=[], configured=read_configuration(Path.cwd()).options(), seed=seed)
     if output.suffix != ".svg":
-        status = check(targets or [], options, "text", [("html", output)])
+        status = check(targets or [], options, "text", [("html", output)], is_drawn=True)
         if status != NOTHING:
             put(str(output))
             hint(f"next: open {output} in a browser")

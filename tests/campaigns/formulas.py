@@ -24,7 +24,8 @@ ENDS = {f"end_{number}": (text, {}) for number, text in enumerate(UNSTABLE)} | {
 def write(kind: str, formulas: Mapping[str, tuple[str, Mapping[str, float]]], folder: Path) -> int:
     """Write the ops of a kind, print those that have no kernels of this kind, and return how many formulas are weak."""
     weak = 0
-    for name, (text, attrs) in formulas.items():
+    for formula, (text, attrs) in formulas.items():
+        name = f"op_{formula}"  # a module wave.py would hide Python's
         parsed = [parse_attr(f"{attr}:double={value}") for attr, value in attrs.items()]
         made = design(text, attrs)
         weak += bool(made.weak())

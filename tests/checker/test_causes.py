@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from opkit.checker import CheckResult, Report, Status, check, checkable_of
 from opkit.checker.causes import folded
+from opkit.project import scaffold
 from opkit.verify import gradcheck
 
 X = [[np.linspace(-1.0, 2.0, 12).reshape(3, 4)], [np.linspace(-1.0, 1.0, 16).reshape(4, 4)]]
@@ -119,6 +121,7 @@ def test_what_backward_raises_stands_under_the_failure_at_empty_arrays_too() -> 
     ("message", "hint"),
     [
         ("backward raised ValueError: not enough values to unpack (expected 2, got 0)", "ctx.save_for_backward"),
+        ("backward raised AttributeError: module 'numpy' has no attribute 'expp'", "did you mean 'exp'?"),
         ("backward raised TypeError: Custom VJP bwd rule must produce ... structure PyTreeDef(*) for", "return (g,)"),
     ],
 )
@@ -187,3 +190,13 @@ def test_a_gradient_through_a_step_brings_the_way_to_declare_it() -> None:
     made = checkable_of(lambda x: np.round(4 * x) / 4, lambda x, y, dy: dy, X)
     (finding,) = check(replace(made, infer=lambda descs, attrs: next(iter(descs.values())))).findings
     assert "SURROGATE" in finding.hint
+
+
+def test_the_case_with_many_elements_does_not_repeat_what_small_ones_raise(tmp_path: Path) -> None:
+    """A slip in backward was a finding and a note with the same words."""
+    scaffold("slip", tmp_path, "elementwise", [])
+    kernel = tmp_path / "slip/slip_py_kernel.py"
+    kernel.write_text(kernel.read_text().replace("np.exp(", "np.expp("))
+    (op,) = gradcheck(str(tmp_path / "slip")).ops
+    assert [item.hint for item in op.findings] == ["did you mean 'exp'?"]
+    assert "expp" not in str(op.notes)

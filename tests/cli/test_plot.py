@@ -74,6 +74,17 @@ def test_a_curve_reaches_what_is_wrong(tmp_path: Path) -> None:
     assert "They differ where it is shaded: 6." in " ".join((tmp_path / "page.html").read_text().split())
 
 
+def test_nothing_to_draw_is_said(tmp_path: Path) -> None:
+    """Without an op no page is written; a page without a picture says so."""
+    (tmp_path / "empty").mkdir()
+    assert opkit(tmp_path, "plot", "empty", "--output", "page.html").returncode == 5
+    assert not (tmp_path / "page.html").exists()
+    (tmp_path / "layers.py").write_text(LAYERS.replace("return x * x", "raise ValueError(x)"))
+    done = opkit(tmp_path, "plot", "layers.py::Square", "--output", "page.html")
+    assert done.returncode == 1
+    assert "nothing could be drawn: the page has the findings alone" in done.stderr
+
+
 def test_rounding_is_not_drawn() -> None:
     """A constant derivative is a line with its value, not the noise of differences; zero is written as 0; a point as a point."""
     x = np.linspace(-1.0, 1.0, 5)
