@@ -6,8 +6,11 @@ Clocks of the operating system are left alone.
 from __future__ import annotations
 
 import datetime
+import importlib._bootstrap as importing
+import sys
 import time
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 _CLOCKS = ("monotonic", "perf_counter", "process_time", "thread_time", "time")
@@ -29,6 +32,7 @@ def make_movable() -> None:
         setattr(time, name, _moved(getattr(time, name), 1))
         setattr(time, f"{name}_ns", _moved(getattr(time, f"{name}_ns"), 10**9))
     datetime.datetime, datetime.date = _Moment, _Day  # type: ignore[misc]
+    datetime.__class__ = _Dates
 
 
 def _moved(clock: Callable[[], Any], unit: int) -> Callable[[], Any]:
@@ -53,3 +57,12 @@ class _Moment(datetime.datetime):
     @classmethod
     def utcnow(cls) -> Any:
         return super().utcnow() + _passed
+
+
+class _Dates(ModuleType):
+    """The module of dates, in which compiled modules, built for the layout of its own classes, find those."""
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        is_compiled = sys._getframe(1).f_globals is vars(importing)  # no other code runs while one is loaded
+        return found.__base__ if is_compiled and found in (_Day, _Moment) else found

@@ -121,3 +121,18 @@ def test_a_function_of_this_process_is_not_copied() -> None:
     """A call of ``opkit.gradcheck`` with functions checks them here alone."""
     report = opkit.gradcheck(forward=np.sin, backward=lambda x, dy: dy * np.cos(x), inputs=[np.linspace(-1, 1, 5)])
     assert [ordinary(item) for item in report.ops] == [""]
+
+
+def test_compiled_modules_find_the_classes_of_dates_that_they_are_built_for() -> None:
+    """Modules as pandas' lay instances out after the class that they find; one of Python's own there ends the process."""
+    program = """
+import datetime, importlib._bootstrap as importing
+from opkit.blind.clocks import make_movable
+own = datetime.date, datetime.datetime
+make_movable()
+dates = {"datetime": datetime}
+for place in (vars(importing), {}):
+    print([eval(name, place, dates) is plain for name, plain in zip(("datetime.date", "datetime.datetime"), own)])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[True, True]", "[False, False]"]

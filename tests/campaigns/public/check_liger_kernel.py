@@ -5,9 +5,9 @@ import torch
 from liger_kernel.ops.relu_squared import LigerReLUSquaredFunction  # noqa: F401
 
 
-def REFERENCE(x):
-    return torch.relu(x) ** 2
+def REFERENCE(X):
+    return torch.relu(X) ** 2
 
 
 def cases(rng):
-    yield {"x": rng.standard_normal((3, 5)).astype(np.float32)}
+    yield {"X": rng.standard_normal((3, 5)).astype(np.float32)}
