@@ -77,11 +77,12 @@ def table(items: list[Listed], folder: str) -> int:
     standing = [item for item in items if item.truth == "surrogate"]
     named = checked([f"{HERE / f'check_{item.check}.py'}::{item.name}" for item in items])
     bare = dict(zip(standing, checked([unnamed(item, folder) for item in standing])))
-    alone = [""] * len(items) if "--declared" in sys.argv else checked([item.installed for item in items])
+    open_to_all = [item for item in items if "--declared" not in sys.argv and "<locals>" not in item.holder]
+    alone = dict(zip(open_to_all, checked([item.installed for item in open_to_all])))
     wrong = 0
-    for item, one, other in zip(items, named, alone):
+    for item, one in zip(items, named):
         cells = []
-        for result, expected in ((one, WITH[item.truth]), (bare.get(item, ""), UNNAMED), (other, NOTHING[item.truth])):
+        for result, expected in ((one, WITH[item.truth]), (bare.get(item, ""), UNNAMED), (alone.get(item, ""), NOTHING[item.truth])):
             cell, is_good = shown(result, expected) if result else ("", True)
             cells.append(cell)
             if not is_good:

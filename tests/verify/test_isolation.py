@@ -257,6 +257,21 @@ def test_a_failure_of_the_checker_itself_is_told_as_such(monkeypatch: pytest.Mon
     assert "test_isolation.py" in finding.message
 
 
+def test_a_failure_stays_one_where_what_follows_from_it_holds_functions_of_the_users() -> None:
+    """A function that cannot be pickled, in the case of a finding that is folded under another, is left out."""
+    from opkit.checker import CheckResult, Evidence, OpReport, Status
+    from opkit.checker.model.case import Case
+    from opkit.verify.isolation.frames import is_plain
+    from opkit.verify.workers.one_op import sendable
+
+    held = Evidence(Case({"x": np.ones(3)}, {"function": lambda x: x}))
+    folded = CheckResult("jacobian", Status.FAIL, "GC101", "is wrong", evidence=held)
+    finding = CheckResult("backward_raises", Status.FAIL, "GC181", "raised", evidence=held, consequences=(folded,))
+    report = sendable(OpReport("op", (finding,)))
+    (sent,) = report.findings
+    assert (sent.code, [item.code for item in sent.consequences], is_plain(report)) == ("GC181", ["GC101"], True)
+
+
 def test_every_code_of_isolation_has_a_page_and_a_number_of_its_own() -> None:
     """`opkit explain` knows them, and the checker uses none of them."""
     from opkit.checker import CODES as OTHERS

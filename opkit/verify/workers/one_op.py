@@ -168,7 +168,8 @@ def _sendable_result(item: CheckResult) -> CheckResult:
         return item
     evidence = None if item.evidence is None else replace(item.evidence, case=None)
     values = {"expected": plain(item.expected), "actual": plain(item.actual), "case": plain(item.case)}
-    made = replace(item, **values, evidence=evidence if is_plain(evidence) else None)
+    consequences = tuple(map(_sendable_result, item.consequences))
+    made = replace(item, **values, evidence=evidence if is_plain(evidence) else None, consequences=consequences)
     if is_plain(made):
         return made
     message = f"{item.code} holds what cannot leave its process"

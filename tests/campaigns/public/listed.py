@@ -18,7 +18,7 @@ class Listed(NamedTuple):
     name: str  #: in the check file
     truth: str
     why: str = ""
-    holder: str = ""  #: the class that it is inside
+    holder: str = ""  #: the class or function that it is inside
 
     @property
     def installed(self) -> str:
@@ -154,4 +154,48 @@ FUNCTIONS = [
     *_of("e3nn", "e3nn.math._soft_unit_step", "right", "_SoftUnitStep"),
     *_of("fla", "fla.modules.l2warp", "surrogate", "L2Wrap"),
     *_of("liger_kernel", "liger_kernel.ops.relu_squared", "low", "LigerReLUSquaredFunction"),
+    *_of("diffsptk", "diffsptk.modules.quantize", "surrogate", "Floor Round"),
+    *_of("diffsptk", "diffsptk.modules.magic_intpl", "wrong", "MagicNumberInterpolationImpl", "gaps give no gradient, as is meant"),
+    *_of("torchaudio", "torchaudio.functional.filtering", "right", "DifferentiableFIR"),
+    *_of("torchaudio", "torchaudio.functional.filtering", "wrong", "DifferentiableIIR", "its loop in Python changes its input, unmarked"),
+    *_of("torchaudio", "torchaudio.models.wav2vec2.components", "surrogate", "GradMultiply"),
+    *_of("speechbrain", "speechbrain.nnet.quaternion_networks.q_ops", "wrong", "QuaternionLinearCustomBackward", "gives nothing where r_weight needs none"),
+    *_of("speechbrain", "speechbrain.lobes.models.PIQ", "surrogate", "VectorQuantizationStraightThrough"),
+    *_of("torchkbnufft", "torchkbnufft._autograd.interp", "right", "KbSpmatInterpForward KbSpmatInterpAdjoint"),
+    *_of("reformer_pytorch", "reformer_pytorch.reversible", "right", "_ReversibleFunction"),
+    *_of("revlib", "revlib.core", "wrong", "_ReplaceGrad _ReversibleHalfResidualSwapFn", "values as gradients, as is meant"),
+    *_of("pytorch_adapt", "pytorch_adapt.layers.gradient_reversal", "surrogate", "_GradientReversal"),
+    *_of("geomloss", "geomloss._legacy.kernel_samples", "surrogate", "DoubleGrad"),
+    *_of("ot", "ot.backend", "right", "MatrixSqrtFunction", holder="TorchBackend.__init__.<locals>"),
+    *_of("ot", "ot.backend", "surrogate", "ValFunction", holder="TorchBackend.__init__.<locals>"),
+    *_of("normflows", "normflows.flows.residual", "wrong", "MemoryEfficientLogDetEstimator", "the first row's weight for all"),
+    *_of("nncf", "nncf.torch.functions", "surrogate", "STThreshold"),
+    *_of("nncf", "nncf.torch.quantization.quantize_functions", "wrong", "TuneRange", "the identity's gradient, as is meant"),
+    *_of(
+        "torch_einops_utils",
+        "torch_einops_utils.stable_softmax",
+        "right",
+        "_SoftTargetCrossEntropy _CategoricalKL _SoftTargetBinaryCrossEntropy",
+    ),
+    *_of("deepinv", "deepinv.models.deal", "right", "LinearSplineFunc QuadraticSplineFunc"),
+    *_of("deepinv", "deepinv.models.deal", "wrong", "LinearSplineDerivativeFunc", "the incoming gradient is not used"),
+    *_of("deepinv", "deepinv.models.mmse", "right", "MMSEFunction"),
+    *_of("deepinv", "deepinv.optim.linear.least_squares", "right", "LeastSquaresSolver"),
+    *_of("torch_harmonics", "torch_harmonics.utils", "right", "_EnsureContiguous"),
+    *_of("botorch", "botorch.utils.rounding", "surrogate", "RoundSTE OneHotArgmaxSTE"),
+    *_of("compressai", "compressai.layers.layers", "surrogate", "QReLU"),
+    *_of("compressai", "compressai.ops.bound_ops", "wrong", "LowerBoundFunction", "negative gradients go through, as is meant"),
+    *_of("fairscale", "fairscale.nn.pipe.dependency", "right", "Fork Join"),
+    *_of("hqq", "hqq.core.quantize", "right", "HQQMatmulNoCacheDeq HQQMatmulNoCacheMul HQQMatmulCachedDeq"),
+    *_of("optimum", "optimum.quanto.tensor.function", "right", "QuantizedLinearFunction"),
+    *_of("pytorch_optimizer", "pytorch_optimizer.loss.bi_tempered", "right", "ComputeNormalization"),
+    *_of("sparsemax", "sparsemax.sparsemax", "right", "SparsemaxFunction"),
+    *_of("torchsparsegradutils", "torchsparsegradutils.sparse_matmul", "right", "SparseMatMul"),
+    *_of("torchsparsegradutils", "torchsparsegradutils.sparse_solve", "right", "SparseTriangularSolve"),
+    *_of("lava", "lava.lib.dl.slayer.spike.spike", "surrogate", "Spike"),
+    *_of("lava", "lava.lib.dl.slayer.utils.quantize", "surrogate", "_quantize _floor"),
+    *_of("lava", "lava.lib.dl.slayer.utils.int_utils", "surrogate", "Q2Zero"),
+    *_of("lava", "lava.lib.dl.slayer.utils.filter.conv", "right", "_conv _corr"),
+    *_of("lava", "lava.lib.dl.slayer.axon.delay", "right", "_delayFunctionNoGradient"),
+    *_of("unit_scaling", "unit_scaling.scale", "wrong", "_ScaledGrad", "another scale, as is meant"),
 ]
