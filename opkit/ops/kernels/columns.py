@@ -1,13 +1,14 @@
 """The arithmetic of convolutions on arrays: windows unfolded into columns, then matrix products.
 
 The columns of some samples at a time: at most 8 MB, or one sample's. Where the outputs' rows are short, samples become
-one more spatial axis, the last, so that what is copied lies together in long runs. The ops are in
-``opkit.ops.network.conv``.
+one more spatial axis, the last, so that what is copied lies together in long runs. Windows are unfolded along all axes
+but the first, whose windows are views of what is unfolded. The ops are in ``opkit.ops.network.conv``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -23,6 +24,8 @@ _COLUMN_BYTES = 1 << 23
 _SUMMED = 192
 #: Rows of outputs shorter than this are short, where there are at least ``_FEW`` samples.
 _SHORT, _FEW = 24, 8
+#: Products of fewer columns than this are slow: then the first axis is unfolded too.
+_NARROW = 96
 
 
 class Window:
@@ -46,16 +49,17 @@ class Window:
 
     def block(self, count: int) -> Window:
         """Return the geometry for a block of samples as ``laid`` lays it out."""
-        if not self._is_turned(count):
-            return self
-        ones, zeros = (1,), (0,)
-        attrs = {
-            "kernel_size": self.kernel + ones,
-            "strides": self.strides + ones,
-            "dilation_rate": self.dilations + ones,
-            "padding_before": self.pads + zeros,
-        }
-        return Window(attrs, (*self.inputs, count), (*self.outputs, count))
+        return _window((*self._axes(), (1, 1, 1, 0, count, count))) if self._is_turned(count) else self
+
+    def split(self) -> tuple[Window, Window]:
+        """Return the geometry with a first axis that need not be unfolded, and that of the others."""
+        axes = self._axes()
+        if self.is_pointwise or prod(self.outputs[1:]) < _NARROW:
+            axes = ((1, 1, 1, 0, 1, 1), *axes)
+        return _window(axes), _window(axes[1:])
+
+    def _axes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(zip(self.kernel, self.strides, self.dilations, self.pads, self.inputs, self.outputs))
 
     def laid(self, samples: ndarray) -> ndarray:
         """Return a view ``(N, C, sizes...)`` of samples, or ``(1, C, sizes..., N)`` where rows are short."""
@@ -70,14 +74,13 @@ class Window:
         return set(self.kernel) == {1} and set(self.strides) == {1} and set(self.pads) == {0}
 
     def offsets(self) -> Any:
-        """Yield, for each place in the kernel, its index into columns and the part of the padded input it reads."""
-        whole = (slice(None), slice(None))
+        """Yield, for each place in the kernel, its index and the part of the padded input's last axes it reads."""
         for offset in product(*map(range, self.kernel)):
             part = (
                 slice(o * d, o * d + s * (n - 1) + 1, s)
                 for o, d, s, n in zip(offset, self.dilations, self.strides, self.outputs)
             )
-            yield (*whole, *offset), (*whole, *part)
+            yield offset, (..., *part)
 
     def padded(self) -> tuple[int, ...]:
         """Return the sizes of the padded input that the offsets index."""
@@ -86,34 +89,64 @@ class Window:
         )
         return tuple(max(n + 2 * p, last) for n, p, last in zip(self.inputs, self.pads, needed))
 
-    def inner(self) -> tuple[slice, ...]:
+    def inner(self) -> tuple[Any, ...]:
         """Return the part of the padded ``(N, C, ...)`` where the input itself lies."""
-        return (slice(None), slice(None), *(slice(p, p + n) for p, n in zip(self.pads, self.inputs)))
+        return (..., *(slice(p, p + n) for p, n in zip(self.pads, self.inputs)))
 
 
-def _unfold(x: ndarray, window: Window) -> ndarray:
-    """Return columns ``(N, C, kernel..., outputs...)`` of ``x (N, C, inputs...)``."""
-    if window.is_pointwise:
-        return x.reshape(*x.shape[:2], *window.kernel, *window.outputs)
-    if any(window.pads) or window.padded() != window.inputs:
-        wide = np.zeros((*x.shape[:2], *window.padded()), x.dtype)
-        wide[window.inner()] = x
-        x = wide
-    x = np.ascontiguousarray(x)
-    columns = np.empty((*x.shape[:2], *window.kernel, *window.outputs), x.dtype)
-    for offset, part in window.offsets():
-        columns[offset] = x[part]
-    return columns
+@lru_cache(256)
+def _window(axes: tuple[tuple[int, ...], ...]) -> Window:
+    kernel, strides, dilations, pads, inputs, outputs = zip(*axes)
+    attrs = {"kernel_size": kernel, "strides": strides, "dilation_rate": dilations, "padding_before": pads}
+    return Window(attrs, inputs, outputs)
 
 
-def _fold(columns: ndarray, window: Window) -> ndarray:
+def _grouped(x: ndarray, groups: int, window: Window) -> Any:
+    """Return a view ``(N, groups, first outputs, F/groups, outputs...)`` of results ``(N, F, ...)``."""
+    return x.reshape(len(x), groups, -1, *window.outputs).swapaxes(2, 3)
+
+
+def _unfold(x: ndarray, window: Window, others: Window, groups: int) -> Any:
+    """Return columns ``(N, groups, first outputs, first kernel * C/groups * kernel, outputs)`` of ``x (N, C, ...)``.
+
+    What windows side by side along the first axis share is there once: rows of a matrix lie one after another.
+    """
+    x = x.reshape(len(x), groups, -1, *window.inputs)
+    sizes = window.padded()
+    if sizes == window.inputs:
+        wide = np.ascontiguousarray(x.swapaxes(2, 3))
+    else:
+        wide = np.zeros((*x.shape[:2], sizes[0], x.shape[2], *sizes[1:]), x.dtype)
+        wide.swapaxes(2, 3)[window.inner()] = x
+    columns = wide
+    if not others.is_pointwise:
+        columns = np.empty((*wide.shape[:4], *others.kernel, *others.outputs), x.dtype)
+        for offset, part in others.offsets():
+            columns[(slice(None),) * 4 + offset] = wide[part]
+    columns = columns.reshape(*wide.shape[:3], -1, prod(others.outputs))
+    kernel, stride, dilation, count = window.kernel[0], window.strides[0], window.dilations[0], window.outputs[0]
+    if dilation > 1:
+        at = np.arange(count)[:, None] * stride + np.arange(kernel) * dilation
+        return columns[:, :, at].reshape(*x.shape[:2], count, -1, columns.shape[4])
+    by_sample, by_group, by_row, *within = columns.strides
+    shape = (*x.shape[:2], count, kernel * columns.shape[3], columns.shape[4])
+    return np.ndarray(shape, x.dtype, columns, strides=(by_sample, by_group, stride * by_row, *within))
+
+
+def _matrix(weight: ndarray, window: Window, groups: int) -> Any:
+    """Return the weight ``(F, C/groups, kernel...)`` as ``(groups, 1, F/groups, terms)``, in the order of columns."""
+    terms = weight.reshape(*weight.shape[:2], window.kernel[0], -1).swapaxes(1, 2)
+    return terms.reshape(groups, 1, len(weight) // groups, -1)
+
+
+def _fold(columns: ndarray, window: Window) -> Any:
     """Return the adjoint of ``_unfold``: ``x (N, C, inputs...)`` with all columns added where they were read."""
     lead = columns.shape[:2]
     if window.is_pointwise:
         return columns.reshape(*lead, *window.inputs)
     wide = np.zeros((*lead, *window.padded()), columns.dtype)
     for offset, part in window.offsets():
-        wide[part] += columns[offset]
+        wide[part] += columns[(slice(None),) * 2 + offset]
     return wide[window.inner()]
 
 
@@ -155,16 +188,14 @@ def forward(x: ndarray, weight: ndarray, attrs: Mapping[str, Any], out: ndarray 
     if 0 in window.outputs:
         raise ShapeError(f"the kernel {window.kernel} is larger than the padded input {window.inputs}")
     groups, filters = attrs["groups"], weight.shape[0]
-    rows = weight.reshape(groups, filters // groups, -1)
     if out is None:
         out = np.empty((x.shape[0], filters, *window.outputs), x.dtype)
-    each = rows.shape[2] * groups * prod(window.outputs) * x.itemsize
-    for part in _chunks(x.shape[0], each):
-        block, target = window.laid(x[part]), window.laid(out[part])
-        columns = _unfold(block, window.block(len(x[part]))).reshape(len(block), groups, rows.shape[2], -1)
-        shape = (len(block), groups, rows.shape[1], columns.shape[3])
+    for part in _chunks(x.shape[0], prod(weight.shape[1:]) * groups * prod(window.outputs) * x.itemsize):
+        first, others = window.block(len(x[part])).split()
+        columns, rows = _unfold(window.laid(x[part]), first, others, groups), _matrix(weight, first, groups)
+        target = _grouped(window.laid(out[part]), groups, first)
         if target.flags.c_contiguous:
-            np.matmul(rows, columns, out=target.reshape(shape))
+            np.matmul(rows, columns, out=target.reshape(*target.shape[:4], -1))
         else:
             target[...] = np.matmul(rows, columns).reshape(target.shape)
     return out
@@ -192,16 +223,20 @@ def by_data(
 def by_weight(dy: ndarray, x: ndarray, attrs: Mapping[str, Any]) -> ndarray:
     """Return the adjoint of ``_forward`` in weight: ``(F, C/groups, kernel...)``."""
     window = Window(attrs, x.shape[2:], dy.shape[2:])
-    groups, filters, channels = attrs["groups"], dy.shape[1], x.shape[1]
-    inner = channels // groups * prod(window.kernel)
-    total = np.zeros((groups, filters // groups, inner))
-    for part in _chunks(x.shape[0], inner * groups * prod(window.outputs) * x.itemsize):
-        block, whole = window.laid(x[part]), window.block(len(x[part]))
-        columns = _unfold(block, whole).reshape(len(block), groups, inner, -1)
-        flat = window.laid(dy[part]).reshape(len(block), groups, filters // groups, -1)
+    groups, filters, channels = attrs["groups"], dy.shape[1], x.shape[1] // attrs["groups"]
+    total = np.zeros((filters, channels, *window.kernel))
+    for part in _chunks(x.shape[0], channels * groups * prod(window.kernel) * prod(window.outputs) * x.itemsize):
+        first, others = window.block(len(x[part])).split()
+        columns = _unfold(window.laid(x[part]), first, others, groups)
+        flat = _grouped(window.laid(dy[part]), groups, first)
+        flat = flat.reshape(*flat.shape[:4], -1)
         # One long sum would round more than many short ones: by samples, or in pieces where samples are an axis.
-        step = flat.shape[3] if whole is window else max(_SUMMED, flat.shape[3] // 20)
-        for start in range(0, flat.shape[3], step):
+        count, wide = flat.shape[2], flat.shape[4]
+        pieces = 1 if len(flat) == len(x[part]) else -(-wide // max(_SUMMED, count * wide // 20))
+        step = -(-wide // pieces)
+        for start in range(0, wide, step):
             piece = slice(start, start + step)
-            total += np.matmul(flat[..., piece], columns[..., piece].swapaxes(2, 3)).sum(axis=0)
-    return total.astype(x.dtype).reshape(filters, channels // groups, *window.kernel)
+            found = np.matmul(columns[..., piece], flat[..., piece].swapaxes(3, 4)).sum(axis=(0, 2), dtype=np.float64)
+            found = found.reshape(groups, first.kernel[0], channels, -1, filters // groups)
+            total += np.moveaxis(found, (4, 2), (1, 2)).reshape(total.shape)
+    return total.astype(x.dtype)
