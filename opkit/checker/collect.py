@@ -24,6 +24,7 @@ from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import COARSER, FINER
 from opkit.checker.model.trial import Answer, Attempt, Trial
+from opkit.checker.search.fatal import FatalCallError
 from opkit.checker.search.pipeline import search
 from opkit.checker.search.table import Table
 from opkit.errors import KernelError, unknown
@@ -158,11 +159,11 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
             found.notes.append(f"{what} was left out: forward gives NaN or infinity")
         elif case.label == FORMER:
             found.notes.append("a former failure's inputs are no longer accepted; they were left out")
-        else:
+        elif not isinstance(outcome.error, FatalCallError):  # it is reported as what it is
             found.findings.append(_rejected(checkable, case, outcome, what))
     floats = {array.dtype.name for case in found.cases for array in case.floats}
     found.dtype = "float64" if "float64" in floats or not floats else "float32"
-    if not found.cases and not found.findings:
+    if not found.cases and not found.findings and not checkable.fatal:
         found.findings.append(_result("GC182", Status.ERROR, "no case gives finite results", checkable))
     return found
 

@@ -41,7 +41,8 @@ from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import CALLS_A_CHECK, CLOCK_SEARCH, CONFIRMED_CASES, MOST_NAMED, SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
-from opkit.checker.verdict import allowed, idle, settled, stated
+from opkit.checker.search.fatal import FatalCallError
+from opkit.checker.verdict import allowed, deaths, idle, settled, stated
 from opkit.replaced import put_back
 
 #: Given cases that an op was found right on, says whether a process that knows no expected value finds the same.
@@ -132,12 +133,13 @@ def _checked(
         results.extend(_after(session, results, before))
         results = excused(session, results)
         results = settled(session, results, collected.table, _checked)
+        died = list(deaths(session, collected.table))
         if options.power and checkable.has_gradient and collected.cases:
-            if any(item.is_finding for item in results):
+            if died or any(item.is_finding for item in results):
                 results.append(session.skipped("GC190", "the op fails without planted faults"))
             else:
                 results.extend(power(checkable, options, _checked))
-        results = stated(checkable, [item for item in results if options.wants(item.code)])
+        results = stated(checkable, [*(item for item in results if options.wants(item.code)), *died])
         unlike = session.checkable.format or checkable.unlike
         if unlike:
             confirm = None
@@ -292,6 +294,8 @@ def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
     try:
         yield from stage(session)
     except Exception as error:  # user code that raises on a later call than the checks before saw, or the check itself
+        if isinstance(error, FatalCallError):  # reported as what it is
+            return
         message = f"raised while being checked: {type(error).__name__}: {error}"
         if is_users(error):
             where = raised_at(error, session.checkable.backward_where or session.checkable.forward_where)

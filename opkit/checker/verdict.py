@@ -9,14 +9,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from opkit.checker.beyond import beyond
-from opkit.checker.model.case import Case
+from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import OUT_OF_TIME
-from opkit.checker.model.numbers import largest
-from opkit.checker.model.report import CheckResult, Evidence, Status
+from opkit.checker.model.report import CheckResult, Evidence, FatalCall, Status
 from opkit.checker.model.session import Check, CheckSession
 from opkit.checker.model.thresholds import EXTREME_SIZE, SINGLE_ROUNDING
-from opkit.checker.search.table import Standing, Table, Unserved, unserved_line
+from opkit.checker.search.fatal import is_huge
+from opkit.checker.search.kinds import kind_of
+from opkit.checker.search.table import Standing, Table, Unserved, described, unserved_line
 
 #: Wrong only after the caller changed an input or a result in place: undecided wherever it is found (rule 5).
 _HAZARDS = frozenset({"GC203"})
@@ -48,6 +49,36 @@ def settled(
     return settled
 
 
+def deaths(session: CheckSession, table: Table | None) -> Iterator[CheckResult]:
+    """Yield a finding for each call that ended its process: a failure, undecided where nothing declares the inputs.
+
+    Undecided are an empty array, a special kind of one that is right, extremes, what lies beyond a run, and a kind
+    that forward never took.
+    """
+    told = set[str]()
+    for call in session.checkable.fatal:
+        is_open = session.checkable.is_beyond or _is_open_death(session, table, call)
+        status = Status.UNDECIDED if is_open else Status.FAIL
+        why = ", which nothing declares" if is_open else ""
+        message = f"{call.finding.message}, at {described(call.case)}{why}"
+        if message not in told:  # in another dtype
+            told.add(message)
+            yield replace(call.finding, status=status, message=message, beyond=is_open)
+
+
+def _is_open_death(session: CheckSession, table: Table | None, call: FatalCall) -> bool:
+    checkable, case = session.checkable, call.case
+    if checkable.cases is not None or checkable.infer is not None:
+        return False
+    if {arg.name for arg in checkable.inputs} != set(case.inputs):  # another reading of the parameters
+        return True
+    if checkable.recorded:
+        return all((one.shapes, plain(one.attrs)) != (case.shapes, plain(case.attrs)) for one in checkable.recorded)
+    if case.is_empty or is_huge(case) or (table is not None and table.is_open(case)):
+        return True
+    return not call.is_backward and all(kind_of(one) != kind_of(case) for one in session.cases)
+
+
 def _open(session: CheckSession, item: CheckResult) -> CheckResult:
     """Rule 5: return a failure as undecided where the rule leaves it open."""
     if item.status is not Status.FAIL:
@@ -75,7 +106,7 @@ def _why_open(item: CheckResult) -> str:
         return "nothing declares such inputs"
     if item.code not in _NUMBERS or item.evidence is None or item.evidence.case is None:
         return ""
-    if max(map(largest, item.evidence.case.floats), default=0.0) > EXTREME_SIZE:
+    if is_huge(item.evidence.case):
         return f"values beyond {EXTREME_SIZE:g} are extremes that nothing declares"
     numbers = [item.expected, item.actual]
     if item.code == "GC101" and all(isinstance(number, float) for number in numbers):

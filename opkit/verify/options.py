@@ -5,6 +5,7 @@ Where they come from (flags, keyword arguments) is the caller's business.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -106,10 +107,14 @@ class RunOptions:
                 changes.update(given)
         its = {name: changes.pop(name) for name in list(changes) if name in _CHECKER}
         chosen = replace(self, check=replace(self.check, **its), **changes)
-        if not chosen.timeout:
-            return chosen
-        seconds, clock = min(chosen.check.seconds, chosen.timeout / 3), _CLOCK_SHARE * chosen.timeout
-        return replace(chosen, check=replace(chosen.check, seconds=seconds, clock=clock))
+        return chosen.within(chosen.timeout)
+
+    def within(self, timeout: float) -> RunOptions:
+        """Return the options of an op that has so many seconds; 0 or infinity for no limit."""
+        if not timeout or timeout == math.inf:
+            return self
+        seconds, clock = min(self.check.seconds, timeout / 3), _CLOCK_SHARE * timeout
+        return replace(self, timeout=timeout, check=replace(self.check, seconds=seconds, clock=clock))
 
     @staticmethod
     def of(options: Mapping[str, Any]) -> RunOptions:

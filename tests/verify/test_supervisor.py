@@ -14,7 +14,7 @@ from collections.abc import Callable
 import pytest
 
 from opkit.verify.isolation.child import Outbox, Task
-from opkit.verify.isolation.flight import Flight, FlightStop, Phase
+from opkit.verify.isolation.flight import Flight, FlightStop, Phase, Stop
 from opkit.verify.isolation.supervisor import Death, Ended, Supervisor, can_fork
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by fork")
@@ -174,11 +174,14 @@ def test_leaving_early_ends_the_children() -> None:
 
 def test_the_recorder_stops_in_place_of_the_call_asked_for() -> None:
     """A replayed worker stops before the call with the number given, not after it."""
-    flight = Flight(stop_at=2)
-    flight.call(Phase.FORWARD)
+    flight = Flight()
+    flight.restart([Stop(2, Phase.FORWARD, 5), Stop(3, Phase.FORWARD, 5)])
+    flight.call(Phase.FORWARD, 5)
     with pytest.raises(FlightStop):
-        flight.call(Phase.FORWARD)
+        flight.call(Phase.FORWARD, 5)
     assert flight.read().calls == 2
+    flight.call(Phase.FORWARD, 4)  # another call than the one that was asked for
+    assert flight.is_unmet
     flight.close()
 
 

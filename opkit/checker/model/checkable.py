@@ -19,6 +19,7 @@ from opkit.checker.model.claim import Claims
 from opkit.checker.model.dimensions import Dimensions
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat, Reference
+from opkit.checker.model.report import FatalCall
 from opkit.checker.model.types import Arrays, Attrs, Gradients, Ran, Results
 from opkit.errors import Location
 from opkit.ir import Shape, TensorDesc, canonical_dtype
@@ -230,6 +231,7 @@ class Checkable:
         uses_misfits: whether the framework that the op is for uses a gradient of another shape than its input, and
             says nothing.
         seen: of an op to be searched: cases that the search stays near.
+        fatal: calls that ended their process when the op was checked before; what is like them raises now.
         claims: what the definition says about devices, None where there is none.
         ordinary: how another process makes and calls the op as an ordinary run does, None where none can; for whoever
             confirms a pass (see ``Confirm``).
@@ -285,6 +287,7 @@ class Checkable:
     remarks: tuple[str, ...] = ()
     uses_misfits: bool = False
     seen: tuple[Case, ...] = ()
+    fatal: tuple[FatalCall, ...] = ()
     claims: Claims | None = None
     ordinary: Any = None
     held: Callable[[Attrs], Collection[tuple[str, int | None]]] = field(default=lambda attrs: ())

@@ -176,6 +176,21 @@ class CheckResult:
 
 
 @record
+class FatalCall:
+    """A call that ended the process of an earlier check of the op.
+
+    Args:
+        finding: says how, and shows the call.
+        case: its inputs.
+        is_backward: whether it was one of backward.
+    """
+
+    finding: CheckResult
+    case: Case
+    is_backward: bool
+
+
+@record
 class OpReport:
     """All checks of one op.
 

@@ -69,9 +69,13 @@ class Unserved:
     @property
     def shapes(self) -> str:
         """The shapes and options, for a sentence."""
-        case = self.answer.case
-        options = [f"{name} {value!r}" for name, value in case.attrs.items()]
-        return ", ".join([f"{leaf} of shape {list(array.shape)}" for leaf, array in leaves_of(case.inputs)] + options)
+        return described(self.answer.case)
+
+
+def described(case: Case) -> str:
+    """Return a case's shapes and options, for a sentence."""
+    options = [f"{name} {value!r}" for name, value in case.attrs.items()]
+    return ", ".join([f"{leaf} of shape {list(array.shape)}" for leaf, array in leaves_of(case.inputs)] + options)
 
 
 def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: bool = False) -> Answer:

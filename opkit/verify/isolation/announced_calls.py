@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Case, Checkable
+from opkit.checker import Case, Checkable, CheckResult, Evidence
+from opkit.checker.model.report import FatalCall
+from opkit.checker.search.fatal import FatalCallError, refusing
 from opkit.forked import end_if_forked
 from opkit.ops.core.types import Attrs, Function
 from opkit.record import mutable
@@ -24,6 +26,9 @@ from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 
 #: Seconds that threads which a user's function left get to end, where there is no room for another, and between looks.
 _PATIENCE, _PAUSE = 5.0, 0.01
+
+#: Fatal calls, each unlike those before, after which loading looks no further at what a function takes.
+_MOST_LOOKS = 3
 
 
 @mutable
@@ -47,6 +52,16 @@ class UserCall:
         kept = {name: _copy(value) for name, value in self.inputs.items()}
         return Case(kept, dict(self.attrs), regime="crash", origin="crash")
 
+    def kept(self) -> UserCall:
+        """Return the same with copies."""
+        return UserCall(self.phase, self.case().inputs, self.attrs, tuple(map(_copy, self.douts)))
+
+    def blamed(self, finding: CheckResult) -> FatalCall:
+        """Return the call, which is a kept one, with what it did."""
+        case = self.case()
+        shown = replace(finding, case=case.to_json(), evidence=Evidence(case, tuple(self.douts)))
+        return FatalCall(shown, case, self.phase is Phase.BACKWARD)
+
 
 class Left(BaseException):
     """A user's function tried to leave the interpreter (``sys.exit``, KeyboardInterrupt ...).
@@ -68,6 +83,13 @@ def _copy(value: Any) -> Any:
     return value
 
 
+def _mark(inputs: Mapping[str, Any]) -> int:
+    """Return the size of the first input, -1 where it is no array: what a repeated check finds again."""
+    for value in inputs.values():
+        return value.size if type(value) is np.ndarray else -1
+    return -1
+
+
 class Watch:
     """Announces the calls of one checkable's functions.
 
@@ -76,13 +98,21 @@ class Watch:
         memory: mebibytes that the op may use, 0 for no limit: an op that has used up half of them when memory runs
             out is at fault as a whole, not in the call that found none left.
         passes: exceptions that are let through as they are, besides those that the checker handles.
+        refuse: called with the inputs and options of each call; raises where it is not to be made.
     """
 
-    def __init__(self, flight: Flight, memory: int = 0, passes: tuple[type[BaseException], ...] = ()) -> None:
+    def __init__(
+        self,
+        flight: Flight,
+        memory: int = 0,
+        passes: tuple[type[BaseException], ...] = (),
+        refuse: Function | None = None,
+    ) -> None:
         self._flight = flight
         self._passes: tuple[type[BaseException], ...] = (Exception, FlightStop, Left, *passes)
         self._process = os.getpid()
         self._allowance = memory_held() + memory * MEBIBYTE if memory else math.inf
+        self._refuse = refuse
         self._threads_end = True  # as far as was seen
         self._seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())
 
@@ -119,11 +149,14 @@ class Watch:
     def _watched(self, function: Function, phase: Phase, arrays: int, attrs: int, douts: int = -1) -> Function:
         """Return a function that is announced; the numbers are the positions of what a failure will show."""
         begin, end, process, passes = self._flight.call, self._flight.enter, self._process, self._passes
+        refuse = self._refuse
 
         def watched(*args: Any) -> Any:
             self._seen = (phase, args[arrays], args[attrs], args[douts] if douts >= 0 else ())
             end_if_forked(process)
-            begin(phase)
+            if refuse is not None:
+                refuse(args[arrays], args[attrs])
+            begin(phase, _mark(args[arrays]))
             try:
                 try:
                     return function(*args)
@@ -186,6 +219,47 @@ class Watch:
                 yield item
 
         return watched
+
+
+class Looks(Watch):
+    """Announces the calls by which loading finds out what a function takes.
+
+    One that ended an earlier process raises, and so do those like it.
+
+    Attributes:
+        fatal: these calls.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Flight.here or Flight())
+        self.fatal: tuple[FatalCall, ...] = ()
+
+    def _watched(self, function: Function, phase: Phase, arrays: int, attrs: int, douts: int = -1) -> Function:
+        begin, end = self._flight.call, self._flight.enter
+
+        def watched(*args: Any) -> Any:
+            if self._refuse is not None:
+                self._refuse(args[arrays], args[attrs])
+            if len(self.fatal) == _MOST_LOOKS:
+                raise FatalCallError(self.fatal[-1].finding.message)
+            try:
+                begin(phase, _mark(args[arrays]))
+                return function(*args)
+            except FlightStop as at:
+                call = UserCall(phase, args[arrays], args[attrs], args[douts] if douts >= 0 else ()).kept()
+                if at.stop.finding is None:
+                    raise
+                self.fatal = (*self.fatal, call.blamed(at.stop.finding))
+                self._refuse = refusing(self.fatal, is_declared=False)
+                raise FatalCallError(at.stop.finding.message) from at
+            finally:
+                end(Phase.LOADING)
+
+        return watched
+
+    def call(self, phase: Phase, function: Function, inputs: Mapping[str, Any], attrs: Attrs) -> Any:
+        """Call a function of inputs and options that calls forward, or backward, as announced."""
+        return self._watched(function, phase, 0, 1)(inputs, attrs)
 
 
 class SingleProcess(Watch):

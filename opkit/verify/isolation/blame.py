@@ -10,7 +10,6 @@ import re
 import signal
 import sysconfig
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
@@ -99,20 +98,22 @@ def blame_ourselves(error: Exception, call: UserCall) -> CheckResult:
     return _finding(INTERNAL, message, call, None)
 
 
-def blame_death(ended: Ended, limits: str, find_call: Callable[[int], UserCall | None]) -> CheckResult:
+def blame_death(ended: Ended, limits: str, call: UserCall | None = None) -> CheckResult:
     """Report a worker's end.
 
     Args:
         ended: how it ended.
         limits: the limits in force, for the message.
-        find_call: gives the call with a number, replayed, or None where it cannot be found again.
+        call: the fatal one, where it was found again.
     """
     row, what = _verdict(ended, limits)
-    flight = ended.flight
-    is_in_call = flight.phase in (Phase.FORWARD, Phase.BACKWARD, Phase.INFER)
-    call = find_call(flight.calls) if is_in_call else None
-    where = _fatal_line(ended.trace)
-    return _finding(row, what + _last_words(ended), call, where)
+    return _finding(row, what + _last_words(ended), call, _fatal_line(ended.trace))
+
+
+def is_avoidable(ended: Ended) -> bool:
+    """Return whether a worker died of one call of forward or backward, without which the check may go on."""
+    is_death = ended.death in (Death.KILLED, Death.EXITED) and _verdict(ended, "")[0] in (CRASH, EXIT)
+    return is_death and ended.flight.phase in (Phase.FORWARD, Phase.BACKWARD)
 
 
 def _is_hang(ended: Ended) -> bool:

@@ -106,7 +106,6 @@ class Task:
         memory: mebibytes of address space that the child may use beyond what it starts with; 0 for no limit. A fresh
             interpreter asks for its limit (``Outbox.allow``).
         is_leader: the child leads a process group of its own, which is ended with it.
-        stop_at: the call of a user function to stop at, 0 for none (``Flight``).
         is_continued: the child is set going again when something stops it.
         is_loud: what it prints goes where its supervisor's standard error goes, as it is printed.
     """
@@ -116,7 +115,6 @@ class Task:
     seconds: float = math.inf
     memory: int = 0
     is_leader: bool = True
-    stop_at: int = 0
     is_continued: bool = False
     is_loud: bool = False
 
@@ -180,7 +178,7 @@ def begin(task: Task, closed: Iterable[int] = ()) -> Child:
         flight, process = _interpreter(task, task.run, write, trace, output)
         pid = process.pid
     else:
-        flight = Flight(task.stop_at)
+        flight = Flight()
         pid = os.fork()
         if pid == 0:
             try:
@@ -202,7 +200,7 @@ def _interpreter(
     """Start an interpreter by exec, which ``main`` makes the task's child."""
     with tempfile.TemporaryFile() as page, tempfile.TemporaryFile() as request:
         page.truncate(Flight.SIZE)
-        flight = Flight(task.stop_at, page.fileno())
+        flight = Flight(page.fileno())
         flight.arm(task.seconds + _START)
         pickle.dump(replace(task, key=None), request)
         request.seek(0)
@@ -221,7 +219,7 @@ def main(descriptors: tuple[int, int, int, int]) -> None:
     write, page, trace, output = descriptors
     with open(0, "rb", closefd=False) as stream:
         task = pickle.load(stream)
-    flight = Flight(task.stop_at, page)
+    flight = Flight(page)
     os.close(page)
     become(task, Outbox(write, flight), trace, output)
 
@@ -266,6 +264,7 @@ def become(task: Task, outbox: Outbox, trace: int, output: int) -> None:
         sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
         sys.breakpointhook = refuse_to_pause
         trace_deaths(trace)
+        Flight.here = outbox.flight
         limit_memory(task.memory)
         if math.isfinite(task.seconds):
             outbox.flight.arm(task.seconds)

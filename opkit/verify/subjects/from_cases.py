@@ -13,16 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Arrays, Attr, Case, Checkable
+from opkit.checker import Arg, Arrays, Attr, Attrs, Case, Checkable
 from opkit.checker.checks.reference import cast_to
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.session import cast_case
+from opkit.checker.search.fatal import FatalCallError
 from opkit.errors import UsageError
 from opkit.listed import each, listed
 from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
+from opkit.verify.isolation.announced_calls import Looks
+from opkit.verify.isolation.flight import Phase
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.half_precision import half_precision
 from opkit.verify.subjects.input_formats import as_given, coarsest, formats_in, formats_tried, narrowed
@@ -227,11 +230,12 @@ def _read(
         said = f"{' and '.join(unseen)} complex as given: the gradient of what is given so is not checked"
         made = replace(made, remarks=(*made.remarks, said))
     case = Case(arrays, {**made.default_attrs, **{k: v for k, v in every[0].items() if k not in inputs}})
+    announced = Looks()
     single, given = cast_case(case, "float32"), _given(every[0], inputs)
-    if _takes(made, single) or _takes(made, cast_case(case, "float64")):
+    if _takes(made, announced, single) or _takes(made, announced, cast_case(case, "float64")):
         if set(HALVES) & set(given.values()):
             made, case = _also_in(made, subject, runner, given), single
-        return finished(made, subject, runner, case, constants)
+        return finished(made, subject, runner, announced, case, constants)
     for formats in formats_tried(given, runner.inputs):
         other = narrowed(runner, formats)
         framed = frame(subject, other, declared, label)
@@ -239,9 +243,9 @@ def _read(
         if len(set(formats.values())) > 1:
             said = ", ".join(f"{name} as {formats[name]}" for name in inputs)
             narrow = replace(narrow, remarks=(*narrow.remarks, f"it gets {said}"))
-        if _takes(narrow, single):
-            return finished(narrow, subject, other, single, constants)
-    return finished(made, subject, narrowed(runner, {}), case, constants)
+        if _takes(narrow, announced, single):
+            return finished(narrow, subject, other, announced, single, constants)
+    return finished(made, subject, narrowed(runner, {}), announced, case, constants)
 
 
 def _given(call: Mapping[str, Any], inputs: Collection[str]) -> Formats:
@@ -256,9 +260,9 @@ def _also_in(made: Checkable, subject: Subject, runner: SubjectRunner, given: Fo
     return replace(made, in_format=run, own=(OwnCheck(HALF, partial(half_precision, run)),))
 
 
-def _takes(made: Checkable, case: Case) -> bool:
+def _takes(made: Checkable, announced: Looks, case: Case) -> bool:
     try:
-        made.forward(case.inputs, case.attrs)
+        announced.call(Phase.FORWARD, made.forward, case.inputs, case.attrs)
     except Exception:  # user code: whatever it raises, it does not take the case
         return False
     return True
@@ -316,7 +320,12 @@ def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: st
 
 
 def finished(
-    made: Checkable, subject: Subject, runner: SubjectRunner, case: Case, constants: frozenset[str] | None = None
+    made: Checkable,
+    subject: Subject,
+    runner: SubjectRunner,
+    announced: Looks,
+    case: Case,
+    constants: frozenset[str] | None = None,
 ) -> Checkable:
     """Add what one run on an example shows: outputs, those without a gradient, inputs that count as constants.
 
@@ -324,13 +333,14 @@ def finished(
         made: the checkable so far.
         subject: what to check.
         runner: runs it, ``constants`` left out of differentiation.
+        announced: calls it.
         case: arguments that it takes.
         constants: the inputs that are known to take no gradient, None where nothing says so.
     """
     try:
-        fixed = runner.fixed_outputs(case.inputs, case.attrs)
+        fixed = announced.call(Phase.FORWARD, runner.fixed_outputs, case.inputs, case.attrs)
     except Exception:  # user code: the checks report what it raises
-        return replace(made, own=_own(made, runner))
+        return replace(made, own=_own(made, runner), fatal=announced.fatal)
     names = numbered("y", len(fixed))
     hidden = made.nondifferentiable_outputs
     if not all(fixed):
@@ -346,8 +356,16 @@ def finished(
         nondifferentiable_outputs=hidden,
         gradients=floats,
         own=_own(made, runner),
+        fatal=announced.fatal,
     )
     if made.format or not (made.asks_second or subject.offers_second):  # it takes as long as the first order
         return made
     example = {**case.inputs, **case.attrs}
-    return replace(made, second=runner.second(replace(made, recorded=(case,)), example))
+
+    def second(arrays: Arrays, attrs: Attrs) -> Checkable | None:
+        return runner.second(replace(made, recorded=(case,)), example)
+
+    try:
+        return replace(made, second=announced.call(Phase.BACKWARD, second, case.inputs, case.attrs))
+    except FatalCallError:
+        return replace(made, fatal=announced.fatal)

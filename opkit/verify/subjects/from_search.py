@@ -15,7 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Case, Checkable, Options, Results, answer_of, constants_of, first_cases
+from opkit.checker import (
+    Arg,
+    Attr,
+    Case,
+    Checkable,
+    Options,
+    Results,
+    answer_of,
+    constants_of,
+    first_cases,
+)
 from opkit.checker.model.budget import Spent
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
@@ -24,6 +34,8 @@ from opkit.checker.search.depth import Depth, depth_of
 from opkit.checker.search.hill_climb import RANKED_SHAPES
 from opkit.errors import UsageError
 from opkit.record import mutable, record
+from opkit.verify.isolation.announced_calls import Looks
+from opkit.verify.isolation.flight import Phase
 from opkit.verify.subjects.annotated import dimensions_in, shaped
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.from_cases import finished, frame
@@ -50,6 +62,7 @@ class _Taken:
     Args:
         made: the subject so read.
         runner: runs it.
+        announced: calls it.
         case: that forward took; backward answered it where it answered any.
         constants: the inputs for which backward gives None.
         is_answered: whether backward answered a case.
@@ -58,6 +71,7 @@ class _Taken:
 
     made: Checkable
     runner: SubjectRunner
+    announced: Looks
     case: Case
     constants: frozenset[str] = frozenset()
     is_answered: bool = False
@@ -71,7 +85,7 @@ class _Taken:
         if unserved is not None and unserved.said and others:
             line = f"not served: {' and '.join(others)} as {'arrays' if others[1:] else 'an array'} ({unserved.said})"
             made = replace(made, remarks=(*made.remarks, line))
-        return finished(made, subject, self.runner, self.case, self.constants)
+        return finished(made, subject, self.runner, self.announced, self.case, self.constants)
 
 
 def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
@@ -145,6 +159,7 @@ class _Search:
         trials: attempts after which a reading is given up.
         looks: cases of a reading that are looked at.
         first_error: what forward raised first.
+        announced: the calls.
     """
 
     subject: Subject
@@ -155,6 +170,7 @@ class _Search:
     trials: int = FIRST_TRIALS
     looks: int = _LOOKED_AT
     first_error: Exception | None = None
+    announced: Looks = field(default_factory=Looks)
     _others: list[Reading] | None = None
 
     @property
@@ -180,7 +196,7 @@ class _Search:
         if where is None or not reading.inputs or self.spent() > _SECONDS:
             return ()
         runner = self.subject.make(frozenset(reading.inputs), frozenset())
-        made = self._made(runner, reading)
+        made = self.announced.over(self._made(runner, reading))
         rng = np.random.default_rng(0)
         furthest: Depth = ()
         for shape in RANKED_SHAPES:
@@ -229,16 +245,16 @@ class _Search:
                 made = replace(self._in(reading, runner, formats), starts_in=begins)
                 runner = narrowed(runner, formats)
             with np.errstate(all="ignore"):
-                answer = None if is_mute else answer_of(made, case, compares=False)
+                answer = None if is_mute else answer_of(self.announced.over(made), case, compares=False)
                 said = said or (answer.said if answer else "")
                 if answer is not None and answer.standing.is_answered:
-                    found = found or _Taken(made, runner, case, constants, is_answered=True)
+                    found = found or _Taken(made, runner, self.announced, case, constants, is_answered=True)
                     unanswered -= {name for name in unanswered if case.inputs.get(name) is not None}
             if found is not None and not unanswered:
                 return found
         if found is not None:  # backward answers only where these are left out: they are options
             return self.taken(self._without(reading, unanswered))
-        return _Taken(made, runner, cases[0], constants, said=said)
+        return _Taken(made, runner, self.announced, cases[0], constants, said=said)
 
     def called(self, taken: _Taken) -> str:
         """Return the parameter that backward calls of what forward alone takes, "" for none."""
@@ -254,7 +270,7 @@ class _Search:
             runner = self.subject.make(frozenset(arrays), taken.constants)
             with suppress(Exception):  # user code
                 made = self._made(runner, Reading(tuple(arrays), attrs))
-                answer_of(made, replace(case, inputs=arrays, attrs=attrs), compares=False)
+                answer_of(self.announced.over(made), replace(case, inputs=arrays, attrs=attrs), compares=False)
         return " and ".join(dict.fromkeys(called))
 
     def _without(self, reading: Reading, names: set[str]) -> Reading:
@@ -263,6 +279,8 @@ class _Search:
         return replace(reading, inputs=rest, options=options, optional=reading.optional - names)
 
     def _cases(self, made: Checkable) -> list[Case]:
+        made = self.announced.over(made)
+
         def forward(arrays: Any, attrs: Any) -> Results:
             try:
                 return made.forward(arrays, attrs)
@@ -295,7 +313,10 @@ class _Search:
         """Return the inputs for which backward gives None."""
         try:
             with np.errstate(all="ignore"):
-                return runner.silent_inputs(case.inputs, case.attrs)
+                found: frozenset[str] = self.announced.call(
+                    Phase.BACKWARD, runner.silent_inputs, case.inputs, case.attrs
+                )
+                return found
         except Exception:  # user code: the checks report what it raises
             return frozenset()
 

@@ -13,24 +13,25 @@ from functools import partial
 from opkit.checker import Checkable, CheckResult, OpReport, Status
 from opkit.verify.codes import INTERNAL
 from opkit.verify.isolation.announced_calls import UserCall
-from opkit.verify.isolation.blame import blame_death
 from opkit.verify.isolation.child import Outbox, Task
+from opkit.verify.isolation.flight import Stop
 from opkit.verify.isolation.frames import Unreadable
 from opkit.verify.isolation.supervisor import Ended, Supervisor
 from opkit.verify.options import RunOptions
+from opkit.verify.workers.attempts import Attempts
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message
 from opkit.verify.workers.one_op import check_told
 
-#: Seconds beyond the op's own in which a fatal call is found again, for its inputs.
-_REPLAY = 0.6
 #: How many of the last printed lines a report shows, and how much of each.
 _LAST, _WIDEST = 5, 200
 
 
-def _task(begun: Begun, checkable: Checkable, options: RunOptions, is_leader: bool) -> Task:
+def _task(
+    begun: Begun, checkable: Checkable, options: RunOptions, is_leader: bool, stops: tuple[Stop, ...] = ()
+) -> Task:
     options = options.for_op(checkable.name, checkable.directory)
-    run = partial(_check_in_child, begun, checkable, options)
+    run = partial(_check_in_child, begun, checkable, options, stops)
     seconds = options.timeout or math.inf
     return Task(begun.order, run, seconds, options.memory, is_leader, is_loud=options.shows_output)
 
@@ -56,11 +57,15 @@ def check_forked(
     begins = [Begun(account.number, order) for order in range(len(checkables))]
     tasks = [_task(begun, item, options, is_leader) for begun, item in zip(begins, checkables)]
     reports: dict[int, Checked] = {}
-    for order, message in Supervisor(width, private=private, adopts=not is_leader).run(tasks):
+    attempts = [Attempts.of(options.for_op(item.name, item.directory)) for item in checkables]
+    supervisor = Supervisor(width, private=private, adopts=not is_leader)
+    for order, message in supervisor.run(tasks):
         if isinstance(message, (Begun, CheckDone)):
             yield message
         elif isinstance(message, Checked):
             reports[order] = message
+        elif isinstance(message, UserCall):
+            attempts[order].heard(message)
         elif isinstance(message, Unreadable):
             text = f"the report could not be read ({message.why}); the op was not judged"
             yield account.closed(order, CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, text), 0.0)
@@ -68,14 +73,13 @@ def check_forked(
             known = reports.pop(order)
             yield replace(known, report=_with_output(known.report, message.output))
         elif isinstance(message, Ended) and order in account.owed:
-
-            def replay(number: int, task: Task = tasks[order], ended: Ended = message) -> UserCall | None:
-                seconds = max(task.seconds - ended.seconds, 0.0) + _REPLAY
-                again = replace(task, stop_at=number, seconds=seconds, is_loud=False)
-                return _replay(again, private, not is_leader)
-
-            limits = options.for_op(checkables[order].name, checkables[order].directory).limits
-            yield account.closed(order, blame_death(message, limits, replay), message.seconds)
+            tried = attempts[order]
+            seconds = tried.after(message)
+            if seconds is None:
+                yield account.closed(order, tried.finding(), message.seconds)
+            else:
+                again = _task(begins[order], checkables[order], options, is_leader, tried.stops)
+                supervisor.add(replace(again, seconds=seconds, is_loud=False))
 
 
 def _with_output(report: OpReport, output: str) -> OpReport:
@@ -87,15 +91,10 @@ def _with_output(report: OpReport, output: str) -> OpReport:
     return replace(report, notes=(*report.notes, f"printed last (all of it with -s):\n{shown}"))
 
 
-def _replay(task: Task, private: Sequence[int], adopts: bool) -> UserCall | None:
-    """Run a check again up to a call of a user's function, and return that call with its inputs."""
-    for _, message in Supervisor(1, private=private, adopts=adopts).run([task]):
-        if isinstance(message, UserCall):
-            return message
-    return None
-
-
-def _check_in_child(begun: Begun, checkable: Checkable, options: RunOptions, outbox: Outbox) -> None:
+def _check_in_child(
+    begun: Begun, checkable: Checkable, options: RunOptions, stops: tuple[Stop, ...], outbox: Outbox
+) -> None:
     """Check one op in a child of a supervisor."""
+    outbox.flight.restart(stops)
     outbox.send(begun)
     check_told(begun, checkable, options, outbox)

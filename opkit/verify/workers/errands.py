@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from opkit.checker import Checkable
 from opkit.record import record
 from opkit.verify.isolation.child import Outbox
-from opkit.verify.isolation.flight import Phase
+from opkit.verify.isolation.flight import Phase, Stop
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.recipe import Recipe
 from opkit.verify.workers.ledger import Account
@@ -31,6 +31,8 @@ class Errand:
         orders: the place among the target's ops of each that the recipe makes, -1 for one that is not wanted. None
             where the recipe loads the whole target, about which nothing was reported yet: its plan is sent first.
         frameworks: that its file imports, as far as that is known.
+        looks: calls of loading that ended an earlier process.
+        stops: the same of the checks of the one op that is wanted.
     """
 
     number: int
@@ -38,6 +40,8 @@ class Errand:
     label: str = ""
     orders: tuple[int, ...] | None = None
     frameworks: frozenset[str] = frozenset()
+    looks: tuple[Stop, ...] = ()
+    stops: tuple[Stop, ...] = ()
 
 
 @record
@@ -64,7 +68,7 @@ def run(request: Request, outbox: Outbox) -> None:
         for order, checkable in _ops_of(errand, request, outbox):
             options = request.options.for_op(checkable.name, checkable.directory)
             outbox.send(begun := Begun(errand.number, order))
-            outbox.flight.restart()
+            outbox.flight.restart(errand.stops)
             outbox.flight.arm(options.timeout or math.inf)
             outbox.allow(options.memory)
             if not check_told(begun, checkable, options, outbox):
@@ -76,12 +80,14 @@ def run(request: Request, outbox: Outbox) -> None:
 def _ops_of(errand: Errand, request: Request, outbox: Outbox) -> Iterator[tuple[int, Checkable]]:
     """Load what an errand is about; yield the ops wanted with their places."""
     flight = outbox.flight
-    flight.restart()
+    flight.restart(errand.looks)
     flight.enter(Phase.LOADING)
     flight.arm(request.loading)
     outbox.allow(request.options.memory)
     account = Account(errand.number, errand.label)
     loaded = try_to_load(account, errand.recipe, request.options, flight)
+    if flight.is_unmet:
+        return
     if errand.orders is None:
         for message in opening(account, loaded):
             outbox.send(message)

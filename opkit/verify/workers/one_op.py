@@ -13,8 +13,10 @@ from typing import Any
 from opkit.blind.marks import CHECKING
 from opkit.checker import Checkable, CheckResult, OpReport, Status, check
 from opkit.checker.model.case import plain
+from opkit.checker.model.report import FatalCall
+from opkit.checker.search.fatal import refusing
 from opkit.replaced import keep_packages, put_back
-from opkit.verify.codes import INTERNAL
+from opkit.verify.codes import CRASH, EXIT, INTERNAL
 from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.failures.store import FailureStore, former
 from opkit.verify.isolation.announced_calls import Left, UserCall, Watch
@@ -30,10 +32,12 @@ from opkit.verify.workers.messages import Begun, CheckDone, Checked
 Tell = Callable[[CheckResult], None]
 #: Findings after which the process may not be what it was.
 _CHANGED = frozenset({"GC198", INTERNAL.code})
+#: Findings that a run makes by itself, and that end a process.
+_DEATHS = frozenset({CRASH.code, EXIT.code})
 
 
 def check_told(begun: Begun, checkable: Checkable, options: RunOptions, outbox: Outbox) -> bool:
-    """Check one op in this process, and send its report, or the call at which a replay stopped.
+    """Check one op in this process, and send its report, and the calls that it leaves out.
 
     Each finished check is sent at once, for an op whose check does not reach its end.
 
@@ -45,12 +49,14 @@ def check_told(begun: Begun, checkable: Checkable, options: RunOptions, outbox: 
     def tell(result: CheckResult) -> None:  # without its evidence: the arrays come with the report
         outbox.send(CheckDone(begun.target, begun.order, _sendable_result(replace(result, evidence=None))))
 
-    found = check_alone(checkable, options, outbox.flight, tell)
-    if isinstance(found, OpReport):
-        outbox.send(Checked(begun.target, begun.order, sendable(found)))
-        return not any(item.code in _CHANGED for item in found.findings)
-    outbox.send(found if is_plain(found) else replace(found, attrs=plain(found.attrs)))
-    return False
+    def stopped(call: UserCall) -> None:
+        outbox.send(call if is_plain(call) else replace(call, attrs=plain(call.attrs)))
+
+    found = check_alone(checkable, options, outbox.flight, tell, stopped=stopped)
+    if found is None or outbox.flight.is_unmet:
+        return False
+    outbox.send(Checked(begun.target, begun.order, sendable(found)))
+    return not any(item.code in _CHANGED for item in found.findings)
 
 
 def check_alone(
@@ -60,7 +66,9 @@ def check_alone(
     tell: Tell | None = None,
     passes: tuple[type[BaseException], ...] = (),
     is_ours: bool = True,
-) -> OpReport | UserCall:
+    stopped: Callable[[UserCall], None] | None = None,
+    fatal: tuple[FatalCall, ...] = (),
+) -> OpReport | None:
     """Check one op in this process.
 
     Args:
@@ -70,22 +78,34 @@ def check_alone(
         tell: called with each finished check, as it is finished.
         passes: what a user's function may raise through the check, besides what the check itself handles.
         is_ours: this process serves opkit alone, so that it may be copied.
+        stopped: called with each call in whose place the flight recorder stops the check, which begins again
+            without it and those like it.
+        fatal: these calls.
 
     Returns:
-        The report; or the call at which the flight recorder stopped the check (replay).
+        The report; None where only the inputs of such a call were wanted.
     """
     options = options.for_op(checkable.name, checkable.directory)
+    if fatal:
+        options = options.within(flight.left())
+    fatal = fatal or checkable.fatal
+    refuse = refusing(fatal, bool(checkable.cases or checkable.recorded)) if fatal else None
     keep_packages(CHECKING)
-    watch = Watch(flight, options.memory, passes)
-    watched = watch.over(checkable)
+    watch = Watch(flight, options.memory, passes, refuse)
+    watched = replace(watch.over(checkable), fatal=fatal)
     started = time.perf_counter()
     confirmation = Confirmation(checkable, options, is_ours)
     try:
         again = check_former(watched, options)
         report = _report(watched, options, tell, confirmation)
-    except FlightStop:
-        last = watch.last
-        return UserCall(last.phase, last.case().inputs, last.attrs, [_as_array(dout) for dout in last.douts])
+        return offer(joined(report, again, time.perf_counter() - started), checkable)
+    except FlightStop as at:
+        call = watch.last.kept()
+        if stopped is not None:
+            stopped(call)
+        if at.stop.finding is None:
+            return None
+        fatal = (*fatal, call.blamed(at.stop.finding))
     except Left as left:
         finding = blame_left(left, watch.last, options.limits)
         return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
@@ -98,7 +118,7 @@ def check_alone(
     finally:
         confirmation.close()
         put_back()  # slopes are measured after the check
-    return offer(joined(report, again, time.perf_counter() - started), checkable)
+    return check_alone(checkable, options, flight, tell, passes, is_ours, stopped, fatal)
 
 
 def _report(checkable: Checkable, options: RunOptions, tell: Tell | None, confirmation: Confirmation) -> OpReport:
@@ -109,19 +129,15 @@ def _report(checkable: Checkable, options: RunOptions, tell: Tell | None, confir
     return with_slopes(check(checkable, options.check, tell, confirmation), checkable)
 
 
-def _as_array(value: object) -> object:
-    return value.copy() if hasattr(value, "copy") else value
-
-
 def check_former(checkable: Checkable, options: RunOptions) -> tuple[CheckResult, ...]:
     """Check the inputs that failed in earlier runs; return the failures that are still there."""
     if not options.replay:
         return ()
     found: list[CheckResult] = []
     for failure in FailureStore(options.cache).of(checkable):
-        if not _has_shapes(failure.case.inputs, options.check.shapes):
+        if failure.code in _DEATHS or not _has_shapes(failure.case.inputs, options.check.shapes):
             continue
-        once = replace(checkable, recorded=(failure.case,), cases=None, beyond=None)
+        once = replace(checkable, recorded=(failure.case,), cases=None, beyond=None, fatal=())
         settings = replace(options.check, select=frozenset({failure.code}), power=False)
         found += [item for item in check(once, settings).findings if former(item) == failure.key]
     return tuple(found)

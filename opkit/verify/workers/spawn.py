@@ -23,20 +23,19 @@ from opkit.checker import CheckResult, Status
 from opkit.record import mutable
 from opkit.verify.codes import INTERNAL
 from opkit.verify.isolation.announced_calls import UserCall
-from opkit.verify.isolation.blame import blame_death
+from opkit.verify.isolation.blame import blame_death, is_avoidable
 from opkit.verify.isolation.child import FreshCall, Task
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.frames import Unreadable
 from opkit.verify.isolation.supervisor import Death, Ended, Supervisor
 from opkit.verify.options import RunOptions
+from opkit.verify.workers.attempts import Attempts
 from opkit.verify.workers.errands import Errand, Request
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Begun, Message
 
 __all__ = ["Errand", "check_spawned"]
 
-#: Seconds beyond the op's own in which a fatal call is found again, for its inputs.
-_REPLAY = 0.6
 #: Another interpreter is worth its start for so many errands.
 _WORTH = 3
 
@@ -87,6 +86,11 @@ def check_spawned(
             rest = spawned.rest(number)
             if rest:
                 supervisor.add(spawned.task(rest))
+            for task in spawned.repeated:
+                supervisor.add(task)
+            spawned.repeated.clear()
+        elif isinstance(message, UserCall):
+            spawned.attempts_at(number).heard(message)
         elif not isinstance(message, Unreadable):  # its op is owed, and is settled at the end
             if isinstance(message, Begun):
                 spawned.interpreters[number].begin(message)
@@ -103,28 +107,37 @@ class _Spawned:
 
     def __init__(self, accounts: dict[int, Account], options: RunOptions, is_leader: bool) -> None:
         self.interpreters: list[_Interpreter] = []
+        self.repeated: list[Task] = []
+        self._attempts: dict[tuple[int, int], Attempts] = {}
+        self._looks: dict[int, Attempts] = {}
         self._accounts, self._options, self._is_leader = accounts, options, is_leader
 
     def task(self, errands: Sequence[Errand]) -> Task:
         """Return the task of one more interpreter."""
         named = [replace(item, label=self._accounts[item.number].label) for item in errands]
         self.interpreters.append(_Interpreter(named))
-        return self._task(len(self.interpreters) - 1, named, self._options)
+        return self._task(named, self._options)
 
-    def _task(self, key: int, errands: Sequence[Errand], options: RunOptions, stop_at: int = 0) -> Task:
+    def _task(self, errands: Sequence[Errand], options: RunOptions, is_again: bool = False) -> Task:
         loading = self._options.timeout or math.inf
         request = Request(tuple(errands), options, loading)
         frameworks = sorted(frozenset().union(*(item.frameworks for item in errands)))
         program = FreshCall("opkit.verify.workers.errands", "run", request, tuple(frameworks))
-        is_loud = options.shows_output and not stop_at
-        return Task(key, program, loading, 0, self._is_leader, stop_at, is_continued=True, is_loud=is_loud)
+        is_loud = options.shows_output and not is_again
+        key = len(self.interpreters) - 1
+        return Task(key, program, loading, 0, self._is_leader, is_continued=True, is_loud=is_loud)
+
+    def attempts_at(self, number: int) -> Attempts:
+        """Return the attempts at the op that an interpreter is at."""
+        at = self.interpreters[number].at or (-1, -1)
+        return self._attempts.setdefault(at, Attempts.of(self._of_op(*at)))
 
     def rest(self, number: int) -> list[Errand]:
         """Return what an interpreter that has ended leaves to another."""
         left = []
         for errand in self.interpreters[number].errands:
             account = self._accounts[errand.number]
-            owed = account.owed
+            owed = {order for order in account.owed if (errand.number, order) not in self._attempts}
             if account.plan is None:
                 if owed:
                     left.append(errand)
@@ -144,13 +157,16 @@ class _Spawned:
         if interpreter.at is not None:
             target, order = interpreter.at
             if order in self._accounts[target].owed:
-                seconds = time.monotonic() - interpreter.since
-                finding = self._finding(number, replace(ended, seconds=seconds), self._of_op(target, order).limits)
-                yield self._accounts[target].closed(order, finding, seconds)
+                spent = replace(ended, seconds=time.monotonic() - interpreter.since)
+                yield from self._again(number, target, order, spent)
                 return
         rest = self.rest(number)
         if rest and (interpreter.at is None or ended.flight.phase is Phase.LOADING):
-            yield from self._unmade(rest[0], ended)
+            looks = self._looks.setdefault(rest[0].number, Attempts.of(self._options, math.inf))
+            if not is_avoidable(ended) or looks.after(ended) is None:
+                yield from self._unmade(rest[0], ended)
+            else:
+                interpreter.errands = [replace(rest[0], looks=looks.stops), *rest[1:]]
 
     def _unmade(self, errand: Errand, ended: Ended) -> Iterator[Message]:
         """Yield reports of the ops that an interpreter ended without making."""
@@ -158,7 +174,7 @@ class _Spawned:
         if ended.death is Death.DONE:
             finding = _internal("a fresh interpreter could not make the op again; it was not judged")
         else:
-            finding = blame_death(ended, self._options.limits, lambda _: None)
+            finding = blame_death(ended, self._options.limits)
         for order in list(account.owed) if account.plan is None or errand.orders is None else errand.orders:
             if order in account.owed:
                 yield account.closed(order, finding, ended.seconds)
@@ -171,33 +187,22 @@ class _Spawned:
             return self._options
         return self._options.for_op(plan.ops[order], plan.directories[order])
 
-    def _finding(self, number: int, ended: Ended, limits: str) -> CheckResult:
-        """Return what an op's unfinished check says of it."""
-        if ended.death is Death.DONE:
-            return _internal("the report could not be read; the op was not judged")
-        return blame_death(ended, limits, lambda call: self._replayed(number, call, ended))
-
-    def _replayed(self, number: int, call: int, ended: Ended) -> UserCall | None:
-        """Make an op again and run its check up to a call of a user's function, where the time allows it.
-
-        Returns:
-            that call with its inputs, None where it was not reached.
-        """
-        interpreter = self.interpreters[number]
-        if interpreter.at is None:
-            return None
-        target, order = interpreter.at
-        left = max((self._of_op(target, order).timeout or math.inf) - ended.seconds, 0.0) + _REPLAY
-        if interpreter.loading > left:
-            return None
+    def _again(self, number: int, target: int, order: int, ended: Ended) -> Iterator[Message]:
+        """Make an op again without the call that ended its process, where the time allows it; else settle it."""
+        interpreter, tried = self.interpreters[number], self.attempts_at(number)
+        is_unread = ended.death is Death.DONE and not tried.stops
+        seconds = None if is_unread else tried.after(ended)
+        if seconds is None or interpreter.loading > seconds:
+            finding = _internal("the report could not be read; the op was not judged") if is_unread else tried.finding()
+            yield self._accounts[target].closed(order, finding, ended.seconds)
+            return
         errand = next(item for item in interpreter.errands if _has(item, target, order))
         made = range(order + 1) if errand.orders is None else errand.orders
-        again = replace(errand, orders=tuple(place if place == order else -1 for place in made))
-        options = replace(self._options, timeout=0 if left == math.inf else left)
-        for _, message in Supervisor(1, adopts=not self._is_leader).run([self._task(0, [again], options, call)]):
-            if isinstance(message, UserCall):
-                return message
-        return None
+        orders = tuple(place if place == order else -1 for place in made)
+        alone = replace(errand, orders=orders, stops=tried.stops)
+        self.interpreters.append(replace(interpreter, errands=[alone], since=time.monotonic()))
+        options = replace(self._options, timeout=0 if seconds == math.inf else seconds)
+        self.repeated.append(self._task([alone], options, is_again=True))
 
 
 def _has(errand: Errand, target: int, order: int) -> bool:

@@ -13,7 +13,7 @@ from itertools import chain
 
 from opkit.checker import Checkable
 from opkit.verify.isolation.child import Outbox
-from opkit.verify.isolation.flight import Phase
+from opkit.verify.isolation.flight import Phase, Stop
 from opkit.verify.isolation.limits import threads_here
 from opkit.verify.isolation.shown import show_paths_from
 from opkit.verify.isolation.supervisor import can_fork
@@ -29,7 +29,13 @@ from opkit.verify.workers.spawn import Errand, check_spawned
 
 
 def check_target(
-    account: Account, recipe: Recipe, options: RunOptions, width: int, outbox: Outbox, is_repeatable: bool = False
+    account: Account,
+    recipe: Recipe,
+    options: RunOptions,
+    width: int,
+    outbox: Outbox,
+    is_repeatable: bool = False,
+    looks: tuple[Stop, ...] = (),
 ) -> None:
     """Load a target and check its ops, each in a process of its own; send every message that its account is given.
 
@@ -40,19 +46,23 @@ def check_target(
         width: how many ops at once.
         outbox: where the messages go.
         is_repeatable: loading once more gives the same ops; a script is not run again.
+        looks: calls of loading that ended an earlier process.
     """
     sys.dont_write_bytecode = True
     show_paths_from(os.getcwd())
     flight = outbox.flight
+    flight.restart(looks)
     flight.enter(Phase.LOADING)
     loaded = try_to_load(account, recipe, options, flight)
+    if flight.is_unmet:
+        return
     flight.arm(math.inf)
     flight.enter(Phase.SUPERVISING)
     is_threaded = not can_fork() or threads_here() > 1 or loaded.is_fresh
     if not is_threaded:
         checking = check_forked(account, loaded.checkables, options, width, (outbox.descriptor,))
     else:
-        errands = _errands(account, recipe if is_repeatable else None, loaded) if can_fork() else []
+        errands = _errands(account, recipe if is_repeatable else None, loaded, looks) if can_fork() else []
         checking = check_spawned([account], errands, options, width, (outbox.descriptor,), is_leader=False)
     for message in chain(opening(account, loaded), checking):
         account.note(message)
@@ -61,11 +71,11 @@ def check_target(
         _check_here(account, loaded.checkables, options, outbox)
 
 
-def _errands(account: Account, recipe: Recipe | None, loaded: Loaded) -> list[Errand]:
+def _errands(account: Account, recipe: Recipe | None, loaded: Loaded, looks: tuple[Stop, ...]) -> list[Errand]:
     """Return the ops that fresh interpreters can make: all of a target that they load again, or none."""
     if recipe is None or not loaded.checkables:
         return []
-    return [Errand(account.number, recipe, orders=tuple(range(len(loaded.checkables))))]
+    return [Errand(account.number, recipe, orders=tuple(range(len(loaded.checkables))), looks=looks)]
 
 
 def _check_here(account: Account, checkables: Sequence[Checkable], options: RunOptions, outbox: Outbox) -> None:

@@ -10,17 +10,19 @@ import math
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from opkit.verify.isolation import frames
-from opkit.verify.isolation.blame import blame_death
+from opkit.verify.isolation.blame import blame_death, is_avoidable
 from opkit.verify.isolation.child import Outbox, Task
-from opkit.verify.isolation.flight import Flight
+from opkit.verify.isolation.flight import Flight, Stop
 from opkit.verify.isolation.limits import limit_memory
 from opkit.verify.isolation.supervisor import Ended, Supervisor, can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.load import frameworks_of, preload, recipe_of, wants_fresh
 from opkit.verify.targets.target import Target, TargetKind
+from opkit.verify.workers.attempts import Attempts
 from opkit.verify.workers.ledger import Account, Ledger
 from opkit.verify.workers.spawn import Errand, check_spawned
 from opkit.verify.workers.start import LOADER
@@ -61,9 +63,17 @@ def _check_forked(
     """Check those targets whose files may be loaded in copies of this process, a copy for each."""
     width = max(options.width // max(len(numbers), 1), 1)
     jobs = [_job(number, targets[number], options, width) for number in numbers]
-    for number, message in Supervisor(options.width, lifeline=0, private=(out,), adopts=True).run(jobs):
+    loads = {job.key: Attempts(options.limits, job.seconds, True, math.inf) for job in jobs}
+    supervisor = Supervisor(options.width, lifeline=0, private=(out,), adopts=True)
+    for number, message in supervisor.run(jobs):
         if isinstance(message, Ended):
-            finding = blame_death(message, options.limits, lambda _: None)
+            tried = loads[number]
+            is_look = ledger.accounts[number].plan is None and is_avoidable(message)
+            seconds = tried.after(message) if is_look else None
+            if seconds is not None:
+                supervisor.add(replace(_job(number, targets[number], options, width, tried.stops), seconds=seconds))
+                continue
+            finding = tried.finding() if tried.stops else blame_death(message, options.limits)
             for owed in ledger.accounts[number].settle(finding, message.seconds):
                 frames.send(out, owed)
         elif not isinstance(message, frames.Unreadable):  # its op is owed, and is settled at the end
@@ -79,11 +89,11 @@ def _check_here(targets: tuple[Target, ...], options: RunOptions, out: int) -> N
         check_target(Account(number, target.label, target.directory), recipe_of(target), options, 1, outbox)
 
 
-def _job(number: int, target: Target, options: RunOptions, width: int) -> Task:
+def _job(number: int, target: Target, options: RunOptions, width: int, looks: tuple[Stop, ...] = ()) -> Task:
     seconds = options.timeout or math.inf
     if target.kind is TargetKind.SCRIPT:
         seconds *= PATIENCE
     account = Account(number, target.label, target.directory)
     is_repeatable = target.kind is not TargetKind.SCRIPT
-    run = partial(check_target, account, recipe_of(target), options, width, is_repeatable=is_repeatable)
+    run = partial(check_target, account, recipe_of(target), options, width, is_repeatable=is_repeatable, looks=looks)
     return Task(number, run, seconds, options.memory, is_continued=True, is_loud=options.shows_output)
