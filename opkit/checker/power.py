@@ -13,12 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy import ndarray
 
+from opkit.checker.model.agreement import same
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import Check
-from opkit.checker.model.thresholds import MUTANT_CHANGE
 from opkit.checker.model.types import Arrays, Attrs, Gradients, Ran, Results
+from opkit.listed import listed
 from opkit.record import record
 
 #: (gradients, forward's inputs) -> gradients
@@ -110,21 +111,13 @@ class _Broken:
 
         def broken(douts: Results, needs: frozenset[str]) -> Gradients:
             given = self.mutation.douts(list(douts))
-            self.mattered |= not all(map(np.array_equal, given, douts))
             right = dict(pullback(given, needs))
             wrong = self.mutation.change(right, arrays)
-            self.mattered |= any(_differs(wrong.get(name), right[name]) for name in right)
+            is_same = all(same(listed(wrong.get(name)), listed(right[name])) for name in right)
+            self.mattered |= not (is_same and same(given, douts))
             return wrong
 
         return outputs, broken
-
-
-def _differs(one: Any, other: Any) -> bool:
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return any(_differs(first, second) for first, second in zip(one, other))
-    if one is None or other is None:
-        return one is not other
-    return np.shape(one) != np.shape(other) or not np.allclose(one, other, MUTANT_CHANGE, 0.0, equal_nan=True)
 
 
 def power(checkable: Checkable, options: Options, check: Check) -> Iterator[CheckResult]:

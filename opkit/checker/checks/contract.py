@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
+from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import KernelCall, describe_inputs
 from opkit.checker.model.error_location import raised_at
@@ -22,10 +23,10 @@ from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings, cast_case
 from opkit.checker.model.steps import is_step
 from opkit.checker.model.thresholds import (
-    ALONE,
     CONTRACT_CASES,
     REGISTRATION_CASES,
     SINGLE_CASES,
+    SUM_ULPS,
 )
 from opkit.errors import InferError, KernelError, OpkitError
 
@@ -194,13 +195,9 @@ def _check_alone(ev: Evaluator, found: _Edges, rng: Generator) -> None:
             one, other = alone[leaf], together[leaf]
             if one is None:
                 found.add("GC145", f"input {leaf} gets no gradient where only it needs one", ev, input=str(leaf))
-            elif other is not None and not _agree(np.asarray(one), np.asarray(other)):
+            elif other is not None and not same([one], [other], SUM_ULPS):
                 message = f"input {leaf} gets a different gradient when only it needs one than when the others do too"
                 found.add("GC145", message, ev, input=str(leaf))
-
-
-def _agree(one: ndarray, other: ndarray) -> bool:
-    return one.shape == other.shape and np.allclose(one, other, ALONE, 0.0, equal_nan=True)
 
 
 def _run_backward(ev: Evaluator, douts: list[ndarray], found: _Edges) -> dict[Any, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from opkit.checker.checks.purity import same
+from opkit.checker.model.agreement import same
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, snapshot
 from opkit.checker.model.numbers import widened

@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
-from opkit.checker.checks.purity import same
+from opkit.checker.model.agreement import same
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.formats import FORMATS
 from opkit.checker.model.numbers import largest

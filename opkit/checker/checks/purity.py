@@ -5,57 +5,27 @@ Runs the op in different orders and compares bits; it never asks whether a resul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.checks.contract import is_write
+from opkit.checker.model.agreement import same
 from opkit.checker.model.error_location import is_users
 from opkit.checker.model.evaluate import Evaluator, copies, is_float, leaves_of, snapshot
-from opkit.checker.model.numbers import resolution_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import (
     BACKWARD_PURITY_CASES,
     PURITY_CASES,
-    REPEAT_ULPS,
     REPEATS,
 )
 
 _OTHERWISE = "forward gave another result for the same arguments"
-
-
-def same(first: Sequence[Any], second: Sequence[Any], ulps: float = REPEAT_ULPS, least: float = 0.0) -> bool:
-    """Return whether two lists of results are equal up to a few ulps of their largest entry (None equals None).
-
-    ``least`` is the magnitude that those ulps are of at least.
-    """
-    if len(first) != len(second):
-        return False
-    for one, other in zip(first, second):
-        if one is None or other is None:
-            if one is not other:
-                return False
-            continue
-        one, other = np.asarray(one), np.asarray(other)
-        if one.shape != other.shape or one.dtype != other.dtype:
-            return False
-        if not np.array_equal(one, other) and (one.dtype.kind != "f" or not _close(one, other, ulps, least)):
-            return False
-    return True
-
-
-def _close(one: ndarray, other: ndarray, ulps: float, least: float) -> bool:
-    """Return whether floats differ by a few ulps of the largest at most; NaN equals NaN."""
-    finite = np.isfinite(one)
-    slack = ulps * resolution_of(one) * max(float(np.abs(one).max(initial=0.0, where=finite)), least)
-    equal = (one == other) | (np.isnan(one) & np.isnan(other)) | (np.abs(one - other) <= slack)
-    return bool(equal.all())
 
 
 def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:

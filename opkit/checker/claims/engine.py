@@ -20,6 +20,7 @@ from opkit.checker.claims.subject import Subject, Whole, run_whole
 from opkit.checker.claims.together import follow, incoming
 from opkit.checker.claims.verdicts import result, suggestion, verdicts
 from opkit.checker.collect import collect
+from opkit.checker.model.agreement import same
 from opkit.checker.model.budget import Budget
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, Kernel
@@ -186,19 +187,14 @@ class _Run:
 def _repeats(subject: Subject, wholes: Sequence[Whole]) -> bool:
     """Return whether some cases give once more what they gave, twice in a row and with other calls between."""
     for whole in [*wholes[:2], *wholes[-1:]]:
+        kept = list(whole.outputs.values())
         other = {name: _halved(value) for name, value in whole.case.inputs.items()}
         for inputs in (whole.case.inputs, other, whole.case.inputs, whole.case.inputs):
             again = run_whole(subject, replace(whole.case, inputs=inputs), is_bare=True)
-            if inputs is whole.case.inputs and (again is None or not _is_same(whole, again)):
+            if inputs is whole.case.inputs and (again is None or not same(kept, list(again.outputs.values()), 0.0)):
                 return False
     return True
 
 
 def _halved(value: Any) -> Any:
     return np.asarray(value / 2, value.dtype) if is_float(value) else value
-
-
-def _is_same(one: Whole, other: Whole) -> bool:
-    return one.outputs.keys() == other.outputs.keys() and all(
-        np.array_equal(array, other.outputs[arg]) for arg, array in one.outputs.items()
-    )

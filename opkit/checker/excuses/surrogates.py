@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from opkit.checker.model.agreement import is_close
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import typical
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.steps import distance, is_step, result_at
+from opkit.checker.model.steps import is_step, result_at
 from opkit.checker.model.thresholds import RATIO
 
 
@@ -63,6 +64,4 @@ def _is_same(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
     array = ev.array(leaf)
     moved = (array, -array, RATIO * array, array + (typical(array) or 1.0))
     results = [(item, result_at(ev, leaf, item, slot)) for item in moved]
-    return all(
-        result is None or (result.shape == item.shape and distance(result, item) <= 0) for item, result in results
-    )
+    return all(result is None or is_close(result, item) for item, result in results)

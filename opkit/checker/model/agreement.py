@@ -1,34 +1,52 @@
 """Agreement: whether two ways to the same numbers lead to the same numbers, except for rounding.
 
-For checks that subjects bring along; which is right is not asked.
+The one comparison of two computations of the same; which is right is not asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from opkit.checker.model.numbers import largest, resolution_of
-from opkit.checker.model.thresholds import CANCELLED, COARSE_ULPS, MOSTLY, SUM_ULPS
+from opkit.checker.model.thresholds import CANCELLED, COARSE_ULPS, MOSTLY, REPEAT_ULPS, SUM_ULPS
+
+
+def is_close(one: ndarray, other: ndarray, ulps: float = REPEAT_ULPS, least: float = 0.0) -> bool:
+    """Return whether two arrays are equal, floats up to a few ulps of the largest finite entry; NaN equals NaN.
+
+    ``least`` is the magnitude that those ulps are of at least.
+    """
+    if one.shape != other.shape:
+        return False
+    if np.array_equal(one, other) or any(item.dtype.kind not in "fc" for item in (one, other)):
+        return np.array_equal(one, other)
+    with np.errstate(all="ignore"):
+        slack = ulps * max(map(resolution_of, (one, other))) * max(largest(one), least)
+        equal = (one == other) | (np.isnan(one) & np.isnan(other)) | (np.abs(one - other) <= slack)
+    return bool(equal.all())
+
+
+def same(first: Sequence[Any], second: Sequence[Any], ulps: float = REPEAT_ULPS, least: float = 0.0) -> bool:
+    """Return whether two lists of results have the same dtypes and are close (None equals None)."""
+    return len(first) == len(second) and all(
+        one is other
+        if one is None or other is None
+        else np.asarray(one).dtype == np.asarray(other).dtype
+        and is_close(np.asarray(one), np.asarray(other), ulps, least)
+        for one, other in zip(first, second)
+    )
 
 
 def agree(one: ndarray | None, other: ndarray | None) -> bool:
-    """Return whether two arrays are equal, floats up to ulps of the largest entry; None counts as zeros."""
+    """Return whether two arrays are equal but for sums in another order; None counts as zeros."""
     if one is None or other is None:
         known = other if one is None else one
         return known is None or not known.any()
-    if one.shape != other.shape:
-        return False
-    if any(item.dtype.kind not in "fc" for item in (one, other)):
-        return bool(np.array_equal(one, other))
-    eps = max(map(resolution_of, (one, other)))
-    wide, narrow = one.astype(np.float64), other.astype(np.float64)
-    scale = largest(wide)
-    same = (wide == narrow) | (np.isnan(wide) & np.isnan(narrow))
-    with np.errstate(all="ignore"):
-        return bool((same | (np.abs(wide - narrow) <= SUM_ULPS * eps * scale)).all())
+    return is_close(one, other, SUM_ULPS)
 
 
 def sums_agree(one: Sequence[float], other: Sequence[float], eps: float) -> bool:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from opkit.checker.model.agreement import is_close
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
-from opkit.checker.model.numbers import largest, resolution_of, typical
-from opkit.checker.model.thresholds import LEAST_SCALE, LOOKS, REPEAT_ULPS
+from opkit.checker.model.numbers import resolution_of, typical
+from opkit.checker.model.thresholds import LEAST_SCALE, LOOKS
 
 
 def is_step(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
@@ -25,7 +26,7 @@ def is_step(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
         point = array + LEAST_SCALE * scale * rng.uniform(-1, 1, array.shape)
         near = point + step * scale * rng.choice([-1.0, 1.0], array.shape)
         first, second = (result_at(ev, leaf, item, slot) for item in (point, near))
-        flat += first is not None and second is not None and distance(first, second) <= 0
+        flat += first is not None and second is not None and is_close(first, second)
     return 2 * flat > LOOKS
 
 
@@ -36,11 +37,3 @@ def result_at(ev: Evaluator, leaf: InputLeaf, array: ndarray, slot: int) -> ndar
     except Exception:  # user code
         return None
     return np.array(found)
-
-
-def distance(one: ndarray, other: ndarray) -> float:
-    """Return by how much two arrays differ beyond rounding."""
-    if one.shape != other.shape or not one.size:
-        return float("inf") if one.shape != other.shape else 0.0
-    rounding = REPEAT_ULPS * resolution_of(one) * largest(one)
-    return float(np.abs(one - other).max()) - rounding

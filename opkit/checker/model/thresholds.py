@@ -327,8 +327,6 @@ REPEAT_ULPS = 8.0
 #: The same for what adds whole sums in another order: other layouts, gradients of other modes, another way to the same
 #: gradient, shards; of 1e5 terms of both signs they differ by less. Tuned.
 SUM_ULPS = 4096.0
-#: Relative distance up to which a gradient asked for alone is the one asked for with others. Tuned.
-ALONE = 1e-9
 #: Times that a call is repeated. Tuned: a state of period 2 or 3 shows.
 REPEATS = 6
 #: Elements from which on arrays are not used where a case is run many times. Cost.
@@ -532,10 +530,6 @@ PROOF_LARGER = 3
 PROOF_CASES = 5
 #: Share of the time set for an op that goes to claims of forward, and to those of its gradient. Cost.
 PROOF_SHARE, PROOF_SHARE_BACKWARD = 0.5, 0.75
-
-# ---- mutants of a user's backward (--power) --------------------------------------------------------------------------
-#: A mutant that changes gradients by less than this share is the same function. Derived: below every floor.
-MUTANT_CHANGE = 1e-10
 
 # Every entry is offered: a list of them here would be a second table.
 __all__ = sorted(name for name in dict(globals()) if name.isupper())

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
 from opkit.checker.model.evaluate import frozen, is_float, snapshot
@@ -66,8 +67,7 @@ class Attempt:
 
     def gives_the_same(self, other: Attempt) -> bool:
         """Return whether forward returned the same numbers."""
-        pairs = zip(self.outputs, other.outputs)
-        return len(self.outputs) == len(other.outputs) and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+        return same(self.outputs, other.outputs, 0.0)
 
     def is_definite(self) -> bool:
         """Return whether infer promises results with elements, and forward gives some."""
