@@ -13,22 +13,14 @@ from numpy import ndarray
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.grid import Grid, Picked, at
 from opkit.checker.model.thresholds import (
-    CLEAR,
+    COARSE,
+    CORNER_CHANGE,
+    CORNER_NOISE,
+    CORNER_RUNGS,
     GROWTH,
-    JUMP_CHANGE,
-    JUMP_NOISE,
-    JUMP_RUNGS,
-    JUMP_STEADY,
-    KINK_BEND,
-    KINK_DOUBT,
-    KINK_NOISE,
-    KINK_STEADIER,
-    KINK_STEADY,
-    KINK_STEP,
-    QUIET_NOISE,
-    QUIET_RUNGS,
-    SINGULAR_CHANGE,
-    SINGULAR_STEP,
+    SLIGHT,
+    SMALL,
+    SMOOTH,
 )
 
 
@@ -36,13 +28,13 @@ def mark_kinks(grid: Grid, out: Estimate, left: Picked, right: Picked) -> None:
     """A bend D+ - D- that does not shrink with the step is a kink; its slopes bound the valid gradients."""
     bend = grid.plus_slope - grid.minus_slope
     own = np.maximum(grid.level, out.noise[:, None, :]) / grid.step
-    clear = np.isfinite(bend) & (np.abs(bend) > KINK_NOISE * own)
+    clear = np.isfinite(bend) & (np.abs(bend) > CORNER_NOISE * own)
     size = np.abs(bend)
     steady = clear.copy()
     steady[:, :2] = False
-    steady[:, 1:] &= clear[:, :-1] & (np.abs(bend[:, :-1] - bend[:, 1:]) < KINK_STEADY * size[:, 1:])
-    steady[:, 2:] &= clear[:, :-2] & (np.abs(bend[:, :-2] - bend[:, 2:]) < KINK_STEADIER * size[:, 2:])
-    steady &= grid.step < KINK_STEP * grid.scale[:, None]
+    steady[:, 1:] &= clear[:, :-1] & (np.abs(bend[:, :-1] - bend[:, 1:]) < SMOOTH * size[:, 1:])
+    steady[:, 2:] &= clear[:, :-2] & (np.abs(bend[:, :-2] - bend[:, 2:]) < 2 * SMOOTH * size[:, 2:])
+    steady &= grid.step < COARSE * grid.scale[:, None]
     index = grid.finest(steady)
     _mark_singular(grid, out)
     if not steady.any():
@@ -51,8 +43,8 @@ def mark_kinks(grid: Grid, out: Estimate, left: Picked, right: Picked) -> None:
     size_there = at(index, size)
     doubt = np.abs(at(index, bend) - at(index - 1, bend)) + at(index, own)
     steepest = np.maximum(np.abs(grid.plus_slope), np.abs(grid.minus_slope))
-    kink = steady.any(axis=1) & (size_there > KINK_BEND * at(index, steepest))
-    kink &= ~(out.step < at(index, grid.step)) | (out.bound > KINK_DOUBT * size_there)
+    kink = steady.any(axis=1) & (size_there > CORNER_CHANGE * at(index, steepest))
+    kink &= ~(out.step < at(index, grid.step)) | (out.bound > SLIGHT * size_there)
     sides = ((left, grid.minus_slope), (right, grid.plus_slope))
     one, other = (np.where(side[1] < doubt, side[0], at(index, slope)) for side, slope in sides)
     slack = np.maximum(*(np.fmin(side[1], doubt) for side, _ in sides))
@@ -69,14 +61,14 @@ def _mark(out: Estimate, where: ndarray, kind: Behaviour, found: tuple[ndarray, 
 def _mark_singular(grid: Grid, out: Estimate) -> None:
     """A slope that keeps growing as the step shrinks has no finite limit."""
     steep = np.fmax(np.abs(grid.plus_slope), np.abs(grid.minus_slope))
-    quiet = np.isfinite(steep) & (steep * grid.step > QUIET_NOISE * grid.level)
+    quiet = np.isfinite(steep) & (steep * grid.step > CORNER_NOISE * grid.level)
     index = grid.finest(quiet)
     rungs = [at(np.maximum(index - coarser, 0), steep) for coarser in range(4)]
-    singular = (quiet.sum(axis=1) >= QUIET_RUNGS) & (index[:, 0] >= QUIET_RUNGS - 1)
+    singular = (quiet.sum(axis=1) >= CORNER_RUNGS) & (index[:, 0] >= CORNER_RUNGS - 1)
     for fine, coarse in pairwise(rungs):
         singular &= fine > GROWTH * coarse
     step = at(index, grid.step)
-    singular &= (step < SINGULAR_STEP * grid.scale) & (rungs[0] * step > SINGULAR_CHANGE * grid.size())
+    singular &= (step < COARSE**2 * grid.scale) & (rungs[0] * step > CORNER_CHANGE * grid.size())
     out.kind[singular] = Behaviour.SINGULAR
     out.bound[singular] = np.inf
 
@@ -86,8 +78,8 @@ def mark_jumps(grid: Grid, out: Estimate) -> None:
     leap = np.fmax(np.abs(grid.plus_change), np.abs(grid.minus_change))
     last = leap[:, -1]
     before = leap[:, -3] if leap.shape[1] > 2 else leap[:, 0]
-    jump = (last > JUMP_NOISE * grid.level[:, -1]) & (np.abs(last - before) < JUMP_STEADY * last)
-    jump &= (leap.shape[1] >= JUMP_RUNGS) & (last > JUMP_CHANGE * grid.size())
+    jump = (last > CORNER_NOISE * grid.level[:, -1]) & (np.abs(last - before) < SMALL * last)
+    jump &= (leap.shape[1] >= CORNER_RUNGS) & (last > CORNER_CHANGE * grid.size())
     if not jump.any():
         return
     low, high = np.zeros(out.value.shape), np.zeros(out.value.shape)
@@ -96,7 +88,7 @@ def mark_jumps(grid: Grid, out: Estimate) -> None:
         width = np.abs(np.diff(steps, axis=1))
         beside = np.diff(values, axis=1) / np.diff(steps, axis=1)
         # Coarse steps may pass over further jumps: slopes on finer ones that are not rounding are valid as well.
-        is_clear = 2.0 * grid.level[:, 1:] / width < CLEAR * np.abs(beside)
+        is_clear = 2.0 * grid.level[:, 1:] / width < SMALL * np.abs(beside)
         half = beside.shape[1] // 2
         is_clear[:, :half] = False
         is_clear[:, half] = True

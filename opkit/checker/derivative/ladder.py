@@ -15,7 +15,7 @@ from numpy import ndarray
 from opkit.checker.derivative.corners import mark_jumps, mark_kinks
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.grid import Grid
-from opkit.checker.derivative.staircases import mark_finer_slopes, mark_staircases
+from opkit.checker.derivative.staircases import mark_staircases
 from opkit.checker.model.numbers import widened
 from opkit.checker.model.thresholds import (
     BETTER_SIDE,
@@ -82,7 +82,7 @@ def settle(
     low, high = value.copy(), value.copy()
     estimate = Estimate(value, bound, kind, low, high, noise, step)
     mark_staircases(grid, estimate)
-    mark_finer_slopes(grid, estimate)
+
     mark_kinks(grid, estimate, left, right)
     mark_jumps(grid, estimate)
     return estimate

@@ -2,12 +2,10 @@
 
 A ladder chooses the rung whose neighbours agree best. A function that oscillates many times within every step, is flat
 in the small and has steps in the large, or bends on one scale only, can make rungs agree on a slope that is nowhere its
-derivative. Each look here takes the claimed slope and asks whether the function has it on another scale.
+derivative. Here a ladder down to the least steps is asked whether it has the claimed slope on another scale.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numpy import ndarray
@@ -19,31 +17,16 @@ from opkit.checker.model.numbers import resolution_of
 from opkit.checker.model.thresholds import (
     BOUNDS,
     COARSE_LOOKS,
+    CORNER_NOISE,
     FINE_LOOKS,
-    FINER_BELOW,
-    FINER_LOOKS,
-    FINER_REACH,
-    FIRST_STEP,
     GRID_ULPS,
-    HAS_SLOPE,
-    HAS_SMALL_SLOPE,
-    LEAST_STEP,
     MOST_LOOKED_AT,
-    OSCILLATES,
     OSCILLATION_ULPS,
-    OTHER_SCALE,
-    OTHER_SCALE_NOISE,
-    RATIO,
-    SLIGHT_SCALE,
-    SMALL_GAP_SHARE,
-    SMALL_LOOKS,
+    SLIGHT,
+    SMALL,
+    SMOOTH,
+    WHOLE_LADDER,
 )
-
-#: Shares of the length over which the claimed slope would change the values: flat parts bend within less of it.
-_FINER = RATIO ** -(2.0 * np.arange(FINER_LOOKS))
-#: Shares of the scale: coarse steps, and steps at which only rounding and unresolved oscillations change a value.
-_COARSE_AND_FINE = np.array([*FIRST_STEP * RATIO ** -np.arange(COARSE_LOOKS), *FINE_LOOKS])
-_SMALL = np.array(SMALL_LOOKS)
 
 
 def misled(columns: Columns, rows: ndarray, estimate: Estimate, claimed: ndarray, wrong: ndarray) -> ndarray:
@@ -57,97 +40,62 @@ def misled(columns: Columns, rows: ndarray, estimate: Estimate, claimed: ndarray
         wrong: (M, J) mask of the entries that would be accused.
     """
     found = np.zeros(wrong.shape, dtype=bool)
-    for look in (_unresolved, _at_small_steps):
-        open_ = wrong & ~found & (estimate.kind <= Behaviour.ONE_SIDED)
-        every = np.flatnonzero(open_.any(axis=1))
-        chosen = every[:MOST_LOOKED_AT]
-        if chosen.size:
-            found[chosen] |= open_[chosen] & look(columns, rows[chosen], estimate.value[chosen], claimed[chosen])
-            if chosen.size < every.size and not (open_[chosen] & ~found[chosen]).any():
-                found |= open_  # all that were looked at are accidents: so are the others
-    steep = wrong & ~found & np.isfinite(claimed) & (np.abs(claimed) > BOUNDS * np.abs(estimate.value))
-    for row in np.flatnonzero(steep.any(axis=1))[:MOST_LOOKED_AT]:
-        found[row] |= _on_a_finer_scale(
-            columns, rows[row : row + 1], claimed[row], np.flatnonzero(steep[row])[:MOST_LOOKED_AT]
-        )
+    is_steep = np.isfinite(claimed) & (np.abs(claimed) > BOUNDS * np.abs(estimate.value))
+    open_ = wrong & (is_steep | (estimate.kind <= Behaviour.ONE_SIDED))
+    every = np.flatnonzero(open_.any(axis=1))
+    chosen = every[:MOST_LOOKED_AT]
+    if not chosen.size:
+        return found
+    scales, base, value, slope = columns.scales[rows[chosen]], columns.base, estimate.value[chosen], claimed[chosen]
+    steps = steps_for(scales, WHOLE_LADDER, resolution_of(columns.array))
+    plus, minus, up, down = columns.ladder(rows[chosen], steps)
+    looks = Looks(plus, minus, base, up[:, :, None], down[:, :, None], columns.evaluator.eps())
+    found[chosen] = open_[chosen] & (looks.oscillate(value) | looks.have(slope, value))
+    if chosen.size < every.size and not (open_[chosen] & ~found[chosen]).any():
+        found |= open_  # all that were looked at are accidents: so are the others
     return found
 
 
-def oscillates(coarse: ndarray, fine: ndarray, rounding: ndarray) -> ndarray:
-    """Say where a value changes over 1e-11 of the scale by a share of what it changes over much of it.
+class Looks:
+    """The values on a whole ladder, (M, K, J), of which it is asked what they show beside a numeric slope.
 
     Args:
-        coarse: changes of the values over coarse steps.
-        fine: over the finest.
-        rounding: below which a change says nothing.
+        plus, minus: at the steps above and below.
+        base: (J,) at the point.
+        up, down: (M, K, 1) the steps.
+        eps: (J,) resolution of each value.
     """
-    return (fine > OSCILLATES * coarse) & (fine > rounding)
 
+    def __init__(self, plus: ndarray, minus: ndarray, base: ndarray, up: ndarray, down: ndarray, eps: ndarray) -> None:
+        self.right, self.left, self.up, self.down = plus - base, base - minus, up, down
+        self.rounding = eps * np.abs(base)
 
-def has_slope(values: Callable[[float], tuple[float, float]], claimed: float, steps: ndarray) -> bool:
-    """Return whether differences over some step and a quarter of it agree with a slope to a twentieth.
+    def oscillate(self, value: ndarray) -> ndarray:
+        """Say where values change over 1e-11 of the scale by a share of what they change over much of it, (M, J).
 
-    Args:
-        values: the value at x + step and x - step.
-        claimed: the slope.
-        steps: to try.
-    """
-    for step in steps:
-        (above, below), (near_above, near_below) = values(step), values(step / RATIO)
-        coarse, fine = (above - below) / (2.0 * step), (near_above - near_below) / (2.0 * step / RATIO)
-        if abs(fine + (fine - coarse) / (RATIO**2 - 1) - claimed) <= HAS_SLOPE * abs(claimed):
-            return True
-    return False
-
-
-def finer_steps(claimed: float, reach: float) -> ndarray:
-    """Steps over which a slope would change the values by shares of their reach."""
-    return FINER_REACH * reach / abs(claimed) * _FINER
-
-
-def _unresolved(columns: Columns, elements: ndarray, value: ndarray, claimed: ndarray) -> ndarray:
-    plus, minus = columns.ladder(elements, columns.scales[elements][:, None] * _COARSE_AND_FINE)[:2]
-    # What is left beside the numeric slope: an oscillation may lie on a slope that hides it.
-    line = columns.scales[elements][:, None, None] * _COARSE_AND_FINE[:, None] * value[:, None]
-    change = np.fmax(np.abs(plus - columns.base - line), np.abs(minus - columns.base + line))
-    coarse, fine = (
-        np.fmax.reduce(change[:, :COARSE_LOOKS], axis=1),
-        np.fmax.reduce(change[:, COARSE_LOOKS:], axis=1),
-    )
-    return oscillates(coarse, fine, OSCILLATION_ULPS * columns.evaluator.eps() * np.abs(columns.base))
-
-
-def _at_small_steps(columns: Columns, elements: ndarray, value: ndarray, claimed: ndarray) -> ndarray:
-    """Entries whose claimed slope agrees with steps that are small enough to distinguish it from the numeric one."""
-    plus, minus, up, down = columns.ladder(elements, columns.scales[elements][:, None] * _SMALL)
-    slope = (plus - minus) / (up + down)[:, :, None]
-    rounding = GRID_ULPS * columns.evaluator.eps() * np.abs(columns.base) / down[:, :, None]
-    gap = np.abs(value - claimed)
-    gap[gap < OTHER_SCALE * np.fmax(np.abs(claimed), np.abs(value))] = 0.0  # slight: not a matter of scales
-    near = np.minimum(HAS_SMALL_SLOPE * np.abs(claimed), SMALL_GAP_SHARE * gap)
-    agrees = np.abs(slope - claimed[:, None]) <= near[:, None] + rounding
-    found: ndarray = (agrees & (gap[:, None] > OTHER_SCALE_NOISE * rounding)).any(axis=1)
-    if found.any():  # where some have another scale, slight differences are of that kind too
-        found |= (gap < SLIGHT_SCALE * np.fmax(np.abs(claimed), np.abs(value))) & np.isfinite(claimed)
-    return found
-
-
-def _on_a_finer_scale(columns: Columns, element: ndarray, claimed: ndarray, entries: ndarray) -> ndarray:
-    """Entries (J,) of one element whose claimed slope is there on the length that would show it."""
-    found = np.zeros(claimed.shape, dtype=bool)
-    scale = columns.scales[element]
-    plus, minus = columns.ladder(element, steps_for(scale, 4))[:2]
-    change = np.fmax(np.abs(plus[0] - columns.base), np.abs(minus[0] - columns.base))
-    reach = np.fmax.reduce(change, axis=0)
-    least = LEAST_STEP * resolution_of(columns.array) * scale[0]
-    for entry in entries.tolist():
-        steps = finer_steps(float(claimed[entry]), float(reach[entry]))
-
-        def values(step: float, entry: int = entry) -> tuple[float, float]:
-            above, below = columns.ladder(element, np.array([[step]]))[:2]
-            return float(above[0, 0, entry]), float(below[0, 0, entry])
-
-        found[entry] = has_slope(
-            values, float(claimed[entry]), steps[(steps > least) & (steps < FINER_BELOW * scale[0])]
+        What is left beside the numeric slope (M, J) counts: an oscillation may lie on a slope that hides it.
+        """
+        sides = (self.right - self.up * value[:, None], self.left - self.down * value[:, None])
+        change = np.fmax(*map(np.abs, sides))
+        coarse, fine = (
+            np.fmax.reduce(part, axis=1, initial=0.0) for part in (change[:, :COARSE_LOOKS], change[:, FINE_LOOKS:])
         )
-    return found
+        found: ndarray = (fine > SMALL * coarse) & (fine > OSCILLATION_ULPS * self.rounding)
+        return found
+
+    def have(self, claimed: ndarray, value: ndarray) -> ndarray:
+        """Say where slopes on both sides that stay from a rung to the next hold the claimed one, (M, J)."""
+        gap = np.abs(value - claimed)
+        size = np.fmax(np.abs(claimed), np.abs(value))
+        gap[gap < SLIGHT * size] = 0.0  # slight: not a matter of scales
+        rounding = 2 * GRID_ULPS * self.rounding / self.down
+        slack = np.minimum(SMALL * np.abs(claimed), SMOOTH * gap)[:, None] + rounding
+        sides = self.right / self.up, self.left / self.down
+        holds = (np.minimum(*sides) - slack <= claimed[:, None]) & (claimed[:, None] <= np.maximum(*sides) + slack)
+        holds &= gap[:, None] > CORNER_NOISE * rounding
+        for side in sides:
+            holds[:, 1:] &= np.abs(np.diff(side, axis=1)) <= slack[:, 1:]
+        found: ndarray = holds[:, COARSE_LOOKS:].any(axis=1)
+        if found.any():  # where some have another scale, slight differences are of that kind too
+            found |= (gap < SMOOTH * size) & np.isfinite(claimed)
+        return found

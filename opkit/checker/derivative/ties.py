@@ -5,8 +5,6 @@ Along them ties stay ties, so that one correct answer is left where single eleme
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
@@ -14,23 +12,19 @@ from numpy.random import Generator
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import settle, steps_for
-from opkit.checker.derivative.resolution import finer_steps, has_slope, oscillates
+from opkit.checker.derivative.resolution import Looks
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import largest, resolution_of, signed
 from opkit.checker.model.thresholds import (
     BOUNDS,
     GRID_ULPS,
-    HAS_SLOPE,
     HUGE_SLOPE,
-    OSCILLATION_ULPS,
-    RATIO,
     STEPS,
     TIE_BOUND,
-    TIE_FINER_ABOVE,
-    TIE_FINER_BELOW,
     TIE_FLOOR,
     TIE_FLOOR_SINGLE,
     TIE_LENGTH,
+    WHOLE_LADDER,
 )
 
 
@@ -72,34 +66,13 @@ def compare_ties(
     is_sure &= np.abs(actual) <= HUGE_SLOPE * np.maximum(
         evaluator.natural() * np.abs(direction).max(), np.abs(found.value[0])
     )
-    # What changes as much on the finest step as on the coarsest oscillates in between: no step says anything.
-    reach = np.fmax.reduce(np.abs(plus[0] - base), axis=0)
-    is_sure &= ~oscillates(reach, np.abs(plus[0, -1] - base), OSCILLATION_ULPS * evaluator.eps() * np.abs(base))
+    whole = steps_for(np.ones(1), WHOLE_LADDER, resolution_of(arrays[0]))
+    finer = [np.stack([at(sign * step) for step in whole[0]])[None] for sign in (1, -1)]
+    looks = Looks(*finer, base, whole[:, :, None], whole[:, :, None], evaluator.eps())
+    is_sure &= ~(looks.oscillate(found.value) | looks.have(actual[None], found.value))[0]
     wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= TIE_BOUND * size)
     return [
         EntryFailure.of(found, (0, entry), "GC106", evaluator.leaves[0], 0, float(actual[entry]))
         for entry in np.flatnonzero(wrong).tolist()
-        if entry not in known and not _has_it_on_a_finer_scale(at, entry, float(actual[entry]), float(reach[entry]))
+        if entry not in known
     ]
-
-
-def _has_it_on_a_finer_scale(at: Callable[[float], ndarray], entry: int, claimed: float, reach: float) -> bool:
-    """Return whether small steps have the claimed slope, or slopes on both sides of the point that it lies between."""
-    if claimed == 0:
-        return False
-    steps = finer_steps(claimed, reach)
-    steps = steps[(steps > TIE_FINER_ABOVE) & (steps < TIE_FINER_BELOW)]
-    if has_slope(lambda step: (at(step)[entry], at(-step)[entry]), claimed, steps):
-        return True
-    base = float(at(0.0)[entry])
-    return any(_is_between(at, entry, claimed, base, step) for step in steps)
-
-
-def _is_between(at: Callable[[float], ndarray], entry: int, claimed: float, base: float, step: float) -> bool:
-    """Return whether the point is a kink whose one-sided slopes, the same over a quarter of a step, hold a slope."""
-    right, left = (
-        [sign * (float(at(sign * part)[entry]) - base) / part for part in (step, step / RATIO)] for sign in (1.0, -1.0)
-    )
-    slack = HAS_SLOPE * abs(claimed)
-    is_steady = abs(right[0] - right[1]) <= slack and abs(left[0] - left[1]) <= slack
-    return is_steady and min(right[1], left[1]) - slack <= claimed <= max(right[1], left[1]) + slack

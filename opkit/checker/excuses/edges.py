@@ -18,13 +18,13 @@ from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
     EDGE_NEAR,
     EDGE_STEPS,
-    HAS_SLOPE,
     MAGNITUDES,
     NONZERO,
     ORDINARY,
     ORDINARY_MOST,
     REPEAT_ULPS,
     SECOND_LADDER,
+    SMALL,
     STEEP,
 )
 from opkit.record import record
@@ -112,7 +112,7 @@ class Point:
     def is_right(self, inputs: dict[str, Any]) -> bool:
         """Return whether some difference quotient agrees with what backward claims."""
         claimed = self.claimed(inputs)
-        return any(abs(slope - claimed) <= HAS_SLOPE * abs(claimed) for slope in self.slopes(inputs))
+        return any(abs(slope - claimed) <= SMALL * abs(claimed) for slope in self.slopes(inputs))
 
     def alone(self, u: float) -> dict[str, Any]:
         """Return the inputs with another value of the element."""
@@ -140,7 +140,7 @@ class Point:
 
     def noise(self, base: float) -> float:
         """Return the change of a value from which on a slope can be measured."""
-        return REPEAT_ULPS * float(np.finfo(self.evaluator.array(self.leaf).dtype).eps) * abs(base) / HAS_SLOPE
+        return REPEAT_ULPS * float(np.finfo(self.evaluator.array(self.leaf).dtype).eps) * abs(base) / SMALL
 
     def _set(self, array: ndarray, value: float, own: float = 0.0) -> ndarray:
         moved = np.array(array)

@@ -50,50 +50,29 @@ LEAST_RUNGS, TWO_SLOPE_RUNGS = 3, 6
 MORE_RUNGS, SECOND_LADDER = 5, 0.6180339887
 
 # ---- what values look like around a point ----------------------------------------------------------------------------
-#: Below this share of the scale, float32 or float16 inside a kernel shows (1/eps of float16 is 1e3, of float32 1e7).
-#: Tuned.
-FINE = 2e-5
-#: Coarse steps begin this many times above it. Tuned.
-COARSE_STEP = 30.0
-#: A function that is flat below this share of the scale may be one computed in float16. Tuned.
-COARSE = 4e-3
-#: Coarse steps show a slope where its error and its bend are at most this share of it. Tuned.
-SMOOTH = 0.3
+#: What is this share of something is small beside it: a step two rungs away, whose neighbours share no value. Derived.
+SMALL = RATIO**-2
+#: Below this share of the scale steps may be lost in float16 or float32 within. Derived: the best step of central
+#: differences in float32, the cube root of its resolution.
+COARSE = SINGLE_RESOLUTION ** (1 / 3)
+#: Steps show a slope where its error and its bend are at most this share of it, and another one as far from the first.
+#: Derived: an error shrinks by as much from rung to rung at least.
+SMOOTH = 1 / RATIO
 #: Two slopes conflict where they differ by more than this many of their bounds; three bounds are a failure too, and a
 #: claimed slope three times the numeric one is looked for on finer scales. Tuned.
 BOUNDS = 3.0
-#: Share of the gap between two slopes within which a step still shows the finer one. Tuned.
-REACH_GAP = 0.25
-#: The finer slope must stay within this share of the coarse step to count as another one. Tuned.
-REACH = 0.1
 #: Slopes that differ by less than this share are one, with a wider bound. Tuned.
 SLIGHT = 0.01
-#: Much finer steps make another slope possible: their share of the chosen step, error and distance. Tuned.
-FINER_STEP, FINER_ERROR, FINER_GAP = 0.03, 5e-3, 0.02
 #: Values lie on a grid of at most this many ulps of what they are made of: two roundings on each side. Derived.
 GRID_ULPS = 4.0
-#: A kink's bend must exceed the noise over h this many times. Tuned.
-KINK_NOISE = 40.0
-#: A bend is steady where it changes by at most these shares over one rung and over two. Tuned.
-KINK_STEADY, KINK_STEADIER = 0.25, 0.5
-#: A kink shows at steps below this share of the scale, and bends by at least this share of the slopes. Tuned.
-KINK_STEP, KINK_BEND = 1e-3, 1e-6
-#: A smooth value is preferred to a kink where its bound is below this share of the bend. Tuned.
-KINK_DOUBT = 1e-3
+#: A bend, a growing slope or a leap must exceed the rounding this many times, and be this share of the slopes or
+#: values, to be one. Tuned.
+CORNER_NOISE, CORNER_CHANGE = 100.0, 1e-6
+#: Rungs that show that it does not shrink. Derived: two comparisons and their neighbours.
+CORNER_RUNGS = 5
 #: A singular slope grows by this factor from rung to rung (a root grows by 2, a logarithm slowly), four rungs long.
 #: Tuned.
 GROWTH = 1.15
-#: The rungs that must rise clearly out of the noise, and by how much, for a slope to be singular. Tuned.
-QUIET_RUNGS, QUIET_NOISE = 5, 100.0
-#: A singular slope is there on steps below this share of the scale, by changes of this share of the values. Tuned.
-SINGULAR_STEP, SINGULAR_CHANGE = 1e-5, 1e-6
-#: A jump exceeds the rounding this many times, changes by at most this share over two rungs, and is this share of the
-#: values. Tuned.
-JUMP_NOISE, JUMP_STEADY, JUMP_CHANGE = 1e3, 0.05, 1e-5
-#: Rungs that show a jump. Derived: two comparisons and their neighbours.
-JUMP_RUNGS = 5
-#: A slope beside a jump is clear where the rounding is at most this share of it. Tuned.
-CLEAR = 0.05
 
 # ---- columns and quick agreement -------------------------------------------------------------------------------------
 #: An element is stepped by its own magnitude, but at least by this share of the array's typical one. Tuned.
@@ -222,25 +201,12 @@ WEIGHTS, WEIGHT_SPREAD = (0.625, -1.375), 7.0
 # ---- scales that ladders pass over -----------------------------------------------------------------------------------
 #: Rows, and entries of each, that are looked at again. Cost.
 MOST_LOOKED_AT = 16
-#: The first rungs of a ladder, and shares of the scale at which only rounding and unresolved oscillations change a
-#: value. Tuned.
-COARSE_LOOKS, FINE_LOOKS = 3, (1e-11, 3e-12)
-#: Shares of the scale at which a claimed slope may show that the numeric one hides. Tuned.
-SMALL_LOOKS = (1e-5, 1e-7, 1e-9, 1e-10, 2e-11, 3e-12, 4e-13, 2e-14)
-#: How many shares of the length over which a claimed slope would change the values are looked at, each a sixteenth of
-#: the one before, and the first: flat parts bend within less of it. Tuned.
-FINER_LOOKS, FINER_REACH = 5, 0.4
-#: A value oscillates where the finest steps change it by this share of what coarse ones do, above this many ulps.
-#: Tuned.
-OSCILLATES, OSCILLATION_ULPS = 0.02, 1e3
-#: A slope is there where differences agree with it to this share; where small steps do, to the second. Tuned.
-HAS_SLOPE, HAS_SMALL_SLOPE = 0.05, 0.02
-#: Slopes that differ by less than this share do not show different scales; the others must exceed the rounding this
-#: many times, and a slope on another scale lies nearer to the claimed one than this share of their distance. Below
-#: the last share they count as slight, and say nothing where others show another scale. Tuned.
-OTHER_SCALE, OTHER_SCALE_NOISE, SMALL_GAP_SHARE, SLIGHT_SCALE = 1e-3, 10.0, 0.2, 0.2
-#: Finer steps lie below this share of the scale; of a direction along ties between these two. Tuned.
-FINER_BELOW, TIE_FINER_ABOVE, TIE_FINER_BELOW = 1e-4, 1e-13, 1e-2
+#: Rungs of a ladder down to the least step of float64. Derived: 4**-22 is the last above LEAST_STEP resolutions.
+WHOLE_LADDER = 23
+#: Its first rungs, and the first at which only rounding and unresolved oscillations change a value. Tuned.
+COARSE_LOOKS, FINE_LOOKS = 3, 17
+#: A value oscillates where the finest steps change it by more than this many ulps. Tuned.
+OSCILLATION_ULPS = 1e3
 #: Along directions that keep ties: floor (float64, float32), the bound that is needed, and the least length. Tuned.
 TIE_FLOOR, TIE_FLOOR_SINGLE, TIE_BOUND, TIE_LENGTH = 1e-7, 1e-4, 1e-3, 0.5
 
