@@ -15,6 +15,7 @@ from opkit.checker.checks.entries import index_of
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.ladder import settle, steps_for
+from opkit.checker.derivative.lines import Line
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
 from opkit.checker.model.median import median
 from opkit.checker.model.numbers import largest, place_of, signed, widened
@@ -271,24 +272,12 @@ def low_precision(session: CheckSession) -> Iterator[CheckResult]:
 
 def _noise(ev: Evaluator, rng: Generator) -> float | None:
     """Return forward's noise relative to its size along a random direction, None where values say nothing."""
-    arrays = [(leaf, array) for leaf, array in leaves_of(ev.inputs) if is_float(array)]
-    moves = [scales_of(array).reshape(array.shape) * signed(rng, array.shape) for _, array in arrays]
+    arrays = {leaf: array for leaf, array in leaves_of(ev.inputs) if is_float(array)}
+    moves = {leaf: scales_of(array).reshape(array.shape) * signed(rng, array.shape) for leaf, array in arrays.items()}
     steps = steps_for(np.ones(1))
-    buffers, moving = ev.movable([leaf for leaf, _ in arrays], of_forward=True)
-    values: list[list[ndarray]] = [[], []]
-    for side, sign in ((0, 1.0), (1, -1.0)):
-        for step in steps[0]:
-            for buffer, (_, array), move in zip(buffers, arrays, moves):
-                buffer[...] = array + sign * step * move
-            try:
-                values[side].append(ev.vector(moving()).copy())
-            except Exception:  # out of the domain
-                return None
-            if values[side][-1].size != ev.entries:
-                return None
     base, eps = ev.vector(ev.outputs), ev.eps()
     entries = np.linspace(0, base.size - 1, min(base.size, NOISE_VALUES)).astype(int)
-    plus, minus = (np.stack([item[entries] for item in side])[None] for side in values)
+    plus, minus = (side[:, :, entries] for side in Line(ev, moves, of_forward=True).ladder(steps[0]))
     base = base[entries]
     found = settle(plus, minus, base, steps, steps, eps[entries], np.ones(1))
     size = largest(base)

@@ -16,6 +16,7 @@ from numpy.random import Generator
 from opkit.checker.derivative.estimate import Estimate
 from opkit.checker.derivative.grid import at, extrapolated, gaps, least
 from opkit.checker.derivative.ladder import settle, steps_for
+from opkit.checker.derivative.lines import Line
 from opkit.checker.derivative.rows import Rows, candidates
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.median import median
@@ -184,18 +185,9 @@ class Columns:
 
     def steps(self, rng: Generator) -> Steps:
         """Find good step sizes with a ladder along one random direction."""
-        size = self.flat.size
-        direction = self.scales * signed(rng, size)
+        direction = self.scales * signed(rng, self.flat.size)
         rungs = steps_for(np.ones(1), STEPS, resolution_of(self.array))[0]
-        kept = self.flat.copy()
-        values = np.empty((2, rungs.size, self.base.size))
-        for index, step in enumerate(rungs):
-            move = step * direction
-            self.flat[...] = kept + move
-            values[0, index] = self.call()
-            self.flat[...] = kept - move
-            values[1, index] = self.call()
-        self.flat[...] = kept
+        values = np.concatenate(Line(self.evaluator, {self.leaf: direction.reshape(self.array.shape)}).ladder(rungs))
         return _choose(values, self.base, rungs, self.evaluator.eps())
 
     def central(self, elements: ndarray | None, steps: Steps) -> tuple[ndarray, ndarray]:

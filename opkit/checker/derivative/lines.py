@@ -1,18 +1,47 @@
-"""Running a function along lines and settling its derivative there, for any scalar-to-vector function of numpy.
+"""Lines: running a case, or an elementwise function, along lines and settling its derivative there.
 
-The bridge between a callable and the ladder; knows nothing of ops, names or verdicts.
+The bridge between what can be called and the ladder; knows nothing of names or verdicts.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 from numpy import ndarray
 
 from opkit.checker.derivative.estimate import Estimate
 from opkit.checker.derivative.ladder import settle, steps_for
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import resolution_of, widened
 from opkit.checker.model.thresholds import RESOLUTION, STEPS
 from opkit.checker.model.types import ArrayMap
+
+
+class Line:
+    """The reference of a case along x + t u.
+
+    Args:
+        ev: the prepared case.
+        ways: u, of each input that moves.
+        of_forward: whether forward itself is run, not the function whose derivative backward is.
+    """
+
+    def __init__(self, ev: Evaluator, ways: Mapping[InputLeaf, ndarray], of_forward: bool = False) -> None:
+        self._ev, self._ways = ev, list(ways.values())
+        self._arrays = [ev.array(leaf) for leaf in ways]
+        self._buffers, self._moving = ev.movable(list(ways), of_forward)
+
+    def at(self, step: float) -> ndarray:
+        """Return the values (J,) at x + step u, NaN where there are none; the next call may write into them."""
+        for buffer, array, way in zip(self._buffers, self._arrays, self._ways):
+            buffer[...] = array + step * way
+        return self._ev.value_of(self._moving)
+
+    def ladder(self, steps: ndarray) -> tuple[ndarray, ndarray]:
+        """Return the values (1, K, J) at steps (K,) to both sides."""
+        above, below = (np.stack([self.at(sign * step).copy() for step in steps])[None] for sign in (1.0, -1.0))
+        return above, below
 
 
 def derivative(

@@ -12,6 +12,7 @@ from numpy.random import Generator
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import settle, steps_for
+from opkit.checker.derivative.lines import Line
 from opkit.checker.derivative.resolution import Looks
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import largest, resolution_of, signed
@@ -45,16 +46,10 @@ def compare_ties(
     direction = rates[places.reshape(-1)] * max(float(np.abs(pooled).max()), TIE_LENGTH)
     parts = np.split(direction, np.cumsum([array.size for array in arrays])[:-1])
 
-    buffers, moving = evaluator.movable(evaluator.leaves)
-
-    def at(step: float) -> ndarray:
-        for buffer, array, part in zip(buffers, arrays, parts):
-            buffer[...] = array + step * part.reshape(array.shape)
-        found: ndarray = evaluator.value_of(moving).copy()
-        return found
-
-    steps = steps_for(np.ones(1), STEPS, resolution_of(arrays[0]))
-    plus, minus = np.stack([at(step) for step in steps[0]])[None], np.stack([at(-step) for step in steps[0]])[None]
+    ways = {leaf: part.reshape(array.shape) for leaf, part, array in zip(evaluator.leaves, parts, arrays)}
+    line = Line(evaluator, ways)
+    steps, whole = (steps_for(np.ones(1), count, resolution_of(arrays[0])) for count in (STEPS, WHOLE_LADDER))
+    plus, minus = line.ladder(steps[0])
     base = evaluator.value_at(evaluator.inputs)
     found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones(1))
     matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
@@ -66,9 +61,7 @@ def compare_ties(
     is_sure &= np.abs(actual) <= HUGE_SLOPE * np.maximum(
         evaluator.natural() * np.abs(direction).max(), np.abs(found.value[0])
     )
-    whole = steps_for(np.ones(1), WHOLE_LADDER, resolution_of(arrays[0]))
-    finer = [np.stack([at(sign * step) for step in whole[0]])[None] for sign in (1, -1)]
-    looks = Looks(*finer, base, whole[:, :, None], whole[:, :, None], evaluator.eps())
+    looks = Looks(*line.ladder(whole[0]), base, whole[:, :, None], whole[:, :, None], evaluator.eps())
     is_sure &= ~(looks.oscillate(found.value) | looks.have(actual[None], found.value))[0]
     wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= TIE_BOUND * size)
     return [

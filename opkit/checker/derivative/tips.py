@@ -11,7 +11,8 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker.derivative.columns import scales_of
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.derivative.lines import Line
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import resolution_of, signed
 from opkit.checker.model.thresholds import RATIO, TIP_CURVES, TIP_FINER, TIP_LEAST, TIP_SEED, TIP_SHARES, TIP_TORN
 
@@ -69,8 +70,8 @@ def _is_tip_beside(
     length = float(np.cbrt(resolution_of(array))) * float(scales_of(array)[element]) * (1.0 if is_bent else TIP_FINER)
 
     def value(share: float, length: float) -> ndarray:
-        direction = {one: own[one] + share * other[one] for one in own}
-        return np.asarray(_value(evaluator, direction, length)[entries], float)
+        line = Line(evaluator, {one: own[one] + share * other[one] for one in own})
+        return np.array(line.at(length)[entries])
 
     def bend(share: float, length: float = length) -> ndarray:
         found: ndarray = value(share, length) + value(share, -length) - 2 * value(share, 0.0)
@@ -94,16 +95,3 @@ def _is_tip_beside(
             tips = tips | (is_first & (narrow > TIP_LEAST * size) & (wide > TIP_CURVES * narrow))
             is_open = is_open & ~is_first
     return bool(bent.any() and tips[bent].all())
-
-
-def _value(
-    evaluator: Evaluator,
-    direction: dict[InputLeaf, ndarray],
-    length: float,
-) -> ndarray:
-    inputs: dict[str, object] = dict(evaluator.inputs)
-    for leaf, part in direction.items():
-        array = evaluator.array(leaf)
-        moved = array + length * part
-        inputs = evaluator.replaced(leaf, frozen(moved.astype(array.dtype)), inputs)
-    return evaluator.value_at(inputs)

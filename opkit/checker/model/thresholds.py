@@ -242,13 +242,6 @@ EDGE_STEPS = (2.0**-10, 2.0**-17, 2.0**-24)
 STEEP = 100.0
 
 # ---- random directions -----------------------------------------------------------------------------------------------
-#: The step on which outputs that cross a kink are found, and a quarter of it for those that cross it closer. Tuned.
-CORNER_STEP = 2.0**-8
-#: An output crosses a corner where its bend exceeds these shares of its change, and of the bend at four times the
-#: step, beside this many ulps. Tuned.
-CORNER_BEND, CORNER_NEAR, CORNER_ULPS = 0.05, 0.25, 100.0
-#: They get no weight where they are at most this share; else the direction itself says nothing. Tuned.
-CORNER_SHARE = 0.5
 #: The error of a typical element that directions must see to count (float64, float32). Tuned.
 PROBE_SHARP, PROBE_SHARP_SINGLE = 1e-2, 0.5
 #: Directions for the one large case. Cost.
