@@ -13,7 +13,6 @@ from numpy import ndarray
 from opkit.checker.derivative.columns import Columns
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.ladder import steps_for
-from opkit.checker.model.numbers import resolution_of
 from opkit.checker.model.thresholds import (
     BOUNDS,
     COARSE_LOOKS,
@@ -47,7 +46,7 @@ def misled(columns: Columns, rows: ndarray, estimate: Estimate, claimed: ndarray
     if not chosen.size:
         return found
     scales, base, value, slope = columns.scales[rows[chosen]], columns.base, estimate.value[chosen], claimed[chosen]
-    steps = steps_for(scales, WHOLE_LADDER, resolution_of(columns.array))
+    steps = steps_for(scales, WHOLE_LADDER)
     plus, minus, up, down = columns.ladder(rows[chosen], steps)
     looks = Looks(plus, minus, base, up[:, :, None], down[:, :, None], columns.evaluator.eps())
     found[chosen] = open_[chosen] & (looks.oscillate(value) | looks.have(slope, value))
