@@ -16,7 +16,6 @@ from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.thresholds import (
     BOUNDS,
     COARSE_LOOKS,
-    CORNER_NOISE,
     FINE_LOOKS,
     GRID_ULPS,
     MOST_LOOKED_AT,
@@ -83,17 +82,19 @@ class Looks:
         return found
 
     def have(self, claimed: ndarray, value: ndarray) -> ndarray:
-        """Say where slopes on both sides that stay from a rung to the next hold the claimed one, (M, J)."""
+        """Say where the claimed slope is there, or lies between slopes on both sides that stay for a rung, (M, J)."""
         gap = np.abs(value - claimed)
         size = np.fmax(np.abs(claimed), np.abs(value))
         gap[gap < SLIGHT * size] = 0.0  # slight: not a matter of scales
+        sides = self.right / self.up, self.left / self.down
         rounding = 2 * GRID_ULPS * self.rounding / self.down
         slack = np.minimum(SMALL * np.abs(claimed), SMOOTH * gap)[:, None] + rounding
-        sides = self.right / self.up, self.left / self.down
         holds = (np.minimum(*sides) - slack <= claimed[:, None]) & (claimed[:, None] <= np.maximum(*sides) + slack)
-        holds &= gap[:, None] > CORNER_NOISE * rounding
         for side in sides:
             holds[:, 1:] &= np.abs(np.diff(side, axis=1)) <= slack[:, 1:]
+        central = (self.right + self.left) / (self.up + self.down)
+        holds |= np.abs(central - claimed[:, None]) <= slack
+        holds &= 2 * slack <= gap[:, None]
         found: ndarray = holds[:, COARSE_LOOKS:].any(axis=1)
         if found.any():  # where some have another scale, slight differences are of that kind too
             found |= (gap < SMOOTH * size) & np.isfinite(claimed)
