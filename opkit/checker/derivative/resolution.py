@@ -38,8 +38,9 @@ def misled(columns: Columns, rows: ndarray, estimate: Estimate, claimed: ndarray
         wrong: (M, J) mask of the entries that would be accused.
     """
     found = np.zeros(wrong.shape, dtype=bool)
+    is_smooth = estimate.kind <= Behaviour.ONE_SIDED
     is_steep = np.isfinite(claimed) & (np.abs(claimed) > BOUNDS * np.abs(estimate.value))
-    open_ = wrong & (is_steep | (estimate.kind <= Behaviour.ONE_SIDED))
+    open_ = wrong & (is_steep | is_smooth)
     every = np.flatnonzero(open_.any(axis=1))
     chosen = every[:MOST_LOOKED_AT]
     if not chosen.size:
@@ -48,7 +49,7 @@ def misled(columns: Columns, rows: ndarray, estimate: Estimate, claimed: ndarray
     steps = steps_for(scales, WHOLE_LADDER)
     plus, minus, up, down = columns.ladder(rows[chosen], steps)
     looks = Looks(plus, minus, base, up[:, :, None], down[:, :, None], columns.evaluator.eps())
-    found[chosen] = open_[chosen] & (looks.oscillate(value) | looks.have(slope, value))
+    found[chosen] = open_[chosen] & (is_smooth[chosen] & looks.oscillate(value) | looks.have(slope, value))
     if chosen.size < every.size and not (open_[chosen] & ~found[chosen]).any():
         found |= open_  # all that were looked at are accidents: so are the others
     return found
