@@ -49,22 +49,16 @@ def _fortran(array: ndarray) -> ndarray:
     return np.array(array, order="F", copy=True)
 
 
-def _strided(array: ndarray) -> ndarray:
+def _strided(array: ndarray, axis: int = -1) -> ndarray:
+    """Return every other element of a wider array, along an axis."""
     if array.ndim == 0:
         return array
-    wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), _filler(array), dtype=array.dtype)
-    view = wide[..., 1 : 2 * array.shape[-1] + 1 : 2]
-    view[...] = array
-    return view
-
-
-def _outer_strided(array: ndarray) -> ndarray:
-    if array.ndim == 0:
-        return array
-    tall = np.full((2 * array.shape[0] + 1, *array.shape[1:]), _filler(array), dtype=array.dtype)
-    view = tall[1 : 2 * array.shape[0] + 1 : 2]
-    view[...] = array
-    return view
+    shape = list(array.shape)
+    shape[axis] = 2 * shape[axis] + 1
+    view = np.full(shape, np.nan if array.dtype.kind == "f" else 0, array.dtype).swapaxes(axis, -1)[..., 1::2]
+    found: ndarray = view.swapaxes(axis, -1)
+    found[...] = array
+    return found
 
 
 def _reversed(array: ndarray) -> ndarray:
@@ -80,18 +74,17 @@ def _permuted(array: ndarray) -> ndarray:
     return permuted
 
 
-def _filler(array: ndarray) -> Any:
-    return np.nan if array.dtype.kind == "f" else 0
-
-
 #: name -> the same values, otherwise laid out.
 LAYOUTS: dict[str, ArrayMap] = {
     "Fortran order": _fortran,
     "strides over the last axis": _strided,
-    "strides over the first axis": _outer_strided,
+    "strides over the first axis": partial(_strided, axis=0),
     "negative strides": _reversed,
     "permuted axes": _permuted,
 }
+
+#: Those in which one argument lies alone, beside the others as they were.
+_ALONE = ("Fortran order", "permuted axes")
 
 
 def _broadcast(array: ndarray, axis: int | None) -> ndarray:
@@ -134,41 +127,36 @@ class _Moved:
         self.ulps = COARSE_ULPS * FORMATS[form].eps / FORMATS["float32"].eps if form else SUM_ULPS
 
     def faults(self) -> Iterator[_Fault]:
-        """Yield what comes of all ways to lie."""
-        ev, douts = self.ev, self.douts
+        """Yield what comes of all ways to lie: of all arguments alike, and of one beside the others as they were."""
+        ev = self.ev
+        leaves = [leaf for leaf, _ in leaves_of(ev.inputs)]
         for name, change in LAYOUTS.items():
-            moved = ev.map_inputs(lambda array, change=change: frozen(change(array)))  # type: ignore[misc]
-            turned = [change(item) for item in douts]
-            yield from self._forward(moved, f"arguments with {name}")
-            yield from self._backward(ev.inputs, turned, change, f"an incoming gradient with {name}")
-            yield from self._backward(moved, douts, None, f"forward's inputs with {name}")
-            yield from self._backward(moved, turned, change, f"all its arguments with {name}")
-        for name in ("Fortran order", "permuted axes"):  # arguments that differ among each other in how they lie
-            for leaf, array in leaves_of(ev.inputs):
-                inputs = ev.replaced(leaf, frozen(LAYOUTS[name](array)))
-                yield from self._forward(inputs, f"{leaf} alone with {name}")
-                yield from self._backward(inputs, douts, None, f"{leaf} alone with {name}")
+            ways = [(leaves, False, "arguments"), ([], True, "an incoming gradient"), (leaves, True, "all arguments")]
+            if name in _ALONE:
+                ways += [([leaf], False, f"{leaf} alone") for leaf in leaves]
+            for moved, is_turned, who in ways:
+                inputs = ev.inputs
+                for leaf in moved:
+                    inputs = ev.replaced(leaf, frozen(change(ev.array(leaf))), inputs)
+                yield from self._called(inputs, change if is_turned else None, f"{who} with {name}")
         yield from self._shared()
         # All strides are zero in the gradient of a sum, one in what was expanded or comes of a sum over an axis.
-        has_axes = any(array.ndim > 1 for array in (*douts, *ev.case.arrays))
+        has_axes = any(array.ndim > 1 for array in (*self.douts, *ev.case.arrays))
         spread = (self._spread(axis) for axis in ((0, -1, None) if has_axes else (0,)))
         yield from islice(chain.from_iterable(spread), 1)
+
+    def _called(self, inputs: dict[str, Any], change: ArrayMap | None, where: str) -> Iterator[_Fault]:
+        """Yield what forward, and backward with what it is handed changed too, make of inputs that lie otherwise."""
+        if self._is_new(_strides(inputs)):
+            yield from self._compared("GC130", partial(self.ev.forward, inputs), self.ev.outputs, where)
+        douts = [change(item) for item in self.douts] if change else self.douts
+        if self.gradients and self._is_new(_strides(inputs, douts)):
+            yield from self._compared("GC131", partial(self._pulled, inputs, douts, change), self.gradients, where)
 
     def _is_new(self, lies: _Strides) -> bool:
         is_new = lies not in self.tried
         self.tried.add(lies)
         return is_new
-
-    def _forward(self, inputs: dict[str, Any], where: str) -> Iterator[_Fault]:
-        if self._is_new(_strides(inputs)):
-            yield from self._compared("GC130", partial(self.ev.forward, inputs), self.ev.outputs, where)
-
-    def _backward(
-        self, inputs: dict[str, Any], douts: list[ndarray], change: ArrayMap | None, where: str
-    ) -> Iterator[_Fault]:
-        if self.gradients and self._is_new(_strides(inputs, douts)):
-            call = partial(self._pulled, inputs, douts, change)
-            yield from self._compared("GC131", call, self.gradients, where)
 
     def _pulled(
         self, inputs: dict[str, Any], douts: list[ndarray], change: ArrayMap | None = None
@@ -178,8 +166,7 @@ class _Moved:
         if change is None or backward is None or ev.checkable.vjp is not None:
             return ev.pulled(douts, inputs=inputs)
         outputs = [frozen(change(item)) for item in ev.outputs]
-        needs = ev.needs
-        found = backward(inputs, outputs, [frozen(item) for item in douts], ev.attrs, needs)
+        found = backward(inputs, outputs, [frozen(item) for item in douts], ev.attrs, ev.needs)
         return list(ev.by_leaf(found).values())
 
     def _compared(

@@ -61,8 +61,14 @@ def _reversed(array: ndarray) -> ndarray:
     return np.array(array.reshape(-1)[::-1].reshape(array.shape) if is_float(array) else array)
 
 
+#: When a result was another one.
+_AFTER = "after a call with other arguments"
+_BETWEEN = "after forward had been called with other arguments in between"
+_IN_USED_MEMORY = "for arguments in memory that held others before"
+
+
 def _faults(
-    session: CheckSession, who: str, call: Callable[[], Sequence[Any]], others: Iterable[Callable[[], bool]]
+    session: CheckSession, who: str, call: Callable[[], Sequence[Any]], others: Iterable[Callable[[], str]]
 ) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a call that is repeated, and made again after others.
 
@@ -72,21 +78,22 @@ def _faults(
         session: of the checks.
         who: what is called.
         call: gives what it returned.
-        others: make other calls, and say whether these gave what they should.
+        others: make other calls, and say when a result was another one, "" where none was.
     """
-    repeated = "GC120" if who == "forward" else "GC121"
+    repeated, result = ("GC120", "an array") if who == "forward" else ("GC121", "a gradient")
     first = call()
     kept = copies(first)
     if session.drawing.touched_by(call):
         yield repeated, f"{who} draws from, or seeds, numpy's global random numbers"
     if not all(same(kept, call()) for _ in range(REPEATS)):
         yield repeated, f"{who} gave another result for the same arguments"
-    for other in (lambda: True, *others):
-        is_right = other()
+    calls: list[Callable[[], str]] = [str, *others]
+    for other in calls:
+        when = other()
         if not same(kept, first, 0.0):
-            yield "GC124", f"a later call of {who} changed an array that an earlier call had returned"
-        if not is_right or not same(kept, call()):
-            yield "GC125", f"{who} gave another result after a call with other arguments"
+            yield "GC124", f"a later call of {who} changed {result} that an earlier call had returned"
+        if when or not same(kept, call()):
+            yield "GC125", f"{who} gave another result {when or _AFTER}"
 
 
 def forward_purity(session: CheckSession) -> Iterator[CheckResult]:
@@ -97,8 +104,11 @@ def forward_purity(session: CheckSession) -> Iterator[CheckResult]:
     def gives_the_same(ev: Evaluator) -> bool:
         return same(ev.outputs, ev.forward(ev.inputs))
 
+    def after(ev: Evaluator) -> str:
+        return "" if gives_the_same(ev) else _AFTER
+
     for ev in [] if found.results else evaluators:
-        others = (partial(gives_the_same, other) for other in _others(session, ev))
+        others = (partial(after, other) for other in _others(session, ev))
         for code, message in islice(_faults(session, "forward", partial(ev.forward, ev.inputs), others), 1):
             found.add(code, message, ev)
     settings: dict[str, Evaluator] = {}
@@ -146,33 +156,39 @@ def _backward_faults(session: CheckSession, ev: Evaluator, rng: Generator) -> It
     douts, others = (ev.drawn(rng, 2) for _ in range(2))
     kept = ev.pulled(douts)
 
-    def is_kept_between(other: Evaluator) -> bool:
+    def between(other: Evaluator) -> str:
         """Run another forward between a forward and its backward, and its backward after that."""
         (_, pullback), (_, other_pullback) = ev.run(), other.run()
         is_kept = same(kept, ev.pulled(douts, pullback))
         if other.leaves and other.slots:
             other.gradients(other.uneven(), other_pullback)
-        return is_kept
+        return "" if is_kept else _BETWEEN
 
-    def is_kept_in_used_memory() -> bool:
+    def in_used_memory() -> str:
         """Let the arguments' memory hold them in reverse before; the op need not take them so."""
         inputs = ev.map_inputs(_reversed)
         try:
             ev.gradients(douts, inputs=inputs)
         except Exception:  # user code: the order matters to the domain
-            return True
+            return ""
         for (_, array), (_, own) in zip(leaves_of(inputs), leaves_of(ev.inputs)):
             array[...] = own
-        return same(kept, ev.pulled(douts, inputs=inputs))
+        return "" if same(kept, ev.pulled(douts, inputs=inputs)) else _IN_USED_MEMORY
 
     if session.checkable.vjp is not None and not _repeats(ev, douts):
         yield (
             "GC121",
             "a second backward of the same forward gave another result than the first: it changes what was saved",
         )
-    after = [partial(is_kept_between, other) for other in _others(session, ev) if _runs_alone(other)]
-    again: list[Callable[[], bool]] = [lambda: bool(ev.gradients(others)), *after, is_kept_in_used_memory]
-    yield from _faults(session, "backward", lambda: list(ev.gradients(douts).values()), again)
+
+    def with_others() -> str:
+        ev.gradients(others)
+        return ""
+
+    calls = [partial(between, other) for other in _others(session, ev) if _runs_alone(other)]
+    yield from _faults(
+        session, "backward", lambda: list(ev.gradients(douts).values()), (with_others, *calls, in_used_memory)
+    )
 
 
 def _repeats(ev: Evaluator, douts: list[ndarray]) -> bool:
