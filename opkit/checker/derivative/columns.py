@@ -6,7 +6,6 @@ Evaluates and estimates; what is claimed is not known here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -22,17 +21,13 @@ from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.median import median
 from opkit.checker.model.numbers import resolution_of, signed, typical, widened
 from opkit.checker.model.thresholds import (
-    CENTRAL_ENOUGH,
     CENTRAL_NOISE,
-    LEAST_EXTRAPOLATED,
+    FIRST_STEP,
     LEAST_SCALE,
-    MOST_EXTRAPOLATED,
     MOVES,
-    QUICK_STEP,
     RATIO,
     STEPS,
-    USUAL_CENTRAL,
-    USUAL_EXTRAPOLATED,
+    USUAL_STEP,
     WIDE_STEP,
 )
 from opkit.checker.model.types import ArrayMap
@@ -48,18 +43,14 @@ def scales_of(array: ndarray) -> ndarray:
 
 @record
 class Steps:
-    """Step sizes, as shares of the scale, that suit a function, and the noise of its values.
+    """A step size that suits a function, and the noise of its values.
 
     Args:
-        central: for plain central differences.
-        extrapolated: for the finer of the two of an extrapolated difference.
-        is_central_enough: whether plain central differences are good to some 1e-10.
+        share: of the scale, the finer of the two of an extrapolated difference.
         noise: (J,) of every value.
     """
 
-    central: float
-    extrapolated: float
-    is_central_enough: bool
+    share: float
     noise: ndarray
 
 
@@ -180,35 +171,23 @@ class Columns:
 
     # --- the quick numeric Jacobian
     def usual_steps(self, known: Steps) -> Steps:
-        """Step sizes that suited another case of the op, with no more noise than the values' own rounding."""
-        return replace(known, noise=self.evaluator.eps() * np.abs(self.base))
+        """Return steps that suited another case of the op, with no more noise than the values' own rounding."""
+        return Steps(known.share, self.evaluator.eps() * np.abs(self.base))
 
     def steps(self, rng: Generator) -> Steps:
-        """Find good step sizes with a ladder along one random direction."""
+        """Find good steps with a ladder along one random direction."""
         direction = self.scales * signed(rng, self.flat.size)
         rungs = steps_for(np.ones(1), STEPS, resolution_of(self.array))[0]
         values = np.concatenate(Line(self.evaluator, {self.leaf: direction.reshape(self.array.shape)}).ladder(rungs))
         return _choose(values, self.base, rungs, self.evaluator.eps())
 
-    def central(self, elements: ndarray | None, steps: Steps) -> tuple[ndarray, ndarray]:
-        """Plain central differences (M, J) and the noise to expect in them (M, J), of all elements where None is given.
-
-        Takes two evaluations an element.
-        """
-        plus, minus, up, down = self._values(elements, [steps.central])
-        width = up + down
-        return (plus[:, 0] - minus[:, 0]) / width, steps.noise / width
-
-    def extrapolated(self, elements: ndarray | None, steps: Steps) -> tuple[ndarray, ndarray]:
-        """Extrapolated differences (M, J) and the noise in them (M, J): four evaluations an element."""
-        plus, minus, up, down = self._values(elements, [RATIO * steps.extrapolated, steps.extrapolated])
+    def quick(self, steps: Steps) -> tuple[ndarray, ndarray]:
+        """Return extrapolated differences (n, J) and the noise in them (n, J): four evaluations an element."""
+        scales = RATIO * FIRST_STEP * 2.0 ** np.floor(np.log2(self.scales))
+        grid = np.multiply.outer(scales, [RATIO * steps.share, steps.share])
+        plus, minus, up, down = self.ladder(np.arange(scales.size), grid)
         slope = (plus - minus) / (up + down)[:, :, None]
         return extrapolated(slope, 2)[:, 0], CENTRAL_NOISE * steps.noise / np.abs(down[:, 1:])
-
-    def _values(self, elements: ndarray | None, shares: list[float]) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-        scales = self.scales if elements is None else self.scales[elements]
-        grid = (QUICK_STEP * 2.0 ** np.floor(np.log2(scales)))[:, None] * np.array(shares)
-        return self.ladder(np.arange(scales.size) if elements is None else elements, grid)
 
 
 @lru_cache(maxsize=64)
@@ -229,18 +208,8 @@ def _choose(values: ndarray, base: ndarray, rungs: ndarray, eps: ndarray) -> Ste
     value = at(chosen, fourth[1:-1])
     usable = np.isfinite(at(chosen, total)) & (value != 0)
     if not usable.any():
-        return Steps(USUAL_CENTRAL, USUAL_EXTRAPOLATED, False, level)
+        return Steps(USUAL_STEP, level)
     finer = np.arange(fourth.shape[0])[:, None] > chosen + 1
     deviation = np.where(finer & np.isfinite(fourth), np.abs(fourth - value) * rungs[1:, None], 0.0) / CENTRAL_NOISE
     noise = np.where(usable, np.maximum(level, deviation.max(axis=0)), level)
-    error = np.abs(slope[:, usable] - value[usable]) + noise[usable] / rungs[:, None]
-    error = np.where(np.isfinite(error), error / np.abs(value[usable]), np.inf)
-    scores = np.sort(error, axis=1)[:, 3 * (error.shape[1] - 1) // 4]
-    best = int(np.argmin(scores))
-    extrapolating = median(rungs[2:-1][chosen[0, usable]])
-    return Steps(
-        float(rungs[best]),
-        min(max(extrapolating, LEAST_EXTRAPOLATED), MOST_EXTRAPOLATED),
-        bool(scores[best] < CENTRAL_ENOUGH),
-        noise,
-    )
+    return Steps(median(rungs[2:-1][chosen[0, usable]]), noise)

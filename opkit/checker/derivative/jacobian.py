@@ -199,20 +199,16 @@ def _compare_leaf(
     out: Comparison,
 ) -> None:
     columns = Columns(evaluator, leaf)
-    steps = known.get(leaf.name) or next(iter(known.values()), None)
-    is_settled = False
-    if steps is not None:
-        columns.find_rows(ROW_MARGIN * RATIO * max(steps.central, steps.extrapolated))
-        value, tolerance, settled = _quick(columns, claimed, single, declared, columns.usual_steps(steps), False)
-        is_settled = bool(settled.all())
-        if is_settled:
-            known.setdefault(leaf.name, steps)
-    if not is_settled:
-        steps = columns.steps(rng)
-        columns.find_rows(ROW_MARGIN * RATIO * max(steps.central, steps.extrapolated))
-        value, tolerance, settled = _quick(columns, claimed, single, declared, steps, True)
+    first = known.get(leaf.name) or next(iter(known.values()), None)
+    for turn in range(first is None, 2):
+        steps = columns.steps(rng) if turn or first is None else columns.usual_steps(first)
+        columns.find_rows(ROW_MARGIN * RATIO * steps.share)
+        value, noise = columns.quick(steps)
+        tolerance = _agreement(claimed, value, noise, single, declared)
+        settled = np.abs(claimed - value) <= tolerance
         if settled.all():
             known.setdefault(leaf.name, steps)
+            break
     corner = np.zeros(settled.shape, dtype=bool)
     undecided = np.zeros(settled.shape, dtype=bool)
     rows = np.flatnonzero(~settled.all(axis=1))
@@ -240,22 +236,6 @@ def _worst(rows: ndarray, claimed: ndarray, value: ndarray, tolerance: ndarray, 
     kept = np.sort(rows[np.concatenate([order[:half], spread])])
     undecided[np.setdiff1d(rows, kept)] = True
     return kept
-
-
-def _quick(
-    columns: Columns, claimed: ndarray, single: ndarray, declared: float, steps: Steps, is_thorough: bool
-) -> tuple[ndarray, ndarray, ndarray]:
-    """Return numeric values, the tolerance they were held to, and which entries agree, (n, J) each."""
-    quick = columns.central if steps.is_central_enough else columns.extrapolated
-    value, noise = quick(None, steps)
-    tolerance = _agreement(claimed, value, noise, single, declared)
-    settled = np.abs(claimed - value) <= tolerance
-    rows = np.flatnonzero(~settled.all(axis=1))
-    if rows.size and steps.is_central_enough and is_thorough:
-        value[rows], noise = columns.extrapolated(rows, steps)
-        tolerance[rows] = _agreement(claimed[rows], value[rows], noise, single, declared)
-        settled[rows] = np.abs(claimed[rows] - value[rows]) <= tolerance[rows]
-    return value, tolerance, settled
 
 
 def _agreement(claimed: ndarray, value: ndarray, noise: ndarray, single: ndarray, declared: float) -> ndarray:

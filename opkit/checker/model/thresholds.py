@@ -86,14 +86,8 @@ MOVES = (0.4, 1.0)
 WIDE_STEP = 0.2
 #: Rows are proven independent on steps this many times the largest that will be used. Derived: above 1.
 ROW_MARGIN = 1.2
-#: Quick steps are this times a power of two of the scale: no simple fraction. Tuned.
-QUICK_STEP = 1.1347
-#: Steps where a direction shows nothing: plain, extrapolated (cube and fourth root of the resolution). Derived.
-USUAL_CENTRAL, USUAL_EXTRAPOLATED = 2.0**-12, 2.0**-10
-#: Extrapolated steps stay between these shares of the scale. Tuned.
-LEAST_EXTRAPOLATED, MOST_EXTRAPOLATED = 1e-6, 0.06
-#: Plain central differences are enough where three quarters of the entries are this good. Tuned.
-CENTRAL_ENOUGH = 3e-10
+#: The step where a direction shows nothing. Derived: near the fourth root of the resolution, which suits extrapolation.
+USUAL_STEP = RATIO**-5
 #: Two independent computations that agree to this relative distance count as correct (float64, float32). Tuned.
 AGREE, AGREE_SINGLE = 2e-9, 2e-5
 #: Noises by which they may differ beside. Tuned.
