@@ -18,12 +18,10 @@ from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import (
     CANCELLED_ULPS,
     FACTORS,
-    IS_SINGLE,
-    LINEAR,
+    FLOOR,
     LINEAR_LEAST,
     LINEAR_TINY,
     LINEAR_ULPS,
-    LINEAR_ULPS_SINGLE,
     LINEARITY_CASES,
     PRODUCT_ROUNDINGS,
     SUM_ROUNDINGS,
@@ -56,7 +54,7 @@ def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf
     tiny = float(max(np.finfo(dtype).tiny for dtype in dtypes))
     # Of the terms that a result may be the small difference of: results over arguments, or arguments over each other.
     rounding = CANCELLED_ULPS * eps * max(ev.natural(), ev.spread())
-    tolerance = max(LINEAR, LINEAR_ULPS * eps, ev.slack()) if eps < IS_SINGLE else LINEAR_ULPS_SINGLE * eps
+    tolerance = max(FLOOR, LINEAR_ULPS * eps, ev.slack())
     first, second = rng.uniform(-3, 3, entries), rng.uniform(-3, 3, entries)
     # Of multiples of 1/1024 the second sum is ones to the last bit, as the loss of a training loop gives them.
     coarse = np.round(1024 * first) / 1024

@@ -23,21 +23,20 @@ from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession, cast_case
 from opkit.checker.model.thresholds import (
     ARGUMENT_LEAST,
+    FLOOR,
+    FLOOR_SINGLE,
     GRADIENT_LEAST,
-    GUARD_LOSS,
     HALF_GRID,
     HALF_NOISE,
     HALF_REPEATS,
     HALF_STAIRS,
     LEAST_NUDGE,
+    LITTLE,
     NOISE_CASES,
-    NOISE_LEAST,
     NOISE_MOST,
-    NOISE_SINGLE,
     NOISE_VALUES,
     NOISY_CASES,
     NUDGES,
-    OFFSET_LOSS,
     ORDINARY_MOST,
     OVERFLOW,
     PRECISION_CASES,
@@ -47,8 +46,8 @@ from opkit.checker.model.thresholds import (
     SINGLE_RESOLUTION,
     SINGLE_ROUNDINGS,
     SINGLE_SPREAD,
+    SLIGHT,
     STEEP_CASES,
-    STEEP_LOSS,
     UNDERFLOW,
 )
 from opkit.checker.model.trial import Answer, Attempt
@@ -177,14 +176,14 @@ def _off(
         single = np.where(spread == 0, exact, single)
     message = _explain(name, exact, single, spread, floor)
     loss, size = float(np.abs(values[1] - exact).max()), largest(exact)
-    if regime == "large" and not is_gradient and loss < GUARD_LOSS * size:
+    if regime == "large" and not is_gradient and loss < LITTLE * size:
         return ""  # terms that are saturated in float32 and guarded against log(0)
-    if regime == "steep" and is_gradient and loss < STEEP_LOSS * max(size, floor):
+    if regime == "steep" and is_gradient and loss < LITTLE * max(size, floor):
         return ""  # where the terms of a norm cancel nearly all, no order of computing keeps these digits
     if not message or (is_found and widest > ORDINARY_MOST):  # nothing says that such values are meant (rule 5)
         return message and f"{_DOUBT}{message}"
     if regime == "offset":  # the author decides which of a formula's digits matter: UNDECIDED, and not a failure
-        return f"{_DOUBT}{message}; the digits are lost to cancellation" if loss > OFFSET_LOSS * size else ""
+        return f"{_DOUBT}{message}; the digits are lost to cancellation" if loss > SLIGHT * size else ""
     return message
 
 
@@ -252,12 +251,12 @@ def low_precision(session: CheckSession) -> Iterator[CheckResult]:
     suspects = []
     for number, ev in enumerate(evaluators):
         noise = _noise(ev, session.rng(5000 + number))
-        if noise is not None and NOISE_LEAST < noise < NOISE_MOST:
+        if noise is not None and 2 * FLOOR < noise < NOISE_MOST:
             suspects.append((noise, ev))
     if evaluators and len(suspects) * 2 > len(evaluators):
         noise, ev = max(suspects, key=lambda item: item[0])
-        kind = "float32" if noise < NOISE_SINGLE else "float16"
-        for each in session.evaluators if noise < NOISE_SINGLE else ():
+        kind = "float32" if noise < FLOOR_SINGLE else "float16"
+        for each in session.evaluators if noise < FLOOR_SINGLE else ():
             each.resolution = noise
         message = f"forward's float64 result carries noise of {noise:.1e} of its size: something inside is {kind}"
         if ev.case.precision:

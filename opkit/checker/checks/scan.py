@@ -20,8 +20,8 @@ from opkit.checker.model.numbers import widened
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
     BOUNDS,
+    PROMISE,
     SCAN_FEW,
-    SCAN_FLOOR,
     SCAN_INPUTS,
     SCAN_KEPT,
     SCAN_NATURAL,
@@ -134,7 +134,7 @@ class _ScanLine:
 def _excess(claimed: ndarray, estimate: Estimate, natural: ndarray) -> ndarray:
     """Return how many times each deviation exceeds what the bound allows, 0 where nothing can be said."""
     value, bound, kind = estimate.value[:, 0], estimate.bound[:, 0], estimate.kind[:, 0]
-    slack = BOUNDS * bound + SCAN_FLOOR * (np.abs(value) + np.abs(claimed)) + SCAN_NATURAL * np.abs(natural) + UNDERFLOW
+    slack = BOUNDS * bound + PROMISE * (np.abs(value) + np.abs(claimed)) + SCAN_NATURAL * np.abs(natural) + UNDERFLOW
     excess: ndarray = np.abs(claimed - value) / slack
     excess[np.isnan(excess)] = np.inf
     excess[(kind > Behaviour.ONE_SIDED) | ~np.isfinite(value) | ~np.isfinite(bound)] = 0.0

@@ -20,7 +20,7 @@ from opkit.checker.model.claim import Claims
 from opkit.checker.model.evaluate import is_float, leaves_of, snapshot
 from opkit.checker.model.numbers import largest, resolution_of
 from opkit.checker.model.thresholds import (
-    NUDGE_ULPS,
+    GRID_ULPS,
     PROOF_NOISE,
     PROOF_NOISE_CAP,
     RESOLUTION,
@@ -153,7 +153,7 @@ def nudge(inputs: Mapping[str, Any], rng: Generator) -> dict[str, Any]:
     def moved(value: Any) -> Any:
         if not is_float(value):
             return value
-        eps = NUDGE_ULPS * resolution_of(value)
+        eps = GRID_ULPS * resolution_of(value)
         return np.asarray(value * (1.0 + eps * rng.choice([-1.0, 1.0], value.shape))).astype(value.dtype)
 
     return {name: each(moved, value) for name, value in inputs.items()}

@@ -12,16 +12,7 @@ from numpy import ndarray
 
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.grid import Grid, Picked, at
-from opkit.checker.model.thresholds import (
-    COARSE,
-    CORNER_CHANGE,
-    CORNER_NOISE,
-    CORNER_RUNGS,
-    GROWTH,
-    SLIGHT,
-    SMALL,
-    SMOOTH,
-)
+from opkit.checker.model.thresholds import COARSE, CORNER_NOISE, CORNER_RUNGS, GROWTH, NEGLIGIBLE, SLIGHT, SMALL, SMOOTH
 
 
 def mark_kinks(grid: Grid, out: Estimate, left: Picked, right: Picked) -> None:
@@ -43,7 +34,7 @@ def mark_kinks(grid: Grid, out: Estimate, left: Picked, right: Picked) -> None:
     size_there = at(index, size)
     doubt = np.abs(at(index, bend) - at(index - 1, bend)) + at(index, own)
     steepest = np.maximum(np.abs(grid.plus_slope), np.abs(grid.minus_slope))
-    kink = steady.any(axis=1) & (size_there > CORNER_CHANGE * at(index, steepest))
+    kink = steady.any(axis=1) & (size_there > NEGLIGIBLE * at(index, steepest))
     kink &= ~(out.step < at(index, grid.step)) | (out.bound > SLIGHT * size_there)
     sides = ((left, grid.minus_slope), (right, grid.plus_slope))
     one, other = (np.where(side[1] < doubt, side[0], at(index, slope)) for side, slope in sides)
@@ -68,7 +59,7 @@ def _mark_singular(grid: Grid, out: Estimate) -> None:
     for fine, coarse in pairwise(rungs):
         singular &= fine > GROWTH * coarse
     step = at(index, grid.step)
-    singular &= (step < COARSE**2 * grid.scale) & (rungs[0] * step > CORNER_CHANGE * grid.size())
+    singular &= (step < COARSE**2 * grid.scale) & (rungs[0] * step > NEGLIGIBLE * grid.size())
     out.kind[singular] = Behaviour.SINGULAR
     out.bound[singular] = np.inf
 
@@ -79,7 +70,7 @@ def mark_jumps(grid: Grid, out: Estimate) -> None:
     last = leap[:, -1]
     before = leap[:, -3] if leap.shape[1] > 2 else leap[:, 0]
     jump = (last > CORNER_NOISE * grid.level[:, -1]) & (np.abs(last - before) < SMALL * last)
-    jump &= (leap.shape[1] >= CORNER_RUNGS) & (last > CORNER_CHANGE * grid.size())
+    jump &= (leap.shape[1] >= CORNER_RUNGS) & (last > NEGLIGIBLE * grid.size())
     if not jump.any():
         return
     low, high = np.zeros(out.value.shape), np.zeros(out.value.shape)

@@ -20,14 +20,14 @@ from opkit.checker.derivative.ties import compare_ties
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.thresholds import (
-    AGREE,
-    AGREE_NOISE,
-    AGREE_SINGLE,
+    FLOOR,
+    FLOOR_SINGLE,
+    GRID_ULPS,
     IS_SINGLE,
+    LITTLE,
     MOST_JUDGED,
     RATIO,
     ROW_MARGIN,
-    TELLING,
     WEIGHT,
     WEIGHT_SPREAD,
     WEIGHTS,
@@ -240,7 +240,7 @@ def _worst(rows: ndarray, claimed: ndarray, value: ndarray, tolerance: ndarray, 
 
 def _agreement(claimed: ndarray, value: ndarray, noise: ndarray, single: ndarray, declared: float) -> ndarray:
     size = np.fmax(np.abs(claimed), np.abs(value))
-    tolerance: ndarray = np.where(single, AGREE_SINGLE, AGREE) * size + AGREE_NOISE * noise
+    tolerance: ndarray = np.where(single, FLOOR_SINGLE, 2 * FLOOR) * size + GRID_ULPS * noise
     if declared:
         tolerance = tolerance + declared * largest(value)
     return tolerance
@@ -262,7 +262,7 @@ def _tally(
         size = np.abs(value[:, part])
         counts = np.isfinite(size) & ~corner[:, part] & ~undecided[:, part]
         largest = size.max(initial=0.0, where=counts)
-        telling = counts & (size > TELLING * largest) & (size > 0)
+        telling = counts & (size > LITTLE * largest) & (size > 0)
         share = tolerance[:, part][telling] / size[telling]
         out.tallies[(leaf, slot)] = Tally(
             entries=size.size,

@@ -24,36 +24,25 @@ from opkit.checker.model.thresholds import (
     FIRST_STEP,
     FLOOR,
     FLOOR_SINGLE,
-    GRAVE,
-    GRAVE_BOUND,
-    GRAVE_LEAST,
-    GRAVE_SINGLE,
     GRID_ULPS,
-    GROSS,
-    GUARD_SLOPE,
-    HUGE_SLOPE,
+    LITTLE,
     MORE_RUNGS,
     MOST_CONFIRMED,
     MOST_MOVED,
     MOST_TIED,
+    NEGLIGIBLE,
     NONZERO,
-    NUDGE_ULPS,
     NUDGES,
-    OWN_SCALE,
+    REPEAT_ULPS,
     ROW_MARGIN,
     SECOND_LADDER,
-    SHARP,
-    SHARP_LEAST,
+    SLIGHT,
+    SMALL,
     STEPS,
-    TERM_ULPS,
     TIE_ORDERS,
-    TIE_SHIFT,
-    TIE_SLACK,
-    TIE_STEP,
     UNDERFLOW,
     UNSTEADY,
     VAGUE,
-    VAGUE_LEAST,
     WEIGHT,
 )
 from opkit.record import record
@@ -118,10 +107,10 @@ class Judge:
         # Values may lie on a grid as coarse as the resolution of the terms they are made of, however small they are.
         self.grid = GRID_ULPS * columns.evaluator.eps() * largest_value
         # Terms that cancel may be as large as the products of the other inputs (attention with weights near 1).
-        terms = TERM_ULPS * columns.evaluator.eps() * columns.evaluator.others(columns.leaf)
+        terms = REPEAT_ULPS * columns.evaluator.eps() * columns.evaluator.others(columns.leaf)
         self.absolute = (np.where(single, ABSOLUTE_SINGLE, ABSOLUTE) + declared) * largest(claimed) + rounding + terms
         is_extreme = columns.evaluator.case.is_extreme
-        self.unseen = GUARD_SLOPE * self.natural if is_extreme else 0.0
+        self.unseen = NEGLIGIBLE * self.natural if is_extreme else 0.0
         self.tolerance = self._tolerance(self.estimate)
         self.is_corner = self.estimate.kind >= Behaviour.KINK
         self.is_undecided = self._undecided(self.estimate)
@@ -146,7 +135,7 @@ class Judge:
 
     def _undecided(self, estimate: Estimate) -> ndarray:
         nothing = ~np.isfinite(estimate.bound) | (estimate.kind >= Behaviour.SINGULAR)
-        vague = estimate.bound > VAGUE * np.fmax(np.abs(estimate.value), self.absolute / VAGUE_LEAST)
+        vague = estimate.bound > VAGUE * np.fmax(np.abs(estimate.value), self.absolute / NEGLIGIBLE)
         found: ndarray = nothing | (vague & (estimate.kind <= Behaviour.ONE_SIDED))
         return found
 
@@ -156,12 +145,12 @@ class Judge:
         outside = (claimed < estimate.low - tolerance) | (claimed > estimate.high + tolerance)
         known = np.isfinite(estimate.bound) & (estimate.kind < Behaviour.SINGULAR)
         size = np.fmax(np.abs(estimate.value), np.abs(estimate.high))
-        sharp = estimate.bound <= np.maximum(SHARP * size, SHARP_LEAST)
+        sharp = estimate.bound <= np.maximum(SLIGHT * size, NEGLIGIBLE)
         # Values may be flat in float64 where the formula is not, as beside a guard.
         outside &= (estimate.value != 0) | ~(np.abs(claimed) < self.unseen)
         is_smooth = estimate.kind <= Behaviour.KINK
-        limit = HUGE_SLOPE * np.maximum(self.natural, size)
-        outside &= is_smooth | (np.abs(claimed) <= limit)  # beside a jump a huge slope is as good as none
+        is_huge = NEGLIGIBLE * np.abs(claimed) > np.maximum(self.natural, size)
+        outside &= is_smooth | ~is_huge  # beside a jump a huge slope is as good as none
         found: ndarray = known & (outside | (~np.isfinite(claimed) & sharp & is_smooth))
         return found
 
@@ -177,7 +166,7 @@ class Judge:
             excess = np.where(self.is_wrong, np.abs(self.claimed - self.estimate.value) / self.tolerance, 0.0)
             again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:MOST_CONFIRMED])
         own = np.abs(self.columns.flat.astype(np.float64))
-        own = np.where((own > 0) & (own < OWN_SCALE * self.scales), own, self.scales)
+        own = np.where((own > 0) & (2 * own < self.scales), own, self.scales)
         second = self.columns.estimate(self.rows[again], own, STEPS + MORE_RUNGS, SECOND_LADDER)
         confirmed = self._wrong(second, again)
         keep = np.zeros(self.is_wrong.shape, dtype=bool)
@@ -203,11 +192,11 @@ class Judge:
         order = np.linspace(-1.0, 1.0, pooled.size)
         for shift in (order, -order, *(rng.permutation(order) for _ in range(TIE_ORDERS))):
             nearby = Columns(_apart(evaluator, shift), leaf)
-            steps = TIE_STEP * self.scales[:, None]
+            steps = NEGLIGIBLE * self.scales[:, None]
             plus, minus, up, down = nearby.ladder(self.rows[suspects], steps[self.rows[suspects]])
             slope = ((plus - minus) / (up + down)[:, :, None])[:, 0]
             low[suspects], high[suspects] = np.fmin(low[suspects], slope), np.fmax(high[suspects], slope)
-        slack = TIE_SLACK * np.maximum(np.abs(low), np.abs(high)) + self.absolute
+        slack = SLIGHT * np.maximum(np.abs(low), np.abs(high)) + self.absolute
         inside = (self.claimed >= low - slack) & (self.claimed <= high + slack)
         inside &= wrong & tied[:, None]
         return inside
@@ -220,12 +209,12 @@ class Judge:
         deviation = np.abs(self.claimed - self.estimate.value)
         if worst.size > MOST_MOVED:
             relative = np.where(self.is_wrong, deviation / np.fmax(np.abs(self.estimate.value), NONZERO), 0.0)
-            if np.nanmax(relative, initial=0.0) > GROSS:
+            if np.nanmax(relative, initial=0.0) > LITTLE:
                 return spread > 0
             worst = worst[:MOST_MOVED]
         array = evaluator.array(leaf)
         for _ in range(NUDGES):
-            nudge = 1 + NUDGE_ULPS * resolution_of(array) * rng.choice([-1, 1], array.shape)
+            nudge = 1 + GRID_ULPS * resolution_of(array) * rng.choice([-1, 1], array.shape)
             moved = evaluator.replaced(leaf, frozen((array * nudge).astype(array.dtype)))
             spread = np.fmax(spread, self._moved(evaluator, leaf, moved, worst))
         unsteady: ndarray = np.isfinite(self.claimed) & (UNSTEADY * spread > deviation)
@@ -236,10 +225,10 @@ class Judge:
         if not unsteady.any():
             return unsteady
         deviation = np.abs(self.claimed - self.estimate.value)
-        grave = deviation > np.where(self.single, GRAVE_SINGLE, GRAVE) * np.maximum(
-            np.abs(self.estimate.value), GRAVE_LEAST * largest(self.estimate.value)
+        grave = deviation > np.where(self.single, SLIGHT, NEGLIGIBLE) * np.maximum(
+            np.abs(self.estimate.value), LITTLE * largest(self.estimate.value)
         )
-        found: ndarray = grave & (self.estimate.bound < GRAVE_BOUND * deviation)
+        found: ndarray = grave & (self.estimate.bound < SMALL * deviation)
         return found
 
     def _moved(self, evaluator: Evaluator, leaf: InputLeaf, moved: dict[str, object], entries: ndarray) -> ndarray:
@@ -277,6 +266,6 @@ def _apart(evaluator: Evaluator, shift: ndarray) -> Evaluator:
         array = evaluator.array(leaf)
         part = shift[start : start + array.size].reshape(array.shape)
         start += array.size
-        moved = array + TIE_SHIFT * scales_of(array).reshape(array.shape) * part
+        moved = array + LITTLE * scales_of(array).reshape(array.shape) * part
         inputs = evaluator.replaced(leaf, frozen(moved.astype(array.dtype)), inputs)
     return Evaluator(evaluator.checkable, replace(evaluator.case, inputs=inputs)).prepare()

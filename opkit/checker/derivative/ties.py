@@ -18,13 +18,12 @@ from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import largest, resolution_of, signed
 from opkit.checker.model.thresholds import (
     BOUNDS,
+    FLOOR_SINGLE,
     GRID_ULPS,
-    HUGE_SLOPE,
+    LITTLE,
+    NEGLIGIBLE,
+    PROMISE,
     STEPS,
-    TIE_BOUND,
-    TIE_FLOOR,
-    TIE_FLOOR_SINGLE,
-    TIE_LENGTH,
     WHOLE_LADDER,
 )
 
@@ -43,7 +42,7 @@ def compare_ties(
     if places.max(initial=0) + 1 == pooled.size:
         return []
     rates = signed(rng, pooled.size)
-    direction = rates[places.reshape(-1)] * max(float(np.abs(pooled).max()), TIE_LENGTH)
+    direction = rates[places.reshape(-1)] * max(float(np.abs(pooled).max()), 1 / 2)
     parts = np.split(direction, np.cumsum([array.size for array in arrays])[:-1])
 
     ways = {leaf: part.reshape(array.shape) for leaf, part, array in zip(evaluator.leaves, parts, arrays)}
@@ -54,16 +53,16 @@ def compare_ties(
     found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones(1))
     matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
     actual, size = matrix @ direction, np.abs(matrix) @ np.abs(direction)
-    tolerance = BOUNDS * found.bound[0] + np.where(single, TIE_FLOOR_SINGLE, TIE_FLOOR) * size
+    tolerance = BOUNDS * found.bound[0] + np.where(single, FLOOR_SINGLE, PROMISE) * size
     grid = GRID_ULPS * evaluator.eps() * max(largest(base), evaluator.typical)
     tolerance += np.where(found.step[0] > 0, grid / found.step[0], 0.0)
     is_sure = (found.kind[0] == Behaviour.REGULAR) & np.isfinite(found.bound[0]) & np.isfinite(actual)
-    is_sure &= np.abs(actual) <= HUGE_SLOPE * np.maximum(
+    is_sure &= NEGLIGIBLE * np.abs(actual) <= np.maximum(
         evaluator.natural() * np.abs(direction).max(), np.abs(found.value[0])
     )
     looks = Looks(*line.ladder(whole[0]), base, whole[:, :, None], whole[:, :, None], evaluator.eps())
     is_sure &= ~(looks.oscillate(found.value) | looks.have(actual[None], found.value))[0]
-    wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= TIE_BOUND * size)
+    wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= LITTLE * size)
     return [
         EntryFailure.of(found, (0, entry), "GC106", evaluator.leaves[0], 0, float(actual[entry]))
         for entry in np.flatnonzero(wrong).tolist()

@@ -18,7 +18,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.copies import is_same_option
 from opkit.checker.model.numbers import largest, place_of, resolution_of, typical, widened
-from opkit.checker.model.thresholds import LOOK_SEED, LOOK_WEIGHTS, SEEN_ULPS
+from opkit.checker.model.thresholds import LOOK_SEED, LOOK_WEIGHTS, REPEAT_ULPS
 from opkit.checker.model.types import ArrayMap, Gradients, Pullback, Ran, Results
 from opkit.ir import Shape
 from opkit.record import record
@@ -266,7 +266,7 @@ class Evaluator:
 
     def slack(self) -> float:
         """The relative error that gradients may have because the case was seen in a narrower dtype alone."""
-        return SEEN_ULPS * float(np.finfo(self.case.precision).eps) if self.case.precision else 0.0
+        return REPEAT_ULPS * float(np.finfo(self.case.precision).eps) if self.case.precision else 0.0
 
     def natural(self) -> float:
         """Return the size that gradients should have: results over arguments.

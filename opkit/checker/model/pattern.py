@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker.model.numbers import largest
-from opkit.checker.model.thresholds import BY_CHANCE, PATTERN
+from opkit.checker.model.thresholds import BY_CHANCE, NEGLIGIBLE
 from opkit.ir import Shape
 
 #: What a gradient is that passes through a step.
@@ -47,7 +47,7 @@ def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str
         return "wrong sign"
     if close(claimed, factor * numeric) and largest(claimed - factor * numeric) <= missed / 2:
         return f"wrong by a factor of {factor:.9g}"
-    if missed <= PATTERN * size:
+    if missed <= NEGLIGIBLE * size:
         return f"like an approximation: off by {missed / size:.1g} of the largest derivative"
     for text, other in _structured(numeric, values.shape):
         if claimed.shape == other.shape and close(claimed, other):
@@ -62,7 +62,7 @@ class _Close:
         self.size = size
 
     def __call__(self, one: ndarray, other: ndarray) -> bool:
-        return largest(one - other) <= PATTERN * self.size
+        return largest(one - other) <= NEGLIGIBLE * self.size
 
 
 def _structured(numeric: ndarray, shape: Shape) -> Iterator[tuple[str, ndarray]]:
@@ -78,7 +78,7 @@ def _structured(numeric: ndarray, shape: Shape) -> Iterator[tuple[str, ndarray]]
 
 def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, close: _Close) -> str:
     """Say at which elements it is wrong, and how."""
-    wrong = np.abs(claimed - numeric) > PATTERN * close.size
+    wrong = np.abs(claimed - numeric) > NEGLIGIBLE * close.size
     columns = np.flatnonzero(wrong.any(axis=0))
     if not columns.size:
         return ""
@@ -94,7 +94,7 @@ def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, clo
     ratio = float((mine * right).sum() / ((right**2).sum() or 1.0))
     if ratio and close(mine, ratio * right):
         return f"wrong by a factor of {ratio:.9g} {where}"
-    kept = (np.abs(numeric) > PATTERN * close.size) & ~wrong
+    kept = (np.abs(numeric) > NEGLIGIBLE * close.size) & ~wrong
     if not largest(claimed[wrong]) and kept.any(axis=0)[columns].all():
         return f"incomplete {where}: {INCOMPLETE}"
     if is_part:

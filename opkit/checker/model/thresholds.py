@@ -61,13 +61,16 @@ SMOOTH = 1 / RATIO
 #: Two slopes conflict where they differ by more than this many of their bounds; three bounds are a failure too, and a
 #: claimed slope three times the numeric one is looked for on finer scales. Tuned.
 BOUNDS = 3.0
-#: Slopes that differ by less than this share are one, with a wider bound. Tuned.
+#: Slopes, and bounds on them, that differ by less than this share are one. Tuned.
 SLIGHT = 0.01
+#: A part of less than this share of the whole says nothing of it, as a wrong entry or as a place beside another. Tuned.
+LITTLE = 1e-3
+#: What is below this share is rounding, guards and patterns taken together. Tuned.
+NEGLIGIBLE = 1e-6
 #: Values lie on a grid of at most this many ulps of what they are made of: two roundings on each side. Derived.
 GRID_ULPS = 4.0
-#: A bend, a growing slope or a leap must exceed the rounding this many times, and be this share of the slopes or
-#: values, to be one. Tuned.
-CORNER_NOISE, CORNER_CHANGE = 100.0, 1e-6
+#: A bend, a growing slope or a leap must exceed the rounding this many times to be one. Tuned.
+CORNER_NOISE = 100.0
 #: Rungs that show that it does not shrink. Derived: two comparisons and their neighbours.
 CORNER_RUNGS = 5
 #: A singular slope grows by this factor from rung to rung (a root grows by 2, a logarithm slowly), four rungs long.
@@ -88,14 +91,8 @@ WIDE_STEP = 0.2
 ROW_MARGIN = 1.2
 #: The step where a direction shows nothing. Derived: near the fourth root of the resolution, which suits extrapolation.
 USUAL_STEP = RATIO**-5
-#: Two independent computations that agree to this relative distance count as correct (float64, float32). Tuned.
-AGREE, AGREE_SINGLE = 2e-9, 2e-5
-#: Noises by which they may differ beside. Tuned.
-AGREE_NOISE = 4.0
 #: Resolutions above this are not float64's. Derived: between float64's 2e-16 and float32's 1e-7.
 IS_SINGLE = 1e-10
-#: Entries below this share of the largest say nothing about how small an error would be seen. Tuned.
-TELLING = 1e-3
 #: Elements of an input that get ladders of their own in one case. Cost.
 MOST_JUDGED = 48
 #: Elements that an input must have for moving rows at once to gain anything, and structures of rows tried. Cost.
@@ -104,9 +101,6 @@ LEAST_ROWS_SIZE, MOST_STRUCTURES = 8, 4
 # ---- the verdict on an entry -----------------------------------------------------------------------------------------
 #: Share of an entry below which a difference is rounding of the analytic gradient (float64, float32). Tuned.
 FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
-#: Ulps of the dtype a recorded run used by which a gradient may be off where it is checked in float64: a backward may
-#: go through that dtype on purpose. Tuned.
-SEEN_ULPS = 8.0
 #: Size of values beyond which inputs that nothing declares are extremes (rule 5). Derived: the rule's own number.
 EXTREME_SIZE = 1e3
 #: Relative difference that one rounding to float32 on the way explains. Derived: four units in its last place.
@@ -155,38 +149,23 @@ ABSOLUTE, ABSOLUTE_SINGLE = 1e-13, 2e-6
 #: Ulps of the terms that a value may be the small difference of, such as results over arguments; and by which results
 #: of another mode may differ. Tuned.
 CANCELLED_ULPS = 64.0
-#: Ulps of the products of the other inputs, which may be terms that cancel (attention with weights near 1). Tuned.
-TERM_ULPS = 8.0
 #: Differences below this are products of subnormal numbers. Derived.
 UNDERFLOW = 1e-30
 #: Keeps divisors and logarithms from 0, far below every value that matters. Derived.
 NONZERO = 1e-300
 #: Share of a kink's slopes by which the claimed one may leave their interval. Tuned.
 CORNER = 1e-5
-#: A bound wider than this share of the value (or of what matters, by the second) decides nothing. Tuned.
-VAGUE, VAGUE_LEAST = 0.03, 1e-6
-#: A gradient that is not finite is accused where the bound is below these (relative, absolute). Tuned.
-SHARP, SHARP_LEAST = 1e-2, 1e-6
-#: Beside a jump a slope this many times what is natural is as good as none. Tuned.
-HUGE_SLOPE = 1e6
+#: A bound wider than this share of the value decides nothing. Tuned.
+VAGUE = 0.03
 #: Columns that a second ladder confirms: this many cannot all be accidents. Cost.
 MOST_CONFIRMED = 24
-#: Below this share of the scale an element is stepped by its own magnitude the second time. Tuned.
-OWN_SCALE = 0.5
 #: Elements of all inputs with which ties are broken in other orders, and how often. Cost.
 MOST_TIED, TIE_ORDERS = 400, 60
-#: Ties are broken by this share of the scale, steps beside them are this share of it, and slopes there count with this
-#: slack. Tuned.
-TIE_SHIFT, TIE_STEP, TIE_SLACK = 1e-3, 1e-6, 1e-2
-#: Outputs whose gradient is asked for again at a moved point; more of them off by the second are not lost digits.
-#: Tuned.
-MOST_MOVED, GROSS = 8, 1e-3
-#: A point is moved this many times, by this many ulps (of float32 by one), to see what its last digits do; a gradient
-#: is unsteady where it moves by this share (1/10) of the deviation. Tuned.
-NUDGES, NUDGE_ULPS, UNSTEADY = 3, 4, 10.0
-#: Digits are lost where the deviation is this share of the derivative (float64, float32), of the largest one by the
-#: third, and the bound is below the fourth of it. Tuned.
-GRAVE, GRAVE_SINGLE, GRAVE_LEAST, GRAVE_BOUND = 1e-6, 1e-2, 1e-3, 0.05
+#: Outputs whose gradient is asked for again at a moved point; more of them off by a little are not lost digits. Cost.
+MOST_MOVED = 8
+#: A point is moved this many times by a few ulps to see what its last digits do; a gradient is unsteady where it moves
+#: by this share (1/10) of the deviation. Tuned.
+NUDGES, UNSTEADY = 3, 10.0
 #: The incoming gradient's entry that probes one output; no power of -1, so that dy**2 and |dy| show. Derived.
 WEIGHT = -1.25
 #: The same where many outputs are probed at once: signs and sizes differ from entry to entry. Tuned.
@@ -201,8 +180,6 @@ WHOLE_LADDER = 23
 COARSE_LOOKS, FINE_LOOKS = 3, 17
 #: A value oscillates where the finest steps change it by more than this many ulps. Tuned.
 OSCILLATION_ULPS = 1e3
-#: Along directions that keep ties: floor (float64, float32), the bound that is needed, and the least length. Tuned.
-TIE_FLOOR, TIE_FLOOR_SINGLE, TIE_BOUND, TIE_LENGTH = 1e-7, 1e-4, 1e-3, 0.5
 
 # ---- tips of cones ---------------------------------------------------------------------------------------------------
 #: Seed of the direction that is added to an element's own. Tuned.
@@ -227,7 +204,8 @@ LOOKS = 4
 ORDINARY = (0.5, -0.5, 2.0, -2.0)
 #: The largest ordinary size: a bound beyond it keeps exponentials from overflow. Tuned.
 ORDINARY_MOST = 8.0
-#: The distance from 0, 1 and -1 within which a bound is a guard: labels are smoothed, and slopes leak, by more. Tuned.
+#: The distance from 0, 1 and -1 within which a bound is a guard: labels are smoothed, and slopes leak, by more. Derived:
+#: the number of rule 6.
 EDGE_NEAR = 1e-3
 #: Steps, as shares of an element, by which a slope is measured beside an edge: one of them is finer than the edge is
 #: near, and coarser than the rounding. Tuned.
@@ -269,8 +247,6 @@ PROMISE_SINGLE = 1e-2
 PROMISE_TOLERANCE = 4.0
 #: Errors of this many entries are kept for a report's plot. Cost.
 MOST_PLOTTED = 1_000_000
-#: Patterns of a wrong gradient (a factor, a transposition) hold to this share. Tuned.
-PATTERN = 1e-6
 #: A bound on an input's values is said to part wrong elements from right ones where chance does so less often. Tuned.
 BY_CHANCE = 0.025
 
@@ -290,8 +266,8 @@ MOST_ELEMENTS = 2_000_000
 FACTORS = (-1.0, 3.0, 2.0**-40, 2.0**40)
 #: Share of the natural size that gradients count as at least. Tuned.
 LINEAR_LEAST = 1e-5
-#: Relative distance for float64 (absolute, in ulps) and for lower precisions (in ulps). Tuned.
-LINEAR, LINEAR_ULPS, LINEAR_ULPS_SINGLE = 1e-9, 300.0, 2000.0
+#: Ulps by which a gradient may be off from a linear function of the incoming one; float64 to the floor. Tuned.
+LINEAR_ULPS = 2000.0
 #: How many roundings of terms that cancel two sums and one product have. Derived.
 SUM_ROUNDINGS, PRODUCT_ROUNDINGS = 6.0, 3.0
 #: Smallest normal numbers that a scaled gradient may be off by. Tuned.
@@ -309,14 +285,8 @@ OVERFLOW = 1e30
 #: What float32 results count as at least: a share of the largest gradient, of usual results, of the largest argument.
 #: Tuned.
 GRADIENT_LEAST, RESULT_LEAST, ARGUMENT_LEAST = 0.1, 0.04, 0.02
-#: Digits lost at an offset are mentioned, and those that a gradient loses at steep values count, from these shares of
-#: the largest entry on. Tuned.
-OFFSET_LOSS, STEEP_LOSS = 1e-2, 1e-3
-#: A guard like log(p + 1e-8) keeps no digits of a saturated 1 - p: what a sum of such terms loses in float32 (4e-4 was
-#: seen), and, as a share of a natural slope, what a gradient claims where such values are flat (2e-7 was). Tuned.
-GUARD_LOSS, GUARD_SLOPE = 1e-3, 1e-6
-#: Noise of a float64 result that some lower precision inside explains: between, and below the third float32. Tuned.
-NOISE_LEAST, NOISE_MOST, NOISE_SINGLE = 2e-9, 3e-2, 2e-5
+#: Noise of a float64 result, at most, that some lower precision inside explains. Tuned.
+NOISE_MOST = 3e-2
 #: Values of a result whose noise is measured. Cost.
 NOISE_VALUES = 256
 #: Share of staircases that suggests float16; share of results that repeat for rounded arguments; the noise that is
@@ -371,8 +341,8 @@ SCAN_KEPT, SCAN_FEW = 24, 48
 SLOW_SCAN = 0.02
 #: Inputs that are scanned. Cost.
 SCAN_INPUTS = 3
-#: Floors of a deviation: of the slopes, of the natural size. Tuned; looser than the verdict's, since others judge.
-SCAN_FLOOR, SCAN_NATURAL = 1e-7, 1e-12
+#: Floor of a deviation, of the natural size. Tuned; looser than the verdict's, since others judge.
+SCAN_NATURAL = 1e-12
 
 # ---- how many cases a check takes ------------------------------------------------------------------------------------
 #: Cases of most variety for each check, so that a check stays under a tenth of a second on ordinary ops. Cost.
