@@ -204,8 +204,8 @@ LOOKS = 4
 ORDINARY = (0.5, -0.5, 2.0, -2.0)
 #: The largest ordinary size: a bound beyond it keeps exponentials from overflow. Tuned.
 ORDINARY_MOST = 8.0
-#: The distance from 0, 1 and -1 within which a bound is a guard: labels are smoothed, and slopes leak, by more. Derived:
-#: the number of rule 6.
+#: The distance from 0, 1 and -1 within which a bound is a guard: labels are smoothed, and slopes leak, by more.
+#: Derived: the number of rule 6.
 EDGE_NEAR = 1e-3
 #: Steps, as shares of an element, by which a slope is measured beside an edge: one of them is finer than the edge is
 #: near, and coarser than the rounding. Tuned.
