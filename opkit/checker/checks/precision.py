@@ -17,6 +17,7 @@ from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.lines import Line
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
+from opkit.checker.model.formats import FORMATS
 from opkit.checker.model.median import median
 from opkit.checker.model.numbers import largest, place_of, signed, widened
 from opkit.checker.model.report import CheckResult, Status
@@ -26,10 +27,6 @@ from opkit.checker.model.thresholds import (
     FLOOR,
     FLOOR_SINGLE,
     GRADIENT_LEAST,
-    HALF_GRID,
-    HALF_NOISE,
-    HALF_REPEATS,
-    HALF_STAIRS,
     LEAST_NUDGE,
     LITTLE,
     NOISE_CASES,
@@ -40,6 +37,7 @@ from opkit.checker.model.thresholds import (
     ORDINARY_MOST,
     OVERFLOW,
     PRECISION_CASES,
+    RATIO,
     RESOLUTION,
     RESULT_LEAST,
     SATURATED_CASES,
@@ -47,6 +45,7 @@ from opkit.checker.model.thresholds import (
     SINGLE_ROUNDINGS,
     SINGLE_SPREAD,
     SLIGHT,
+    SMALL,
     STEEP_CASES,
     UNDERFLOW,
 )
@@ -284,22 +283,15 @@ def _noise(ev: Evaluator, rng: Generator) -> float | None:
     stairs = found.kind[0] == Behaviour.STAIRCASE
     if size == 0 or not (telling | stairs).any():
         return None
-    if stairs.mean() > HALF_STAIRS:
-        return _half_noise(ev, size)
+    if 2 * stairs.sum() > stairs.size:
+        return _half_noise(ev)
     return median(found.noise[0][telling]) / size if telling.any() else None
 
 
-def _half_noise(ev: Evaluator, size: float) -> float | None:
+def _half_noise(ev: Evaluator) -> float | None:
     """Distinguish float16 inside from intended steps: float16's results repeat for arguments rounded to float16."""
-    rounded = ev.map_inputs(
-        lambda array: frozen(array.astype(np.float16).astype(np.float64)) if is_float(array) else array
-    )
-    try:
-        again = ev.vector(ev.forward(rounded))
-    except Exception:  # out of the domain
-        return None
-    values = ev.vector(ev.outputs)
-    half = values.astype(np.float16).astype(np.float64)
-    is_output_half = bool((half == values).all()) and bool((np.abs(values) % HALF_GRID != 0).any())
-    is_input_half = bool((again == values).mean() > HALF_REPEATS) if again.shape == values.shape else False
-    return HALF_NOISE if is_input_half or is_output_half else None
+    form = FORMATS["float16"]
+    rounded = ev.map_inputs(lambda array: frozen(form.rounded(array)) if is_float(array) else array)
+    values, again = ev.vector(ev.outputs), ev.value_of(lambda: ev.forward(rounded))
+    is_output_half = bool((form.rounded(values) == values).all()) and bool((values % RATIO**-3 != 0).any())
+    return form.eps if is_output_half or (again == values).mean() > 1 - SMALL else None

@@ -289,9 +289,6 @@ GRADIENT_LEAST, RESULT_LEAST, ARGUMENT_LEAST = 0.1, 0.04, 0.02
 NOISE_MOST = 3e-2
 #: Values of a result whose noise is measured. Cost.
 NOISE_VALUES = 256
-#: Share of staircases that suggests float16; share of results that repeat for rounded arguments; the noise that is
-#: then reported; the grid that float16 results are not on by intent. Tuned.
-HALF_STAIRS, HALF_REPEATS, HALF_NOISE, HALF_GRID = 0.5, 0.9, 1e-3, 2.0**-6
 
 # ---- a reference in the function's format (docs/gradcheck-reference.md derives the factors) --------------------------
 #: Cases that are compared with a reference, and inputs near each: the errors of one element at them are a sample. Cost.
