@@ -68,8 +68,7 @@ def _filled(checkable: Checkable, found: Sequence[Case], options: Options, trial
     for case in found:
         seen: set[_Key] = set()
         for size in sizes:
-            made = _first(case, [{0: size}, {0: 2 * size}], trial, options.seed, seen)
-            yield from [] if made is None else [made]
+            yield from _first(case, [{0: size}, {0: 2 * size}], trial, options.seed, seen)
 
 
 def _elements(case: Case) -> int:
@@ -144,22 +143,18 @@ def _grown(checkable: Checkable, case: Case, trial: Trial, seed: int) -> Iterato
     seen: set[_Key] = set()
     if any(size == 1 for array in case.arrays for size in array.shape):
         opened = [{1: row[-1], **dict(zip(sizes, row))} for row in _TARGETS[:2]]
-        made = _first(case, opened, trial, seed, seen)
-        yield from [] if made is None else [made]
+        yield from _first(case, opened, trial, seed, seen)
     wide = [dict(zip(sizes, row)) for row in _TARGETS] if len(sizes) <= len(_TARGETS[0]) else []
     rules = [{size: rule(size) for size in sizes} for rule in _RULES]
     single = [{size: rule(size)} for size in sizes for rule in _RULES[:2]]
     hints = [value for value in checkable.constants if type(value) is int and LEAST_NEAR <= value <= MOST_HINT]
     near = [{size: 2 * value + 1} for value in hints[:MOST_HINTS] for size in sizes]
-    made = _first(case, near, trial, seed, seen)
-    yield from [] if made is None else [made]
-    for change in (*wide, *rules, *single):
-        made = _first(case, [change], trial, seed, seen)
-        yield from [] if made is None else [made]
+    for changes in (near, *([change] for change in (*wide, *rules, *single))):
+        yield from _first(case, changes, trial, seed, seen)
 
 
-def _first(case: Case, changes: Sequence[_Map], trial: Trial, seed: int, seen: set[_Key]) -> Case | None:
-    """Return the case with the first of these changes of sizes that the op takes, None where it takes none."""
+def _first(case: Case, changes: Sequence[_Map], trial: Trial, seed: int, seen: set[_Key]) -> Iterator[Case]:
+    """Yield the case with the first of these changes of sizes that the op takes."""
     for change in changes:
         before = (0, 1, *_sizes(case))
         key = tuple(change.get(size, size) for size in before)
@@ -168,33 +163,23 @@ def _first(case: Case, changes: Sequence[_Map], trial: Trial, seed: int, seen: s
         seen.add(key)
         for fill in (_drawn, _chosen, _tiled):
             made = _resized(case, change, fill, np.random.default_rng([seed, *key]))
-            if made is None:
+            if _elements(made) > PROOF_ELEMENTS:
                 break
             if (outcome := trial.probe(made)).is_accepted and outcome.keeps_promise():
-                return made
-    return None
+                yield made
+                return
 
 
 _Fill = Callable[[ndarray, tuple[int, ...], Generator], ndarray]
 
 
-def _resized(case: Case, change: _Map, fill: _Fill, rng: Generator) -> Case | None:
-    """Return the case with sizes changed, None where it becomes too large."""
-    total = 0
-    inputs: dict[str, Any] = {}
-    for name, value in case.inputs.items():
-        items = []
-        for item in value if isinstance(value, (list, tuple)) else [value]:
-            if not isinstance(item, ndarray):
-                items.append(item)
-                continue
-            shape = tuple(change.get(size, size) for size in item.shape)
-            total += int(np.prod(shape))
-            if total > PROOF_ELEMENTS:
-                return None
-            items.append(fill(item, shape, rng))
-        inputs[name] = items if isinstance(value, (list, tuple)) else items[0]
-    return replace(case, inputs=inputs, regime="grown")
+def _resized(case: Case, change: _Map, fill: _Fill, rng: Generator) -> Case:
+    """Return the case with sizes changed."""
+
+    def filled(item: Any) -> Any:
+        return fill(item, tuple(change.get(size, size) for size in item.shape), rng)
+
+    return replace(case, inputs={name: each(filled, value) for name, value in case.inputs.items()}, regime="grown")
 
 
 def _drawn(array: ndarray, shape: tuple[int, ...], rng: Generator) -> ndarray:
@@ -209,22 +194,20 @@ def _drawn(array: ndarray, shape: tuple[int, ...], rng: Generator) -> ndarray:
 
 def _chosen(array: ndarray, shape: tuple[int, ...], rng: Generator) -> ndarray:
     """Fill by drawing whole rows, columns ... of what was found."""
-    if not array.size:
-        return np.ones(shape, array.dtype)
-    found = array
-    for axis, size in enumerate(shape):
-        found = np.take(found, rng.integers(0, array.shape[axis], size), axis=axis)
-    return found
+    return _taken(array, shape, lambda before, after: rng.integers(0, before, after))
 
 
 def _tiled(array: ndarray, shape: tuple[int, ...], rng: Generator) -> ndarray:
     """Fill by repeating what was found in its order."""
+    return _taken(array, shape, lambda before, after: np.arange(after) % before)
+
+
+def _taken(array: ndarray, shape: tuple[int, ...], pick: Callable[[int, int], ndarray]) -> ndarray:
     if not array.size:
-        return np.zeros(shape, array.dtype)
-    found = array
+        return np.ones(shape, array.dtype)
     for axis, size in enumerate(shape):
-        found = np.take(found, np.arange(size) % array.shape[axis], axis=axis)
-    return found
+        array = np.take(array, pick(array.shape[axis], size), axis=axis)
+    return array
 
 
 def _whole_numbers(cases: Sequence[Case], trial: Trial) -> Iterator[Case]:

@@ -160,11 +160,4 @@ def nudge(inputs: Mapping[str, Any], rng: Generator) -> dict[str, Any]:
 
 
 def _copied(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: [np.array(item) for item in value]
-        if isinstance(value, (list, tuple))
-        else None
-        if value is None
-        else np.array(value)
-        for name, value in inputs.items()
-    }
+    return {name: each(np.array, value) for name, value in inputs.items()}
