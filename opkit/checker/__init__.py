@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from opkit.checker.model.options import Options
     from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
     from opkit.checker.model.types import Arrays, Attrs, Gradients, Pullback, Results, Value
-    from opkit.checker.numeric import check_functions, checkable_of
     from opkit.checker.search.compared_options import compared_in
     from opkit.checker.search.constants import constants_of
     from opkit.checker.search.pipeline import first_cases
@@ -60,8 +59,6 @@ __all__ = [
     "Status",
     "Value",
     "check",
-    "check_functions",
-    "checkable_of",
     "code_of",
     "compared_in",
     "constants_of",
@@ -97,8 +94,6 @@ _HOMES = {
     "Value": "model.types",
     "answer_of": "search.table",
     "check": "engine",
-    "check_functions": "numeric",
-    "checkable_of": "numeric",
     "code_of": "model.codes",
     "compared_in": "search.compared_options",
     "constants_of": "search.constants",

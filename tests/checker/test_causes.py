@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.checker import CheckResult, Report, Status, check, checkable_of
+from opkit.checker import CheckResult, Report, Status, check
 from opkit.checker.causes import folded
 from opkit.project import scaffold
 from opkit.verify import gradcheck
+from tests.checker.functions import checkable_of
 
 X = [[np.linspace(-1.0, 2.0, 12).reshape(3, 4)], [np.linspace(-1.0, 1.0, 16).reshape(4, 4)]]
 

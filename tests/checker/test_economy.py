@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Options, check, checkable_of
+from opkit.checker import Options, check
+from tests.checker.functions import checkable_of
 
 
 def strides_seen(select: frozenset[str], x: np.ndarray) -> list[tuple[int, ...]]:

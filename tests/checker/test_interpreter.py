@@ -10,9 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from opkit.checker import OpReport, Status, check, checkable_of
+from opkit.checker import OpReport, Status, check
 from opkit.checker.model.raised import readable, words_of
 from opkit.replaced import put_back
+from tests.checker.functions import checkable_of
 
 X = np.array([0.5, -1.5, 2.0])
 

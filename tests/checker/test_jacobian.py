@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from opkit.checker import OpReport, Status, check_functions
+from opkit.checker import OpReport, Status
 from opkit.checker.model.pattern import guess_pattern
+from tests.checker.functions import check_functions
 
 F = Callable[..., object]
 X = np.random.default_rng(3).normal(size=(6, 6))

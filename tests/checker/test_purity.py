@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from opkit.checker import Status, check, checkable_of
+from opkit.checker import Status, check
+from tests.checker.functions import checkable_of
 
 
 def test_a_gradient_remembered_by_the_place_of_its_argument_is_found() -> None:

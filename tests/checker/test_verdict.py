@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from opkit.checker import Arrays, Attrs, Checkable, CheckResult, OpReport, Options, Report, Status, check, checkable_of
+from opkit.checker import Arrays, Attrs, Checkable, CheckResult, OpReport, Options, Report, Status, check
+from tests.checker.functions import checkable_of
 
 X = np.array([0.3, 0.5, -1.5, 2.0])
 

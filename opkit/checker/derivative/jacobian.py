@@ -1,6 +1,6 @@
 """The whole Jacobian of one case: analytic against numeric, entry by entry, with a verdict for each.
 
-Two or four evaluations per column, at steps chosen by a ladder along a random direction, settle what agrees;
+Four evaluations per column, at steps chosen by a ladder along a random direction, settle what agrees;
 whatever does not gets ladders of its own (judge). Messages and reports are made elsewhere.
 """
 

@@ -20,7 +20,7 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, OUT_OF_TIME
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.draws import generator
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float
+from opkit.checker.model.evaluate import Evaluator, is_float
 from opkit.checker.model.median import median
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.options import Options
@@ -260,8 +260,3 @@ def _various(cases: list[Case]) -> list[Case]:
         if first.setdefault(kind, case) is not case:
             later.append(case)
     return sorted(first.values(), key=order) + later
-
-
-def name_of(leaf: InputLeaf) -> str:
-    """Return a leaf's name for reports."""
-    return str(leaf)
