@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from opkit.verify.subjects.half_precision import difference
+from opkit.verify.subjects.half_precision import difference, half_precision
 
 X = np.array([0.5, -1.25, 2.0])
 LOST = np.array([0.5, np.nan, 2.0], np.float16)
@@ -42,3 +44,24 @@ def test_the_range_explains_nothing_in_bfloat16() -> None:
     """The range of bfloat16 is that of float32: a gradient that is mostly not finite in it is another one."""
     lost = np.full(3, np.nan, np.float32)
     assert "another one in bfloat16" in _of(given=lost, dtype="bfloat16", source=np.array([1e-2]))
+
+
+@pytest.mark.parametrize(("added", "is_told"), [(0.0, False), (0.5, True)])
+def test_what_float32_loses_too_is_lost_by_cancellation(added: float, is_told: bool) -> None:
+    """The gradient of a norm of two elements is the small difference of large terms; one that is wrong in half alone is told."""
+
+    def run(arrays: Any, attrs: Any, douts: Any, form: str) -> Any:
+        if form == "bfloat16":
+            raise TypeError(form)
+        x, dy = arrays["x"].astype(form), (np.ones(2) if douts is None else douts[0]).astype(form)
+        dy, centred = dy * np.array([0.78397547, 1.49343115], form), x - x.mean()
+        variance = np.square(centred).mean() + x.dtype.type(1e-5)
+        scale = 1 / np.sqrt(variance)
+        inner = (dy * centred).sum() * centred / (2 * variance ** x.dtype.type(1.5))
+        dx = dy * scale - dy.sum() * scale / 2 - inner
+        dx = dx + added if form == "float16" else dx
+        return [np.asarray(centred * scale, np.float64)], {"x": np.asarray(dx, np.float64)}
+
+    given = {"x": np.array([-0.65382861, -0.12961363])}
+    found = half_precision(run, given, {}, [np.array([-0.09098672, 1.50240355])])
+    assert [item.message for item in found] == ["the gradient of x is another one in float16 than in float32"] * is_told
