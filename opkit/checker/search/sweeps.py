@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -54,66 +55,36 @@ class Sweeps:
     notes: list[str] = field(default_factory=list)
 
     def grown(self, shapes: Sequence[Case]) -> list[Case]:
-        """Take natural cases and change one size everywhere: longer ones, those that the kernels mention, and 1."""
+        """Take natural cases and change sizes: one size everywhere, then one size of one input."""
         if self.scope.options.shapes:
             return []
-        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
         known = {shapes_of(case) for case in shapes}
         sizes = {size for case in shapes for array in arrays_of(case) for size in array.shape}
         hinted = [size + more for size in sorted(set(self.scope.hinted_sizes()), reverse=True)[:3] for more in (1, 3)]
         found: list[Case] = []
         for carrier in one_per_rank(shapes):
-            for number, size in enumerate(sorted({size for array in arrays_of(carrier) for size in array.shape})):
-                kept = 0
-                for other in (*hinted, 2 * size, 9, size + 1, 23, 1, 2, 3):
-                    if kept >= GROWN or len(found) >= 3 * GROWN or other == size or (other < 4 and other in sizes):
-                        continue
-                    assignment = resized(shapes_of(carrier), size, other)
-                    if assignment in known or elements(assignment) > MOST_GROWN:
-                        continue
-                    known.add(assignment)
-                    case = self.natural.attempt(assignment, attrs, 9100 + 20 * number + other, {})
-                    if case is not None and self.scope.trial.attempt(case).keeps_promise():
-                        found.append(case)
-                        kept += 1
-            narrowed = self._narrowed(carrier, known, attrs)
-            found += narrowed + self._lengthened(narrowed[:3], known, attrs)
+            base = shapes_of(carrier)
+            for size in sorted({size for array in arrays_of(carrier) for size in array.shape}):
+                others = (*hinted, 2 * size, 9, size + 1, 23, 1, 2, 3)  # longer ones, those that kernels mention, and 1
+                changed = (resized(base, size, other) for other in others if other > 3 or other not in sizes)
+                found += islice(self._taken(changed, known), max(min(GROWN, 3 * GROWN - len(found)), 0))
+            narrowed = list(islice(self._taken(_with_one_changed(base), known), GROWN))
+            found += narrowed
+            for case in narrowed[:3]:  # a window may lie in many places: each size that the first input alone has, long
+                first, *rest = [array.shape for array in arrays_of(case)]
+                longer = (resized(shapes_of(case), size, 9) for size in sorted(set(first).difference(*rest)))
+                found += self._taken(longer, known)
         return found
 
-    def _lengthened(self, cases: Sequence[Case], known: set[Assignment], attrs: Mapping[str, Any]) -> list[Case]:
-        """Take cases and make each size long that the first input alone has: a window may lie in many places."""
-        found: list[Case] = []
-        for number, case in enumerate(cases):
-            first, *others = [array.shape for array in arrays_of(case)]
-            for size in sorted(set(first).difference(*others)):
-                assignment = resized(shapes_of(case), size, 9)
-                if assignment in known or elements(assignment) > MOST_GROWN:
-                    continue
+    def _taken(self, assignments: Iterable[Assignment], known: set[Assignment]) -> Iterator[Case]:
+        """Yield cases of the shapes that are not known yet, not large, and that forward takes as infer promises."""
+        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        for assignment in assignments:
+            if assignment not in known and elements(assignment) <= MOST_GROWN:
                 known.add(assignment)
-                longer = self.natural.attempt(assignment, attrs, 9700 + 10 * number + size, {})
-                if longer is not None and self.scope.trial.attempt(longer).keeps_promise():
-                    found.append(longer)
-        return found
-
-    def _narrowed(self, carrier: Case, known: set[Assignment], attrs: Mapping[str, Any]) -> list[Case]:
-        """Take a case and change one size of one input: a size of its own may be smaller, larger, or a multiple."""
-        found: list[Case] = []
-        shapes = shapes_of(carrier)
-        for index in (*range(1, len(shapes)), *range(len(shapes) > 1)):
-            shape = shapes[index]
-            if not shape or isinstance(shape[0], tuple):
-                continue
-            for axis, size in enumerate(shape):
-                for other in (2, size + 2) if index else (2 * size, 3 * size):  # of heads in groups, tiles, parts
-                    changed = (*shape[:axis], other, *shape[axis + 1 :])
-                    assignment = (*shapes[:index], changed, *shapes[index + 1 :])
-                    if other == size or assignment in known or len(found) >= GROWN:
-                        continue
-                    known.add(assignment)
-                    case = self.natural.attempt(assignment, attrs, 9600 + 20 * index + 2 * axis + (other > 2), {})
-                    if case is not None and self.scope.trial.attempt(case).keeps_promise():
-                        found.append(case)
-        return found
+                case = self.natural.attempt(assignment, attrs, 9000 + len(known), {})
+                if case is not None and self.scope.trial.attempt(case).keeps_promise():
+                    yield case
 
     def large(self, shapes: Sequence[Case]) -> Case | None:
         """Take the most natural case and make its sizes large: kernels may work in blocks, or keep buffers."""
@@ -321,6 +292,16 @@ class Sweeps:
             is_tied = regime == "ties" and not role.is_order and value.size
             return np.full_like(value, rng.choice(value.reshape(-1))) if is_tied else value
         return self.scope.array(value.shape, role, regime, rng, value.dtype.name)
+
+
+def _with_one_changed(shapes: Assignment) -> Iterator[Assignment]:
+    """Yield shapes with one size of one input changed: a size of its own may be smaller, larger, or a multiple."""
+    for index in (*range(1, len(shapes)), *range(len(shapes) > 1)):
+        shape: Any = shapes[index]
+        if shape and not isinstance(shape[0], tuple):
+            for axis, size in enumerate(shape):
+                for other in (2, size + 2) if index else (2 * size, 3 * size):  # of heads in groups, tiles, parts
+                    yield (*shapes[:index], (*shape[:axis], other, *shape[axis + 1 :]), *shapes[index + 1 :])
 
 
 def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:
