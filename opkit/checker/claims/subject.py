@@ -70,11 +70,6 @@ class Whole:
     resolution: float
 
     @property
-    def size(self) -> int:
-        """Elements of all inputs."""
-        return sum(array.size for array in self.inputs.values())
-
-    @property
     def descs(self) -> dict[str, Any]:
         """Descriptions of the inputs, as definitions want them."""
         return describe_inputs(self.case.inputs)

@@ -379,8 +379,6 @@ FOLLOWED = 9
 #: Largest size taken over from the numbers in kernels and definitions, by rank; how many of them; how many of those
 #: that are named where forward raises; how often all inputs are gone through. Cost.
 LARGEST_HINT, CLIMB_HINTS, CLIMB_NAMED, CLIMB_PASSES = {1: 1024, 2: 64, 3: 32, 4: 16}, 4, 2, 3
-#: Attempts after which a way to fill inputs that infer always refuses is given up. Cost.
-HOPELESS = 30
 #: Shapes made from one case by changing a size: this many per size, and elements that they may have. Cost.
 GROWN, MOST_GROWN = 4, 300
 #: Sizes of the one large case, with few sizes to change and with many, and the elements that it may have. Cost.

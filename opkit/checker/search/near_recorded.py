@@ -54,7 +54,7 @@ class Near(UsualShapes):
         case = UsualShapes.attempt(self, assignment, attrs, seed, relations)
         return case if case is None else replace(case, precision=self._precision)
 
-    def accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 0, patience: int = 0) -> list[Case]:
+    def accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 0) -> list[Case]:
         """Return nothing: where no known shape goes with an option, the run says nothing of others."""
         return []
 

@@ -110,4 +110,4 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     if is_vague:
         cases = table.served(cases)
         large = large if large is None or table.serves(large) else None
-    return SearchResult(cases, large, scope.dtype, scope.domain, sweeps.notes, table if is_vague else None)
+    return SearchResult(cases, large, scope.dtype, scope.domain, table=table if is_vague else None)

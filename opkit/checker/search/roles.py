@@ -1,17 +1,15 @@
-"""Roles: what each input may hold, found by asking infer for dtypes and forward for values."""
+"""Roles: what inputs may hold, by the values that forward takes; which hold whole numbers is found by climbing."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
-from itertools import combinations, product
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from opkit.checker.model.thresholds import (
-    HOPELESS,
     MIXED_DOMAINS,
     MIXED_INPUTS,
     MOST_HINT,
@@ -25,12 +23,7 @@ from opkit.checker.search.values import DOMAINS
 from opkit.ir import TensorDesc
 from opkit.record import mutable
 
-#: How far inputs get that infer takes.
-_ACCEPTED = float("inf")
 _PLACES = ("int64", "int32")
-_INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
-#: Those that are tried where nothing says that whole numbers are wanted.
-TELLING_DTYPES = ("int64", "bool")
 
 
 @mutable
@@ -44,57 +37,39 @@ class Roles:
 
     scope: SearchScope
     is_plain: bool = False
-    _bound: frozenset[str] | None = None
-    _refusals: defaultdict[tuple[object, ...], Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
-
-    def dtype_candidates(self) -> Iterator[tuple[str, ...]]:
-        """Yield dtypes of all inputs: floats alone first, then integers in some places."""
-        floats = self.scope.floats
-        yield floats
-        for count in range(1, len(self.scope.args)):
-            for chosen in _subsets(range(len(self.scope.args)), count):
-                for dtype in _INT_DTYPES:
-                    if self._is_hopeless((dtype, *chosen)):
-                        continue
-                    yield tuple(dtype if index in chosen else own for index, own in enumerate(floats))
 
     def candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:
         """Yield what the inputs may be filled with: what worked before, then other domains, then integers."""
         count = len(self.scope.args)
-        if self.scope.roles is not None:
-            if all(role.is_fixed or not role.is_integer for role in self.scope.roles):
-                yield self.scope.roles
-                return
-            if not self.accepts_dtypes(assignment, attrs, self.scope.roles):
-                self.scope.trial.counts[Answer.REFUSED] += 1
-                return
-            yield from self._with_domains(self.scope.roles, assignment, attrs)
+        known = self.scope.roles
+        if not self.scope.trial.accepts(self.descs(assignment, self._dtypes(known or (Role(),) * count)), attrs):
+            self.scope.trial.counts[Answer.REFUSED] += 1
             return
-        real = (Role(),) * count
-        reached = self._reach(assignment, attrs, real)
-        said = ""
-        if reached == _ACCEPTED:
-            yield real
-            if self.is_plain:
-                return
-            said = self.scope.trial.said
-            names = list(DOMAINS)
-            is_told = not said  # where nothing raised, other values may be what is wanted
-            for number, name in enumerate(names[1:]):
-                yield (Role(name),) * count
-                is_told |= self.scope.trial.said != said
-                if number == TELLING_DOMAINS and not is_told:
-                    break
-            if is_told and 2 <= count <= MIXED_INPUTS:
-                yield from (
-                    tuple(Role(name) for name in chosen)
-                    for chosen in product(names[:MIXED_DOMAINS], repeat=count)
-                    if len(set(chosen)) > 1
-                )
-            if any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment):
-                yield (Role(structure="definite"),) * count
-        if self.scope.checkable.infer is not None:
-            yield from self._integer_candidates(assignment, attrs, reached)
+        if known is not None:
+            if all(role.is_fixed or not role.is_integer for role in known):
+                yield known
+            else:
+                yield from self._with_domains(known, assignment, attrs)
+            return
+        yield (Role(),) * count
+        if self.is_plain:
+            return
+        said = self.scope.trial.said
+        names = list(DOMAINS)
+        is_told = not said  # where nothing raised, other values may be what is wanted
+        for number, name in enumerate(names[1:]):
+            yield (Role(name),) * count
+            is_told |= self.scope.trial.said != said
+            if number == TELLING_DOMAINS and not is_told:
+                break
+        if is_told and 2 <= count <= MIXED_INPUTS:
+            yield from (
+                tuple(Role(name) for name in chosen)
+                for chosen in product(names[:MIXED_DOMAINS], repeat=count)
+                if len(set(chosen)) > 1
+            )
+        if any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment):
+            yield (Role(structure="definite"),) * count
 
     @staticmethod
     def other_values(count: int) -> Iterator[tuple[Role, ...]]:
@@ -102,15 +77,8 @@ class Roles:
         yield (Role(structure="definite"),) * count
         yield from ((Role(name),) * count for name in DOMAINS if name != "real")
 
-    def _reach(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> float:
-        return self.scope.trial.reach(self.descs(assignment, self._dtypes(roles)), attrs)
-
     def _dtypes(self, roles: Sequence[Role]) -> list[str]:
         return [role.dtype or own for role, own in zip(roles, self.scope.floats)]
-
-    def accepts_dtypes(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> bool:
-        """Ask infer alone, without making arrays."""
-        return self.scope.trial.accepts(self.descs(assignment, self._dtypes(roles)), attrs)
 
     def descs(self, assignment: Assignment, dtypes: Sequence[str]) -> dict[str, list[TensorDesc]]:
         """Describe inputs of these shapes and dtypes."""
@@ -124,41 +92,6 @@ class Roles:
                 descs[arg.name] = [TensorDesc(shape, dtype)]  # type: ignore[arg-type]
         return descs
 
-    def _unbound(self, assignment: Assignment, attrs: Mapping[str, Any]) -> list[int]:
-        if self._bound is None:
-            case = self.scope.case(assignment, attrs, (Role(),) * len(self.scope.args))
-            self._bound = self.scope.checkable.bound(case.inputs, attrs)
-        bound = self._bound
-        return [index for index, arg in enumerate(self.scope.args) if bound is None or arg.name not in bound]
-
-    def _integer_candidates(
-        self, assignment: Assignment, attrs: Mapping[str, Any], reached: float
-    ) -> Iterator[tuple[Role, ...]]:
-        """Yield roles with integers that infer takes; where there is none, the climber finds them.
-
-        Args:
-            assignment: the shapes.
-            attrs: the attributes.
-            reached: the check at which infer refuses floats alone, _ACCEPTED where none does.
-        """
-        if reached < _ACCEPTED:
-            self._refusals[()][reached] += 1
-        unbound = self._unbound(assignment, attrs)
-        for count in range(1, len(unbound) + 1):
-            for chosen in _subsets(unbound, count):
-                for dtype in _INT_DTYPES:
-                    variant = (dtype, *chosen)
-                    if self._is_hopeless(variant):
-                        continue
-                    base = tuple(
-                        Role("real", dtype, 2) if index in chosen else Role() for index in range(len(self.scope.args))
-                    )
-                    got = self._reach(assignment, attrs, base)
-                    if got < _ACCEPTED:
-                        self._refusals[variant][got] += 1
-                        continue
-                    yield from self._with_domains(base, assignment, attrs)
-
     def _with_domains(
         self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]
     ) -> Iterator[tuple[Role, ...]]:
@@ -167,13 +100,6 @@ class Roles:
             if domain == "real" or all(role.is_integer or role == Role() for role in roles):
                 mapped = tuple(Role(domain) if role == Role() else role for role in roles)
                 yield from self._with_limits(mapped, assignment, attrs)
-
-    def _is_hopeless(self, variant: tuple[object, ...]) -> bool:
-        """Return whether integers are refused there by one check at any shape, or only where floats are too."""
-        floats, own = self._refusals[()], self._refusals[variant]
-        if own.total() < HOPELESS or len(floats) < 2:
-            return False
-        return len(own) == 1 and not own.keys() & floats.keys()
 
     def _with_limits(
         self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]
@@ -214,9 +140,3 @@ class Roles:
         # Places beyond an array may be taken in silence: for the last one, or for none.
         is_least = all(role.limit <= 2 for role in roles if role.is_integer)
         return is_least or not greatest.gives_the_same(with_one(lambda role: role.limit))
-
-
-def _subsets(items: Sequence[int], count: int) -> Iterator[frozenset[int]]:
-    """Yield all subsets of that many items."""
-    for chosen in combinations(items, count):
-        yield frozenset(chosen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,9 @@ from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import LEAST_HINT, MOST_HINT, MOST_HINTS
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.extents import arrays_of, ranks_of
+from opkit.checker.search.extents import ranks_of
 from opkit.checker.search.shapes import Assignment, Shape
-from opkit.checker.search.values import STRUCTURES, fill, nudged
+from opkit.checker.search.values import STRUCTURES, fill
 from opkit.ir import TensorDesc
 from opkit.record import mutable, record
 
@@ -191,18 +190,3 @@ class SearchScope:
             for leaf, value in found.items()
             if isinstance(value, np.ndarray) and value.shape != evaluator.array(leaf).shape
         }
-
-    def is_pointwise(self, case: Case) -> bool:
-        """Return whether each element of the results depends on the elements at its own place alone."""
-        arrays = list(arrays_of(case))
-        outcome = self.trial.attempt(case)
-        if not outcome.outputs or any(np.shape(item) != array.shape for item in outcome.outputs for array in arrays):
-            return False
-        moved = {name: nudged(value) for name, value in case.inputs.items()}
-        again = self.trial.attempt(replace(case, inputs=moved))
-        if len(again.outputs) != len(outcome.outputs):
-            return False
-        return all(
-            np.array_equal(np.ravel(one)[1:], np.ravel(other)[1:], equal_nan=True)
-            for one, other in zip(outcome.outputs, again.outputs)
-        )

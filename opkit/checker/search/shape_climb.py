@@ -6,11 +6,13 @@ For what refuses the usual ones. Which values an input holds is settled in roles
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from enum import Enum
+from itertools import combinations
 from operator import itemgetter
 from typing import Any
 
@@ -18,16 +20,21 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, leaves_of
-from opkit.checker.model.thresholds import CLIMB_NAMED, FOLLOWED
+from opkit.checker.model.thresholds import CLIMB_NAMED, FOLLOWED, MIXED_INPUTS
 from opkit.checker.model.trial import WHOLE, Answer
 from opkit.checker.search.depth import TAKEN, Depth, depth_of
 from opkit.checker.search.hill_climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
-from opkit.checker.search.roles import TELLING_DTYPES, Roles
+from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.table import Standing, answer_of
 from opkit.record import mutable
 
+#: Dtypes of whole numbers, and those that are tried where forward has to run to tell.
+_WHOLE = ("int64", "int32", "bool", "uint8", "int8")
+_TELLING = ("int64", "bool")
+#: Further than any line of an infer function.
+_PAST_INFER = float(sys.maxsize)
 #: A number in a message that may be a size.
 _SIZE = re.compile(r"\b\d{1,4}\b")
 
@@ -79,56 +86,52 @@ class Climber:
         self._goal = _Goal.TAKES
         return found
 
-    def by_infer(self) -> list[Case]:
-        """Follow how far infer's checks get, where it refuses all shapes that are usual."""
-        if self.scope.checkable.infer is None or self.scope.options.shapes or not self.scope.args:
-            return []
-        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
-        for self.scope.dtype in ("float64", "float32"):
-            found = self.cases(attrs)
-            if found:
-                return found
-        return []
+    @property
+    def _is_declared(self) -> bool:
+        """Whether infer says what is taken: it is asked without a call of forward."""
+        return self.scope.checkable.infer is not None
 
     @property
     def _sizes(self) -> Mapping[int, int]:
         """How many sizes of each axis a climb tries, by rank."""
-        return EVERY_SIZE if self.scope.checkable.infer is not None else FEW_SIZES
+        return EVERY_SIZE if self._is_declared else FEW_SIZES
 
-    def cases(self, attrs: Mapping[str, Any]) -> list[Case]:
-        """Return a case of the shapes that get furthest, if that is far enough, and some that follow from it."""
-        hints = [*self.scope.checkable.sizes, *self.scope.hinted_sizes()]
+    def cases(self, attrs: Mapping[str, Any], shapes: Assignment | None = None) -> list[Case]:
+        """Return a case of the shapes that get furthest, if that is far enough, and some that follow from it.
+
+        Args:
+            attrs: the attributes.
+            shapes: of all inputs, where they are declared: only what these hold is found then.
+        """
+        scope = self.scope
+        hints = [*scope.checkable.sizes, *scope.hinted_sizes()]
 
         def sizes(reached: Depth) -> Sequence[int]:
             return [*(size for size, _ in self._named[reached].most_common(CLIMB_NAMED)), *hints]
 
-        furthest: tuple[Assignment, Depth] | None = None
-        for dtypes in self._ranked(attrs):
+        for dtypes in self._ranked(attrs, shapes):
 
             def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> Depth:
-                return self._depth(assignment, dtypes, attrs)
+                return self._depth(assignment, dtypes, attrs, is_run=not self._is_declared)
 
-            # Beside infer, integers are worth a climb of their own where they get past the check at which floats end.
-            if furthest is not None and ask(furthest[0]) <= furthest[1]:
-                continue
-            # Floats were tried in shapes all alike before.
-            alike = RANKED_SHAPES if self._goal is _Goal.TAKES and tuple(dtypes) != self.scope.floats else ()
-            found, reached = climb(self.scope.args, ask, sizes, most=self._sizes, alike=alike)
-            if self.scope.checkable.infer is not None:
-                furthest = furthest or (found, reached)
-            former = self.scope.roles
-            if self.scope.checkable.infer is None and former is None and reached == TAKEN:
-                self.scope.roles = self.assumed = self._roles_of(self._unwhole(dtypes, found, attrs))
+            if shapes is not None:
+                found, reached = shapes, ask(shapes)
+            else:  # floats were tried in shapes all alike before
+                alike = RANKED_SHAPES if self._goal is _Goal.TAKES and tuple(dtypes) != scope.floats else ()
+                found, reached = climb(scope.args, ask, sizes, most=self._sizes, alike=alike)
+            former = scope.roles
+            if former is None and reached == TAKEN:
+                scope.roles = self.assumed = self.roles_of_dtypes(self._unwhole(dtypes, found, attrs))
             case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else self._of_other_values(found, attrs)
             if case is not None:
                 return [case, *self._climbed_on(found, ask, sizes, attrs)]
-            self._last, self.scope.roles = found, former
+            self._last, scope.roles = found, former
         return []
 
     def _of_other_values(self, shapes: Assignment, attrs: Mapping[str, Any]) -> Case | None:
         """Return a case of other values where what stopped forward is not the shapes that it got furthest with."""
         scope = self.scope
-        if scope.checkable.infer is not None or scope.roles is not None or self._goal is not _Goal.TAKES:
+        if self._is_declared or scope.roles is not None or self._goal is not _Goal.TAKES:
             return None
         for roles in self.roles.other_values(len(scope.args)):
             case = scope.case(shapes, attrs, roles, seed=9000)
@@ -137,39 +140,37 @@ class Climber:
                 return case
         return None
 
-    def _ranked(self, attrs: Mapping[str, Any]) -> Iterator[Sequence[str]]:
-        """Yield dtypes of all inputs: without infer whole numbers where forward gets further by them.
+    def _ranked(self, attrs: Mapping[str, Any], declared: Assignment | None) -> Iterator[Sequence[str]]:
+        """Yield dtypes of all inputs: whole numbers where infer's checks or forward get further by them.
 
-        They are looked for on arrays alike first, then where the last climb ended; one more is assumed in the end, or
-        at once where what is raised mentions them.
+        They are looked for on arrays alike first, then where the last climb ended; without infer one more is assumed in
+        the end, or at once where what is raised mentions them.
         """
         floats = self.scope.floats
-        if self.scope.checkable.infer is not None:
-            yield from self.roles.dtype_candidates()
-            return
         if self.scope.roles is not None:
             yield tuple(role.dtype or own for role, own in zip(self.scope.roles, floats))
             return
         shapes = [as_assignment(self.scope.args, [shape] * len(floats)) for shape in RANKED_SHAPES]
+        shapes = shapes if declared is None else [declared]
         last: Sequence[str] = ()
         dtypes = self._whole(floats, shapes, attrs)
         self._wanting.clear()
         is_said = any(self._depth(one, dtypes, attrs) in self._wanting for one in shapes)
         for is_time in (is_said, not is_said):
-            yield from self._one_more(dtypes, TELLING_DTYPES[:1]) if is_time else ()
+            yield from self.more_whole(dtypes, _TELLING[:1]) if is_time and not self._is_declared else ()
             while dtypes != last:
                 yield dtypes
                 last, dtypes = dtypes, self._whole(dtypes, [self._last], attrs)
 
     def _whole(self, dtypes: Sequence[str], shapes: Sequence[Assignment], attrs: Mapping[str, Any]) -> Sequence[str]:
-        """Return dtypes with one input after the other made whole, as long as forward gets further by it."""
+        """Return dtypes with one input after the other made whole, as long as the op gets further by it."""
 
         def depth(dtypes: Sequence[str]) -> Depth:
             return max(self._depth(one, dtypes, attrs) for one in shapes)
 
         best = depth(dtypes)
         while True:
-            more = ((depth(one), one) for one in self._one_more(dtypes, TELLING_DTYPES))
+            more = ((depth(one), one) for one in self.more_whole(dtypes))
             further = max(more, key=itemgetter(0), default=(best, dtypes))
             if further[0] <= best:
                 return dtypes
@@ -183,14 +184,18 @@ class Climber:
                 dtypes = other
         return dtypes
 
-    def _one_more(self, dtypes: Sequence[str], whole: Sequence[str]) -> list[Sequence[str]]:
-        """Return dtypes with one more input made whole, the last ones first; one stays that can be differentiated."""
+    def more_whole(self, dtypes: Sequence[str], whole: Sequence[str] = ()) -> list[Sequence[str]]:
+        """Return dtypes with one more input made whole, the last ones first; one stays that can be differentiated.
+
+        Where infer is asked, several at once: it may compare them before it looks at what they are.
+        """
         floats = [index for index, own in enumerate(self.scope.floats) if dtypes[index] == own]
+        most = min(len(floats) - 1, MIXED_INPUTS if self._is_declared else 1)
         return [
-            (*dtypes[:index], dtype, *dtypes[index + 1 :])
-            for index in floats[::-1]
-            for dtype in whole
-            if len(floats) > 1
+            tuple(dtype if index in chosen else own for index, own in enumerate(dtypes))
+            for count in range(1, most + 1)
+            for chosen in combinations(floats[::-1], count)
+            for dtype in whole or (_WHOLE if self._is_declared else _TELLING)
         ]
 
     def roles_of(self, case: Case) -> tuple[Role, ...] | None:
@@ -198,28 +203,37 @@ class Climber:
         held = {leaf.name: array.dtype for leaf, array in leaves_of(case.inputs)}
         dtypes = [held[arg.name] if arg.name in held else np.dtype(float) for arg in self.scope.args]
         names = [dtype.name if dtype.kind in "iub" else own for dtype, own in zip(dtypes, self.scope.floats)]
-        return self._roles_of(names) if tuple(names) != self.scope.floats else None
+        return self.roles_of_dtypes(names) if tuple(names) != self.scope.floats else None
 
-    def _roles_of(self, dtypes: Sequence[str]) -> tuple[Role, ...]:
+    def roles_of_dtypes(self, dtypes: Sequence[str]) -> tuple[Role, ...]:
+        """Return what inputs of these dtypes hold: floats, or whole numbers whose limit is to be found."""
         return tuple(
             Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, self.scope.floats)
         )
 
-    def _depth(self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> Depth:
-        """Return how far infer's checks get, or forward where there is no infer function."""
+    def _depth(
+        self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any], is_run: bool = True
+    ) -> Depth:
+        """Return how far infer's checks get, and past them forward, if it is to run."""
         scope = self.scope
-        if scope.checkable.infer is not None:
-            reached = scope.trial.reach(self.roles.descs(assignment, dtypes), attrs)
-            return TAKEN if reached == float("inf") else (reached,)
+        past: Depth = ()
+        if self._is_declared:
+            line = scope.trial.reach(self.roles.descs(assignment, dtypes), attrs)
+            past = (_PAST_INFER,)
+            if line < float("inf"):
+                return (line,)
+            if not is_run:
+                return TAKEN
         where = scope.checkable.forward_where
         if where is None or scope.trial.is_over:
-            return ()
-        case = scope.case(assignment, attrs, self._roles_of(dtypes))
+            return past
+        case = scope.case(assignment, attrs, self.roles_of_dtypes(dtypes))
         said: list[str] = []
         depth = depth_of(lambda: scope.checkable.forward(case.inputs, attrs), where.file, said)
         scope.trial.counts[Answer.RAISED] += depth != TAKEN
         if self._goal is not _Goal.TAKES:
             depth = (0.0, *depth) if depth != TAKEN else self._answering(case, where.file, said)
+        depth = depth if depth == TAKEN else (*past, *depth)
         self._wanting.update([depth] if said and WHOLE.search(said[-1]) else [])
         self._named[depth].update(size for text in said for size in {*map(int, _SIZE.findall(text))} if size > 1)
         return depth

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -47,12 +47,10 @@ class Sweeps:
     Args:
         scope: of the search.
         natural: searches anew where no known shape goes with an attribute.
-        notes: what the user should know.
     """
 
     scope: SearchScope
     natural: UsualShapes
-    notes: list[str] = field(default_factory=list)
 
     def grown(self, shapes: Sequence[Case]) -> list[Case]:
         """Take natural cases and change sizes: one size everywhere, then one size of one input."""

@@ -52,64 +52,49 @@ class UsualShapes:
         self.climber = Climber(self.scope, self.roles, self.attempt)
 
     def cases(self) -> list[Case]:
-        """Return cases of usual shapes, or of those that infer's checks lead to where it refuses the usual ones."""
+        """Return cases of usual shapes, or of those that are found by how far the op gets where it refuses these."""
         first = self.scope.checkable.first
-        self.scope.roles = None if first is None else self.climber.roles_of(first)
-        shapes = self._shape_cases(patience=PATIENCE)
-        if first is not None and shapes_of(first) not in map(shapes_of, shapes):
-            again = self.attempt(shapes_of(first), first.attrs, first.seed, {})
-            shapes += [] if again is None else [again]
-        if self.scope.roles is not None and not shapes:
+        if first is not None:
+            self.scope.roles = self.climber.roles_of(first)
+            shapes = self._shape_cases()
+            if shapes_of(first) not in map(shapes_of, shapes):
+                again = self.attempt(shapes_of(first), first.attrs, first.seed, {})
+                shapes += [] if again is None else [again]
+            if shapes:
+                return shapes
             self.scope.roles = None
-            shapes = self._shape_cases(patience=PATIENCE)
-        was_whole = self._got_past_infer()
-        if not shapes and not was_whole:
-            shapes = self.climber.by_infer()
-        if shapes:
-            return shapes
-        for self.scope.dtype in ("float64", "float32"):
+        for precision in self._precisions():
+            self.scope.dtype, self.scope.mixed = precision
             for self._tolerant in (False, True):
-                is_new = (self.scope.dtype, self._tolerant) != ("float64", False) or not was_whole
-                if is_new and (not self._tolerant or (self.scope.checkable.has_gradient and self._got_past_infer())):
+                if not self._tolerant or (self.scope.checkable.has_gradient and self._got_past_infer()):
                     shapes = self._shape_cases()
-                if shapes:
-                    return shapes
-        return self.climber.by_infer() or self._mixed_cases()
-
-    def _mixed_cases(self) -> list[Case]:
-        """Return cases whose float inputs are of different dtypes, where infer takes no others."""
-        count = len(self.scope.args)
-        if not 1 < count <= MIXED_INPUTS or self._got_past_infer():
-            return []
-        self.scope.dtype = "float64"
-        for self.scope.mixed in product(("float64", "float32"), repeat=count):
-            if len(set(self.scope.mixed)) > 1:
-                shapes = self._shape_cases(patience=MIXED_PATIENCE)
-                if shapes:
-                    return shapes
-        self.scope.mixed = ()
+                    if shapes:
+                        return shapes
         return []
+
+    def _precisions(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the dtype of all float inputs, then one of each where infer takes none that all have."""
+        yield "float64", ()
+        yield "float32", ()
+        count = len(self.scope.args)
+        if 1 < count <= MIXED_INPUTS and not self._got_past_infer():
+            yield from (
+                ("float64", mixed) for mixed in product(("float64", "float32"), repeat=count) if len({*mixed}) > 1
+            )
 
     def _got_past_infer(self) -> bool:
         """Return whether forward was ever run."""
         return any(count for answer, count in self.scope.trial.counts.items() if answer is not Answer.REFUSED)
 
-    def _shape_cases(self, patience: int = MOST_SHAPES) -> list[Case]:
+    def _shape_cases(self) -> list[Case]:
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
         limit = round(
             (SHAPE_CASES if len(self.scope.args) == 1 else SHAPE_CASES_OF_MANY)
             * min(max(self.scope.options.effort, LEAST_EFFORT), 1.0)
         )
-        return self.accepted(attrs, limit, 0, patience=patience)
+        return self.accepted(attrs, limit, 0)
 
-    def accepted(
-        self,
-        attrs: Mapping[str, Any],
-        limit: int,
-        seed: int,
-        most: int = MOST_SHAPES,
-        patience: int = MOST_SHAPES,
-    ) -> list[Case]:
+    def accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = MOST_SHAPES) -> list[Case]:
         """Return cases of usual shapes with these attributes.
 
         Args:
@@ -117,42 +102,50 @@ class UsualShapes:
             limit: cases at most.
             seed: of their values.
             most: assignments of shapes to look at.
-            patience: those after which to stop where infer refused all.
         """
         scope = self.scope
-        if scope.checkable.infer is None and scope.roles is None and len(scope.args) > 1:
-            # Without infer each shape costs a call for each kind of value: plain floats in all shapes come first.
+        is_declared = scope.checkable.infer is not None
+        is_new = scope.roles is None
+        if is_new and len(scope.args) > 1:
+            # Each shape costs a call of forward for each kind of value: plain floats in all shapes come first.
             self.roles.is_plain = True
             before = scope.trial.counts.copy()
-            if not scope.has_shapes and not self._accepted(attrs, 1, seed, BEFORE_CLIMB, patience):
+            if not self._accepted(attrs, 1, seed, PATIENCE if is_declared else BEFORE_CLIMB):
                 self.roles.is_plain = False
-                climbed = self.climber.cases(attrs)
+                for dtypes in self.climber.more_whole(scope.floats) if is_declared else ():
+                    scope.roles = self.climber.roles_of_dtypes(dtypes)
+                    if self._accepted(attrs, 1, seed, MIXED_PATIENCE):
+                        return self._accepted(attrs, limit, seed, most)
+                    scope.roles = None
+                climbed = self.climber.cases(attrs, next(self._assignments(())) if scope.has_shapes else None)
                 if climbed:
-                    return climbed[:limit]
+                    usual = self._accepted(attrs, limit, seed, most) if is_declared or scope.has_shapes else []
+                    return (usual or climbed)[:limit]
                 self.roles.is_plain = True
-            found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, most, patience)
+            found = [] if is_declared else self._accepted(attrs, max(limit, FIRST_PLAIN), seed, most)
             self.roles.is_plain = False
             telling = [case for case in found if _is_telling(case)]
             tried = scope.trial.counts - before
             if telling and tried[Answer.NONFINITE] <= tried[Answer.ACCEPTED]:  # others are taken by chance alone
                 return [*telling, *(case for case in found if case not in telling)][:limit]
             scope.roles = None
-        found = self._accepted(attrs, limit, seed, most, patience)
+        found = self._accepted(attrs, limit, seed, most)
         if not found and scope.roles is None and self.climber.assumed is not None:
             scope.roles = self.climber.assumed
-            found = self._accepted(attrs, limit, seed, most, patience)
+            found = self._accepted(attrs, limit, seed, most)
             scope.roles = scope.roles if found else None
-        if found or scope.checkable.infer is not None or scope.has_shapes:
+        if found or scope.has_shapes or (is_declared and not is_new):
             return found
         parted = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
         return [case for case in parted if case is not None][:limit] or self.climber.cases(attrs)
 
-    def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int, patience: int) -> list[Case]:
+    def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int) -> list[Case]:
         found: list[Case] = []
         seen: set[tuple[object, ...]] = set()
         relations: dict[int, Any] = {}
         sizes = self.scope.hinted_sizes()
         alike = 0
+        patience = MIXED_PATIENCE if self.scope.mixed else PATIENCE
         wanting = self.scope.trial.wanting
         for number, assignment in enumerate(self._assignments(sizes)):
             if (
@@ -194,9 +187,6 @@ class UsualShapes:
         for roles in self.roles.candidates(assignment, attrs):
             if self.scope.trial.is_given_up:
                 return None
-            if not self.roles.accepts_dtypes(assignment, attrs, roles):
-                self.scope.trial.counts[Answer.REFUSED] += 1
-                continue
             case = self.scope.case(assignment, attrs, roles, seed=seed)
             outcome = self.scope.trial.attempt(case)
             if not outcome.is_accepted:

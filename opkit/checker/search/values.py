@@ -153,14 +153,3 @@ def near_constants(
 def is_anchor(value: Any) -> bool:
     """Return whether a number is one that values may be placed around."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and LEAST_ANCHOR <= abs(value) <= MOST_ANCHOR
-
-
-def nudged(value: Any) -> Any:
-    """Change an array's first element."""
-    if isinstance(value, list):
-        return [nudged(item) for item in value]
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
-        return value
-    changed = value.copy()
-    changed.flat[0] = 1.25 * changed.flat[0] + (0.1 if changed.flat[0] == 0 else 0.0)
-    return changed
