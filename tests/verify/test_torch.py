@@ -723,3 +723,27 @@ def test_a_function_that_backward_alone_calls_is_not_searched() -> None:
     (report,) = framework_of("torch").named(Root, {}, "Root", Options(effort=0.1)).reports
     assert [item.code for item in report.checks] == ["GC182"]
     assert "backward calls f: a function is not searched" in report.checks[0].message
+
+
+def test_sparse_tensors_in_cases_stay_as_they_are() -> None:
+    """A function that reads their indices runs; what it returns for one that takes a gradient is not compared, and a line says so."""
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, matrices, x):
+            assert isinstance(matrices, tuple)
+            ctx.matrices = matrices = tuple(item.detach().coalesce() for item in matrices)
+            return sum(torch.sparse.mm(item, x) * item.indices().numel() for item in matrices)
+
+        @staticmethod
+        def backward(ctx, dy):
+            return None, sum(torch.sparse.mm(item.t(), dy) * item.indices().numel() for item in ctx.matrices)
+
+    dense = torch.tensor([[2.0, 0.0, -1.0], [0.0, 3.0, 0.0]], dtype=torch.float64)
+
+    def cases(rng):
+        yield {"matrices": (dense.to_sparse().coalesce().requires_grad_(),), "x": rng.standard_normal((3, 2))}
+
+    (report,) = gradcheck(Product, cases=cases, effort=0.2).ops
+    assert report.status is Status.PASS
+    assert "the gradient of matrices is not checked, for want of a dense array" in report.notes

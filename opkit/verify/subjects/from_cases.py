@@ -229,6 +229,11 @@ def _read(
     if unseen:
         said = f"{' and '.join(unseen)} complex as given: the gradient of what is given so is not checked"
         made = replace(made, remarks=(*made.remarks, said))
+    left = set(names).difference(inputs, options)
+    apart = [name for name in names if name in left and any(subject.takes_gradient(case.get(name)) for case in every)]
+    if apart:
+        said = f"the gradient of {' and '.join(apart)} is not checked, for want of a dense array"
+        made = replace(made, remarks=(*made.remarks, said))
     case = Case(arrays, {**made.default_attrs, **{k: v for k, v in every[0].items() if k not in inputs}})
     announced = Looks()
     single, given = cast_case(case, "float32"), _given(every[0], inputs)

@@ -93,14 +93,18 @@ def parted(result: Any) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return tensors as arrays, lists of them as lists of arrays, and all else as it is."""
-    if isinstance(value, torch.Tensor):
+    """Return tensors as arrays, lists of them as lists of arrays, and all else, such as sparse tensors, as it is."""
+    if _is_dense(value):
         return np.array(array_of(value))
     if isinstance(value, np.generic):
         return np.asarray(value)
-    if isinstance(value, (list, tuple)) and any(isinstance(item, (torch.Tensor, np.ndarray)) for item in value):
+    if isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) or _is_dense(item) for item in value):
         return [plain(item) for item in value]
     return value
+
+
+def _is_dense(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.layout is torch.strided
 
 
 def takes_gradient(value: Any) -> bool | None:
