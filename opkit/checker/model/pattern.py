@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker.model.numbers import largest
-from opkit.checker.model.thresholds import BY_CHANCE, NEGLIGIBLE
+from opkit.checker.model.thresholds import BY_CHANCE, NEGLIGIBLE, SINGLE_ROUNDING
 from opkit.ir import Shape
 
 #: What a gradient is that passes through a step.
@@ -48,7 +48,9 @@ def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str
     if close(claimed, factor * numeric) and largest(claimed - factor * numeric) <= missed / 2:
         return f"wrong by a factor of {factor:.9g}"
     if missed <= NEGLIGIBLE * size:
-        return f"like an approximation: off by {missed / size:.1g} of the largest derivative"
+        is_single = SINGLE_ROUNDING / 32 < missed / size <= SINGLE_ROUNDING
+        said = ", as much as a rounding to float32 on the way" if is_single else ""
+        return f"like an approximation: off by {missed / size:.1g} of the largest derivative{said}"
     for text, other in _structured(numeric, values.shape):
         if claimed.shape == other.shape and close(claimed, other):
             return text
