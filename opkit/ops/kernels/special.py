@@ -232,9 +232,7 @@ _DIGAMMA = [_BERNOULLI[k - 1] / (2 * k) for k in range(len(_BERNOULLI), 0, -1)]
 
 def _digamma_parts(x: float) -> tuple[float, float, float]:
     total, series = 0.0, 0.0
-    for _ in range(10):
-        if not x < 10:
-            break
+    while x < 10:
         total -= 1 / x
         x += 1
     inverse = 1 / (x * x)
@@ -244,10 +242,10 @@ def _digamma_parts(x: float) -> tuple[float, float, float]:
 
 
 def _trigamma(x: float) -> float:
+    if not x > 0:
+        return math.nan
     total = 0.0
-    for _ in range(11):
-        if not x < 11:
-            break
+    while x < 11:
         total += 1 / (x * x)
         x += 1
     power, square = x, x * x
@@ -258,12 +256,12 @@ def _trigamma(x: float) -> float:
     return total
 
 
-def _each(function: Callable[[float], Any], x: ndarray) -> ndarray | None:
-    """Return a function of each number, along a last axis where it gives several; None where numpy is to do it."""
+def _each(function: Callable[[float], Any], x: ndarray) -> list[Any] | None:
+    """Return a function of each number; None where numpy is to do it."""
     if x.size > _FEW:
         return None
     try:
-        return np.array([function(number) for number in x.reshape(-1).tolist()])
+        return [function(number) for number in x.reshape(-1).tolist()]
     except ZeroDivisionError:  # which numpy takes for infinity
         return None
 
@@ -277,16 +275,17 @@ def lgamma_of(x: ndarray) -> ndarray:
 def _digamma_of_positive(x: ndarray) -> Any:
     parts = _each(_digamma_parts, x)
     if parts is not None:
-        total, moved, series = parts.reshape(*x.shape, 3).transpose(-1, *range(x.ndim))
-    else:
-        total, moved, series = np.zeros_like(x), x, np.zeros_like(x)
-        for _ in range(10):
-            low = moved < 10
-            total -= np.where(low, 1 / moved, 0)
-            moved = np.where(low, moved + 1, moved)
-        inverse = 1 / (moved * moved)
-        for coefficient in _DIGAMMA:
-            series = (series + coefficient) * inverse
+        logs = np.log([moved for _, moved, _ in parts]).tolist()
+        found = [total + (log - 0.5 / moved - series) for log, (total, moved, series) in zip(logs, parts)]
+        return np.array(found).reshape(x.shape)
+    total, moved, series = np.zeros_like(x), x, np.zeros_like(x)
+    for _ in range(10):
+        low = moved < 10
+        total -= np.where(low, 1 / moved, 0)
+        moved = np.where(low, moved + 1, moved)
+    inverse = 1 / (moved * moved)
+    for coefficient in _DIGAMMA:
+        series = (series + coefficient) * inverse
     return total + (np.log(moved) - 0.5 / moved - series)
 
 
@@ -299,7 +298,7 @@ def digamma_of(x: ndarray) -> Any:
     """
     with np.errstate(all="ignore"):
         low = x <= 0
-        if not low.any():
+        if not np.count_nonzero(low):
             return _digamma_of_positive(x)
         total = _digamma_of_positive(np.where(low, 1 - x, x))
         return np.where(low, total - math.pi / np.tan(math.pi * x), total)
@@ -312,9 +311,9 @@ def polygamma_of(x: ndarray, n: int) -> ndarray:
     Source: the recurrence to x >= 10 + n, then the asymptotic series (Abramowitz and Stegun 6.4.6, 6.4.11).
     """
     with np.errstate(all="ignore"):
-        total = _each(_trigamma, x) if n == 1 else None
-        if total is not None:
-            return np.where(x > 0, total.reshape(x.shape), np.nan)
+        found = _each(_trigamma, x) if n == 1 else None
+        if found is not None:
+            return np.array(found).reshape(x.shape)
         moved, total = x, np.zeros_like(x)
         for _ in range(10 + n):
             low = moved < 10 + n

@@ -62,7 +62,7 @@ def cross_entropy(
 
     Source: Paddle 2.6, paddle.nn.functional.cross_entropy.
     """
-    dims, label_dims = len(input.shape), len(label.shape)
+    dims, label_dims = input.ndim, label.ndim
     if smoothing > 0.0:
         if label_dims == dims - 1 or (not soft_label and label.shape[axis] == 1):
             flat = label if label_dims == dims - 1 else ops.squeeze(label, axis)
@@ -100,7 +100,7 @@ def _divided(total: Any, count: Any) -> Any:
 
 
 def _of_hard_labels(input: Any, label: Any, ignored: int, axis: int, use_softmax: bool) -> Any:
-    dims = len(input.shape)
+    dims = input.ndim
     at = axis % dims
     if at != dims - 1:
         input = ops.transpose(input, [*(i for i in range(dims) if i != at), at])

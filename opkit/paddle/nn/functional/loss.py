@@ -67,7 +67,7 @@ def cross_entropy(
     _pair("cross_entropy", input, label)
     if ignore_index > 0 and soft_label:
         raise UsageError("cross_entropy: ignore_index has no meaning with soft labels")
-    dims, label_dims = len(input.shape), len(label.shape)
+    dims, label_dims = input.ndim, label.ndim
     if dims == 0 or label_dims not in (dims, dims - 1):
         raise ShapeError(
             f"cross_entropy: input has shape {list(input.shape)}, label {list(label.shape)}: the label has as many "
