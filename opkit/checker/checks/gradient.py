@@ -33,12 +33,10 @@ from opkit.checker.model.thresholds import (
     ENOUGH_FAILING,
     EXTRA_PROBES,
     PLAIN_CALLS,
-    PROBE_SHARP,
-    PROBE_SHARP_SINGLE,
-    PROMISE_SINGLE,
     PROMISE_TOLERANCE,
     RUN_BUDGET,
     RUNS_A_CASE,
+    SLIGHT,
     SLOW_GRADIENT,
     SMALL_CASE,
     SURE_CASES,
@@ -328,7 +326,7 @@ def _pair_result(session: CheckSession, name: str, output: str, pair: Tally) -> 
         ev.case.precision or ev.outputs[index].dtype != np.float64 for ev in session.evaluators for index in ev.slots
     )
     if session.dtype != "float64" or is_single:
-        promise = max(promise, PROMISE_SINGLE)
+        promise = max(promise, SLIGHT)
     text = f"{pair.agreed} of {pair.entries} entries agree in {pair.cases} cases"
     if pair.corners:
         text += f", {pair.corners} lie at kinks, jumps or ties"
@@ -347,7 +345,7 @@ def _probe_result(session: CheckSession, ledger: _Ledger) -> CheckResult:
     text = f"{len(ledger.probes)} random directions in {ledger.large} large cases agree"
     if detectable is not None:
         text += f"; an error of {detectable:.1e} of one typical element would have been seen"
-    limit = PROBE_SHARP if session.dtype == "float64" else PROBE_SHARP_SINGLE
+    limit = SLIGHT if session.dtype == "float64" else 1 / 2
     is_flat = not ledger.probes and not ledger.left_out  # nothing but zeros, which agree
     is_sharp = detectable is not None and detectable < limit
     if ledger.is_extra and not is_sharp and not is_flat:

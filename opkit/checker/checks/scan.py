@@ -23,8 +23,8 @@ from opkit.checker.model.thresholds import (
     PROMISE,
     SCAN_FEW,
     SCAN_INPUTS,
-    SCAN_KEPT,
     SCAN_NATURAL,
+    SECOND_LOOKS,
     SLOW_SCAN,
     UNDERFLOW,
     WEIGHT,
@@ -119,7 +119,7 @@ class _ScanLine:
             excess = _excess(claimed, derivative(self.forward, points), self.forward(points) / points)
         except Exception:  # user code; it does not take that many elements: the other cases are those it does take
             return None
-        chosen = np.argsort(-excess, kind="stable")[:SCAN_KEPT]
+        chosen = np.argsort(-excess, kind="stable")[:SECOND_LOOKS]
         chosen = chosen[excess[chosen] > 1.0]
         if not chosen.size:
             return None

@@ -27,7 +27,6 @@ from opkit.checker.model.thresholds import (
     GRID_ULPS,
     LITTLE,
     MORE_RUNGS,
-    MOST_CONFIRMED,
     MOST_MOVED,
     MOST_TIED,
     NEGLIGIBLE,
@@ -36,6 +35,7 @@ from opkit.checker.model.thresholds import (
     REPEAT_ULPS,
     ROW_MARGIN,
     SECOND_LADDER,
+    SECOND_LOOKS,
     SLIGHT,
     SMALL,
     STEPS,
@@ -162,9 +162,9 @@ class Judge:
         unsteady = self.is_wrong & self._unsteady(evaluator, leaf)
         self.cancelled = unsteady & self._is_well_conditioned(unsteady)
         self.is_wrong &= ~unsteady | self.cancelled
-        if again.size > MOST_CONFIRMED:  # that many columns cannot all be accidents: confirm the worst ones only
+        if again.size > SECOND_LOOKS:  # that many columns cannot all be accidents: confirm the worst ones only
             excess = np.where(self.is_wrong, np.abs(self.claimed - self.estimate.value) / self.tolerance, 0.0)
-            again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:MOST_CONFIRMED])
+            again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:SECOND_LOOKS])
         own = np.abs(self.columns.flat.astype(np.float64))
         own = np.where((own > 0) & (2 * own < self.scales), own, self.scales)
         second = self.columns.estimate(self.rows[again], own, STEPS + MORE_RUNGS, SECOND_LADDER)

@@ -14,7 +14,7 @@ from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.lines import Line
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import resolution_of, signed
-from opkit.checker.model.thresholds import RATIO, TIP_CURVES, TIP_FINER, TIP_LEAST, TIP_SEED, TIP_SHARES, TIP_TORN
+from opkit.checker.model.thresholds import RATIO, SMALL, TIP_CURVES, TIP_LEAST, TIP_SEED, TIP_SHARES
 
 
 def is_tip(
@@ -67,7 +67,7 @@ def _is_tip_beside(
     leaf, element, entries = at
     array = evaluator.array(leaf)
     # The cube root balances rounding against what is smooth: the optimum of central differences.
-    length = float(np.cbrt(resolution_of(array))) * float(scales_of(array)[element]) * (1.0 if is_bent else TIP_FINER)
+    length = float(np.cbrt(resolution_of(array))) * float(scales_of(array)[element]) * (1 if is_bent else 1 / SMALL)
 
     def value(share: float, length: float) -> ndarray:
         line = Line(evaluator, {one: own[one] + share * other[one] for one in own})
@@ -79,8 +79,8 @@ def _is_tip_beside(
 
     with np.errstate(all="ignore"):
         base = value(1.0, 0.0)
-        coarse, fine = (abs(value(1.0, part) - base) for part in (length, length / TIP_FINER))
-        torn = fine > coarse / TIP_TORN
+        coarse, fine = (abs(value(1.0, part) - base) for part in (length, SMALL * length))
+        torn = 2 * fine > coarse
         alone = bend(0.0)
         size = abs(alone)
         # A kink's bend shrinks with the step, a smooth curve's with its square.

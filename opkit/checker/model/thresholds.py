@@ -146,8 +146,7 @@ ROW_SUM, TELLING_VALUES = 1e-5, 4
 MIRROR_ULPS = 16
 #: Share of the largest entry below which nothing is accused (float64, float32). Tuned.
 ABSOLUTE, ABSOLUTE_SINGLE = 1e-13, 2e-6
-#: Ulps of the terms that a value may be the small difference of, such as results over arguments; and by which results
-#: of another mode may differ. Tuned.
+#: Ulps of the terms that a value may be the small difference of, such as results over arguments. Tuned.
 CANCELLED_ULPS = 64.0
 #: Differences below this are products of subnormal numbers. Derived.
 UNDERFLOW = 1e-30
@@ -157,8 +156,8 @@ NONZERO = 1e-300
 CORNER = 1e-5
 #: A bound wider than this share of the value decides nothing. Tuned.
 VAGUE = 0.03
-#: Columns that a second ladder confirms: this many cannot all be accidents. Cost.
-MOST_CONFIRMED = 24
+#: Columns, cases and points that are looked at a second time: this many cannot all be accidents. Cost.
+SECOND_LOOKS = 24
 #: Elements of all inputs with which ties are broken in other orders, and how often. Cost.
 MOST_TIED, TIE_ORDERS = 400, 60
 #: Outputs whose gradient is asked for again at a moved point; more of them off by a little are not lost digits. Cost.
@@ -190,14 +189,10 @@ TIP_SHARES = 4
 #: Twice the share changes a sum of absolute values twice, a norm of power p 2**p times: above the power 1.26 it is a
 #: tip; the least change, as a share of the bend, that is no rounding. Tuned.
 TIP_CURVES, TIP_LEAST = 2.4, 1e-4
-#: Values do not meet at a point where so much finer a step changes them by more than this share. Tuned.
-TIP_FINER, TIP_TORN = 16.0, 2.0
 #: Sizes of axes along which a norm is an absolute value, and a deviation a distance. Derived.
 TIP_SIZES = (1, 2)
 
 # ---- what excuses a failure ------------------------------------------------------------------------------------------
-#: Cases of most variety on which a failing gradient is compared again, on values that it may be meant for. Cost.
-AGAIN_CASES = 24
 #: Points whose guards are looked for, guards that one op may have, and moves that show a step. Cost.
 LOOKS = 4
 #: Ordinary values, at one of which backward has to be right for a guard to be looked for between. Tuned.
@@ -214,8 +209,6 @@ EDGE_STEPS = (2.0**-10, 2.0**-17, 2.0**-24)
 STEEP = 100.0
 
 # ---- random directions -----------------------------------------------------------------------------------------------
-#: The error of a typical element that directions must see to count (float64, float32). Tuned.
-PROBE_SHARP, PROBE_SHARP_SINGLE = 1e-2, 0.5
 #: Directions for the one large case. Cost.
 EXTRA_PROBES = 2
 
@@ -241,8 +234,6 @@ SEARCH_SHARE = 0.3
 CLOCK_SEARCH = 0.5
 #: Seconds of a forward and a backward from which on a case with many elements is not differentiated. Cost.
 SLOW_GRADIENT = 0.05
-#: What a PASS promises of float32 results. Tuned; of float64's it is Options.promise.
-PROMISE_SINGLE = 1e-2
 #: Times a declared TOLERANCE by which the promise is widened. Derived: the tolerance and its own floor on both sides.
 PROMISE_TOLERANCE = 4.0
 #: Errors of this many entries are kept for a report's plot. Cost.
@@ -332,8 +323,8 @@ LINE_SHARES = (1 / 12, 4 / 12, 2 / 12, 4 / 12, 1 / 12)
 NARROW_PROMISE = 0.1
 
 # ---- the scan of elementwise ops -------------------------------------------------------------------------------------
-#: Suspicious points that become a case; points that show whether an op is elementwise at all. Cost.
-SCAN_KEPT, SCAN_FEW = 24, 48
+#: Points that show whether an op is elementwise at all. Cost.
+SCAN_FEW = 48
 #: Processor seconds for all points beyond which there is no scan, which takes some thirty such runs. Cost.
 SLOW_SCAN = 0.02
 #: Inputs that are scanned. Cost.
