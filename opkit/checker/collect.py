@@ -20,7 +20,7 @@ from opkit.checker.model.copies import option_copied
 from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.options import Options
-from opkit.checker.model.report import CheckResult, Evidence, Status
+from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import COARSER, FINER
 from opkit.checker.model.trial import Answer, Attempt, Trial
@@ -84,8 +84,7 @@ def _result(
 ) -> CheckResult:
     """Make a result that shows its case, if any, and the line at which an error was raised."""
     where = raised_at(error, checkable.cases_where if code == "GC183" else checkable.forward_where)
-    made = CheckResult(CODES[code].name, status, code, message, where=where)
-    return made if case is None else replace(made, case=case.to_json(), evidence=Evidence(case=case))
+    return CheckResult.of(CODES[code], status, message, case, where=where)
 
 
 # --- the user's cases

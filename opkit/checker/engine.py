@@ -108,7 +108,7 @@ def check(
     row, message = CODES["GC198"], f"the op's functions changed {', '.join(changed[:MOST_NAMED])}"
     if error is not None:
         message += f", after which no check can run ({words_of(error)})"
-    failure = CheckResult(row.name, Status.FAIL, row.code, message, where=checkable.forward_where)
+    failure = CheckResult.of(row, Status.FAIL, message, where=checkable.forward_where)
     kept = [item for item in report.checks if item.code not in (row.code, INTERNAL.code)]  # those follow from it
     return replace(report, checks=tuple(sorted([*kept, failure], key=lambda item: item.code)))
 
@@ -277,7 +277,7 @@ def _raises(session: CheckSession) -> Iterator[CheckResult]:
         has_an_answer = len(set(case.shapes)) == 1 and "no identity" not in str(error)
         if case.is_empty and case.ranks in ranks and has_an_answer:
             message = f"forward raises on empty arrays, which infer takes: {type(error).__name__}: {error}"
-            yield session.result("GC160", Status.UNDECIDED, message, case=case.to_json())
+            yield session.result("GC160", Status.UNDECIDED, message, case=case)
             break
     counts = session.trial.counts
     if counts[Answer.RAISED] > counts[Answer.ACCEPTED]:
@@ -302,7 +302,7 @@ def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
             yield session.failed("GC181", message, where=where)
         else:
             why = f"opkit itself {message}; whether the op passes this check is not known"
-            yield CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, why)
+            yield CheckResult.of(INTERNAL, Status.ERROR, why)
 
 
 def _tried(session: CheckSession) -> Iterator[str]:

@@ -12,7 +12,7 @@ from opkit.checker.beyond import beyond
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import OUT_OF_TIME
-from opkit.checker.model.report import CheckResult, Evidence, FatalCall, Status
+from opkit.checker.model.report import CheckResult, FatalCall, Status
 from opkit.checker.model.session import Check, CheckSession
 from opkit.checker.model.thresholds import EXTREME_SIZE, SINGLE_ROUNDING
 from opkit.checker.search.fatal import is_huge
@@ -132,10 +132,7 @@ def unserved(session: CheckSession, every: Collection[Unserved]) -> Iterator[Che
             'shapes are not meant, annotate the parameters with theirs (Annotated[Any, "n d"]), or give cases '
             "(--write-cases writes them)"
         )
-        case = one.answer.case
-        yield session.result(
-            code, Status.UNDECIDED, message, case=case.to_json(), evidence=Evidence(case=case), beyond=True
-        )
+        yield session.result(code, Status.UNDECIDED, message, case=one.answer.case, beyond=True)
     rest = [one for one in every if one not in open_[:1]]
     full = [one for one in rest if not one.answer.case.is_empty]
     line = unserved_line(full or rest)

@@ -91,7 +91,7 @@ def collect(
     except WorkerError as error:
         why = error.message
     if not is_interrupted:  # what is owed now will never come, and must not look as if all were well
-        ledger.settle(CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, f"{why}; it was not judged"))
+        ledger.settle(CheckResult.of(INTERNAL, Status.ERROR, f"{why}; it was not judged"))
     report = Report(__version__, options.check.seed, ledger.reports, options.command)
     saved = remember(report, options)
     if options.command == "sbp" and not is_interrupted:

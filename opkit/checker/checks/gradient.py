@@ -95,7 +95,7 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
                 ledger.broken.insert(0, session.failed("GC123", f"a kernel wrote to a read-only argument: {error}", ev))
                 continue
             message = f"a case could not be compared: {type(error).__name__}: {error}"
-            ledger.broken.append(session.result("GC101", Status.UNDECIDED, message, case=ev.case.to_json()))
+            ledger.broken.append(session.result("GC101", Status.UNDECIDED, message, case=ev.case))
         ledger.failing += ledger.found > known
     if not ledger.failing:
         for number, ev in enumerate(session.large):

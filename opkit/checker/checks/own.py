@@ -6,7 +6,6 @@ What they look for is their own business; here they are only run and reported.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.own import Fault, OwnCheck
@@ -30,8 +29,7 @@ def own(session: CheckSession) -> Iterator[CheckResult]:
         if found is not None:
             yield found
         elif evaluators:
-            row = check.row
-            yield CheckResult(row.name, Status.PASS, row.code, "", cases=len(evaluators))
+            yield CheckResult.of(check.row, Status.PASS, cases=len(evaluators))
 
 
 def _first(session: CheckSession, check: OwnCheck, ev: Evaluator, number: int) -> CheckResult | None:
@@ -50,16 +48,15 @@ def _result(session: CheckSession, check: OwnCheck, ev: Evaluator, fault: Fault,
     subject = session.checkable
     is_beyond = fault.is_beyond and ev.case.origin == "search"
     where = subject.forward_where if check.is_forward else subject.backward_where
-    made = CheckResult(
-        check.row.name,
+    return CheckResult.of(
+        check.row,
         Status.FAIL if fault.is_certain and not is_beyond else Status.UNDECIDED,
-        check.row.code,
         fault.message,
+        ev.case,
+        input=fault.input or None,
         where=fault.where or where or subject.forward_where,
-        case=ev.case.to_json(),
         evidence=Evidence(case=ev.case, douts=tuple(douts)),
         expected=fault.expected,
         actual=fault.actual,
         beyond=is_beyond,
     )
-    return replace(made, input=fault.input) if fault.input else made

@@ -76,7 +76,7 @@ def single_precision(session: CheckSession) -> Iterator[CheckResult]:
             continue
         tried += 1
         if message.startswith(_DOUBT):
-            doubt = doubt or session.result("GC150", Status.UNDECIDED, message, case=ev.case.to_json())
+            doubt = doubt or session.result("GC150", Status.UNDECIDED, message, case=ev.case)
         elif message:
             yield session.failed("GC150", message, ev)
             return

@@ -24,7 +24,7 @@ from opkit.checker.model.formats import FORMATS, HALVES, Format
 from opkit.checker.model.numbers import place_of, signed, widened
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.reference_tolerance import Found, Samples, judged
-from opkit.checker.model.report import CheckResult, Evidence, Status
+from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MEASURED_ELEMENTS, REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR
 from opkit.checker.model.types import Arrays, Attrs, Computed, Gradients, Ran, Results
@@ -331,8 +331,7 @@ def _note(
         code,
         status,
         text,
-        case=ev.case.to_json(),
-        evidence=Evidence(case=ev.case),
+        case=ev.case,
         expected=found.expected,
         actual=found.actual,
         bound=found.allowed,
@@ -395,5 +394,5 @@ def _itself(session: CheckSession, given: Reference, ev: Evaluator) -> CheckResu
                 f"the derivative of {given.name} by its framework, {probes[0].actual:.9g} along a direction of {leaf}, "
                 f"is not that of its values, {probes[0].expected:.9g}: gradients were compared with the former"
             )
-            return session.result(ITSELF, Status.UNDECIDED, text, case=ev.case.to_json(), input=str(leaf))
+            return session.result(ITSELF, Status.UNDECIDED, text, case=ev.case, input=str(leaf))
     return session.passed(ITSELF, 1)

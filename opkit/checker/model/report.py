@@ -14,7 +14,7 @@ from typing import Any
 from numpy import ndarray
 
 from opkit.checker.model.case import Case, plain
-from opkit.checker.model.codes import TITLES
+from opkit.checker.model.codes import TITLES, CheckCode
 from opkit.errors import Location
 from opkit.ir import Shape
 from opkit.record import entity, record
@@ -136,6 +136,15 @@ class CheckResult:
     consequences: tuple[CheckResult, ...] = ()
     hint: str = ""
     beyond: bool = False
+
+    @classmethod
+    def of(
+        cls, row: CheckCode, status: Status, message: str = "", case: Case | None = None, **fields: Any
+    ) -> CheckResult:
+        """Return the result of a check, with the case that shows it."""
+        if case is not None:
+            fields = {"case": case.to_json(), "evidence": Evidence(case), **fields}
+        return cls(row.name, status, row.code, message, **fields)
 
     @property
     def is_finding(self) -> bool:

@@ -26,7 +26,7 @@ from opkit.checker.model.numbers import largest
 from opkit.checker.model.options import Options
 from opkit.checker.model.random_use import Drawing
 from opkit.checker.model.recast import recast
-from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
+from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.thresholds import (
     CALLS_A_CASE,
     CALLS_TIMED,
@@ -184,14 +184,14 @@ class CheckSession:
     def out_of_time(self, message: str) -> CheckResult:
         """Make the error of a check whose time ended before the derivatives were decided."""
         where = self.checkable.forward_where
-        return CheckResult(OUT_OF_TIME.name, Status.ERROR, OUT_OF_TIME.code, message, where=where)
+        return CheckResult.of(OUT_OF_TIME, Status.ERROR, message, where=where)
 
     # --- results
     def result(self, code: str, status: Status, message: str = "", **fields: Any) -> CheckResult:
         """Make a result of the check with that code."""
         where = self.checkable.backward_where if CODES[code].is_of_backward else self.checkable.forward_where
         fields.setdefault("where", where or self.checkable.forward_where)
-        return CheckResult(CODES[code].name, status, code, message, **fields)
+        return CheckResult.of(CODES[code], status, message, **fields)
 
     def passed(self, code: str, cases: int, **fields: Any) -> CheckResult:
         """Make a passing result."""
@@ -199,10 +199,7 @@ class CheckSession:
 
     def failed(self, code: str, message: str, ev: Evaluator | None = None, **fields: Any) -> CheckResult:
         """Make a failing result that shows its case."""
-        if ev is not None:
-            fields.setdefault("case", ev.case.to_json())
-            fields.setdefault("evidence", Evidence(case=ev.case))
-        return self.result(code, Status.FAIL, message, **fields)
+        return self.result(code, Status.FAIL, message, case=None if ev is None else ev.case, **fields)
 
     def breaches(self, *codes: str) -> Iterator[CheckResult]:
         """Yield a failure for each code under which writes to arguments were found: the first write."""
@@ -210,8 +207,7 @@ class CheckSession:
         for breach in self.custody.breaches:
             if breach.code in codes and breach.code not in reported:
                 reported.add(breach.code)
-                evidence = Evidence(case=breach.case)
-                yield self.failed(breach.code, breach.message, case=breach.case.to_json(), evidence=evidence)
+                yield self.result(breach.code, Status.FAIL, breach.message, case=breach.case)
 
     def skipped(self, code: str, why: str) -> CheckResult:
         """Make a result of a check that does not apply."""

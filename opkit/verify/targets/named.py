@@ -85,4 +85,4 @@ def _missing(target: Target, module: ModuleType, found: Any) -> CheckResult:
     said = unknown(f"the file has no {kinds}", target.name, known, tail=tail, has="it has")
     pair = "a pair of numpy functions: opkit.gradcheck(forward=f, backward=df, inputs=[x])"
     hint = pair if "function" in tail else ""
-    return CheckResult(LOAD.name, Status.ERROR, LOAD.code, str(said), where=Location(target.file, 1), hint=hint)
+    return CheckResult.of(LOAD, Status.ERROR, str(said), where=Location(target.file, 1), hint=hint)

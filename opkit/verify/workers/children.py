@@ -68,7 +68,7 @@ def check_forked(
             attempts[order].heard(message)
         elif isinstance(message, Unreadable):
             text = f"the report could not be read ({message.why}); the op was not judged"
-            yield account.closed(order, CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, text), 0.0)
+            yield account.closed(order, CheckResult.of(INTERNAL, Status.ERROR, text), 0.0)
         elif isinstance(message, Ended) and order in reports:
             known = reports.pop(order)
             yield replace(known, report=_with_output(known.report, message.output))

@@ -170,8 +170,7 @@ def _result(checkable: Checkable, status: Status, message: str = "", **fields: A
 
 
 def _skipped(why: str) -> CheckResult:
-    row = ORDINARY
-    return CheckResult(row.name, Status.SKIP, row.code, f"not confirmed in an ordinary process: {why}")
+    return CheckResult.of(ORDINARY, Status.SKIP, f"not confirmed in an ordinary process: {why}")
 
 
 @mutable

@@ -189,4 +189,4 @@ def _sendable_result(item: CheckResult) -> CheckResult:
     if is_plain(made):
         return made
     message = f"{item.code} holds what cannot leave its process"
-    return CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, message)
+    return CheckResult.of(INTERNAL, Status.ERROR, message)

@@ -210,4 +210,4 @@ def _has(errand: Errand, target: int, order: int) -> bool:
 
 
 def _internal(message: str) -> CheckResult:
-    return CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, message)
+    return CheckResult.of(INTERNAL, Status.ERROR, message)

@@ -57,7 +57,7 @@ def run_alone(number: int, target: Target, options: RunOptions, start: Callable[
         reader.join()
         process.stdin.close()
         process.stdout.close()
-    yield from account.settle(CheckResult(row.name, Status.ERROR, row.code, f"{what}; this op was not judged"))
+    yield from account.settle(CheckResult.of(row, Status.ERROR, f"{what}; this op was not judged"))
 
 
 def _limit(target: Target, options: RunOptions) -> float | None:

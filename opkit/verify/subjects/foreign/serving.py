@@ -285,7 +285,7 @@ def name_of(function: Any) -> str:
 def unloadable(label: str, error: OpkitError) -> OpReport:
     """Return the report of a function that could not be served."""
     if isinstance(error, DeviceError):
-        return OpReport(label, (CheckResult(LOAD.name, Status.ERROR, LOAD.code, error.message, hint=error.help),))
+        return OpReport(label, (CheckResult.of(LOAD, Status.ERROR, error.message, hint=error.help),))
     return OpReport(
         label, (CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where, hint=error.help),)
     )
