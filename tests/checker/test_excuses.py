@@ -238,6 +238,16 @@ def test_a_surrogate_is_undecided_on_declared_inputs_too() -> None:
     assert report(*SURROGATES["a rounding"], recorded=given).status is Status.UNDECIDED
 
 
+def test_a_step_on_some_kinds_and_the_identity_on_the_others_is_a_surrogate() -> None:
+    """A quantiser may hand its input on where an option asks for many bits; a function of another kind fails."""
+    backward = SURROGATES["a rounding"][1]
+    found = report(lambda x: np.round(x) if x.ndim > 1 else x * 1.0, backward)
+    assert found.status is Status.UNDECIDED
+    assert "or returns x as it is" in words(found)
+    assert report(lambda x: np.round(x) if x.ndim > 1 else 2 * x, backward).status is Status.FAIL
+    assert report(lambda x: np.round(x) if x.ndim > 1 else np.sin(x), backward).status is Status.FAIL
+
+
 def test_a_declared_surrogate_is_compared() -> None:
     """The gradient of a rounding declared as the identity's has to be the identity's."""
     declared = {"surrogate": lambda arrays, attrs: [arrays["x"]]}

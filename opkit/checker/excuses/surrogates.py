@@ -53,10 +53,12 @@ def _standing_in(session: CheckSession, leaf: InputLeaf) -> Iterator[tuple[str, 
     evaluators = [ev for ev in session.ordinary() if leaf in ev.leaves and not ev.case.is_empty]
     for slot in evaluators[0].slots if evaluators else ():
         output = session.output_name(slot)
-        if all(_is_same(ev, leaf, slot) for ev in evaluators):
+        others = [ev for ev in evaluators if not _is_same(ev, leaf, slot)]
+        if not others:
             yield output, f"forward returns {leaf} as it is"
-        elif all(is_step(ev, leaf, slot) for ev in evaluators):
-            yield output, f"forward is a step of {leaf}, of derivative 0"
+        elif all(is_step(ev, leaf, slot) for ev in others):
+            beside = f", or returns {leaf} as it is" if len(others) < len(evaluators) else ""
+            yield output, f"forward is a step of {leaf}, of derivative 0{beside}"
 
 
 def _is_same(ev: Evaluator, leaf: InputLeaf, slot: int) -> bool:
