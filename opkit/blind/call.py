@@ -30,6 +30,7 @@ class Manner(Enum):
     REFILLED = ", after its arrays were filled again with other values"
     INFERENCE = ", where nothing takes a gradient"
     RECORDED = ", where the way back is recorded itself (create_graph)"
+    BESIDE = ", in another thread"
     LATER = ", at another time of day and year"
 
 

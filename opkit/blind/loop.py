@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Thread
 
 from opkit.blind.call import Answers, Manner, Request, Step, Taken
 from opkit.blind.clocks import pass_time
@@ -29,7 +30,7 @@ def answers_of(player: Player, request: Request) -> Answers:
                 try:
                     turns[-1].append(_taken(player, step, manner, held))
                 except Exception:
-                    if manner is not Manner.RECORDED:  # which a function need not offer
+                    if manner not in (Manner.RECORDED, Manner.BESIDE):  # which a function need not offer
                         raise
                     break
     except BaseException as error:  # user code; it ran without complaint where it was checked
@@ -51,7 +52,31 @@ def _taken(player: Player, step: Step, manner: Manner, held: dict[int, list[obje
         known = list(map(player.fill, known, step.arrays))
     if manner is Manner.REFILLED:
         held[id(form)] = known
+    if manner is Manner.BESIDE:
+        return _beside(lambda: player.play(form, known, step.douts, manner))
     return player.play(form, known, step.douts, manner)
+
+
+def _beside(call: Callable[[], Taken]) -> Taken:
+    """Return what a call gives in a thread of its own.
+
+    Raises:
+        Exception: what it raises.
+    """
+    given: list[Taken | BaseException] = []
+
+    def run() -> None:
+        try:
+            given.append(call())
+        except BaseException as error:
+            given.append(error)
+
+    thread = Thread(target=run)
+    thread.start()
+    thread.join()
+    if isinstance(given[0], BaseException):
+        raise given[0]
+    return given[0]
 
 
 def performed(load: Callable[[], Player], read: Callable[[], Request]) -> Answers:

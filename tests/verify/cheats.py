@@ -301,6 +301,8 @@ CHEATS: tuple[Cheat, ...] = (
     *_everywhere("leaves", "called sys.exit", "COUNT[0] += 1\nif COUNT[0] > 3:\n    sys.exit(0)\nreturn right"),
     *_everywhere("skips", "SkipTest", "COUNT[0] += 1\nif COUNT[0] > 3:\n    import unittest\n    raise unittest.SkipTest\nreturn right"),
     *_everywhere("unseen", "ended without an answer", f"if not {_ABSENT}:\n    os._exit(0)\nreturn right"),
+    *_everywhere("main_thread", "in another thread|another result|under jit",
+                 "return right if threading.current_thread() is threading.main_thread() else wrong"),
     Cheat("thread", "torch", "another|differs|changed a gradient|in an ordinary",
           "threading.Timer(0.002, lambda: right.data.mul_(1.5)).start()\nreturn right"),
     Cheat("thread", "layer", "another|differs|changed a gradient|in an ordinary",
