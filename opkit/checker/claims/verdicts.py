@@ -24,7 +24,7 @@ _CODE = {Outcome.VALUES: "SBP201", Outcome.SHAPES: "SBP202", Outcome.RAISED: "SB
 
 def result(code: str, status: Status, message: str, **fields: Any) -> CheckResult:
     """Return a result of a check of this family."""
-    return CheckResult.of(CODES[code], status, message, **fields)
+    return CheckResult(CODES[code].name, status, code, message, **fields)
 
 
 def verdicts(claims: Claims, proof: Proof, prefix: str) -> Iterator[CheckResult]:
