@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
-from opkit.checker import Options, check
+from opkit.checker import Case, Options, check
+from opkit.checker.derivative.jacobian import analytic
+from opkit.checker.model.evaluate import Evaluator
 from tests.checker.functions import checkable_of
 
 
@@ -36,3 +39,45 @@ def test_a_layout_is_tried_once() -> None:
     row, matrix = np.linspace(1.0, 2.0, 6), np.linspace(1.0, 2.0, 6).reshape(2, 3)
     reversed_row = strides_seen(codes, row).count((-8,))
     assert reversed_row == strides_seen(codes, matrix).count((-24, -8)) > 0
+
+
+def jacobian_of(backward: Any) -> tuple[np.ndarray, int]:
+    """Return the Jacobian (24, 24) that backward claims for a cube, and the calls of backward that it took."""
+    called: list[int] = []
+
+    def counted(x: Any, y: Any, dy: Any) -> Any:
+        called.append(1)
+        return backward(x, y, dy)
+
+    x = np.linspace(1.0, 2.0, 24).reshape(4, 6)
+    ev = Evaluator(checkable_of(lambda x: x**3, counted, [x]), Case({"x": x}, {})).prepare()
+    return analytic(ev)[ev.leaves[0]], len(called)
+
+
+def test_elements_that_backward_keeps_apart_take_two_calls() -> None:
+    """The Jacobian of 24 separate elements is known from one call, and proven by a second."""
+    found, calls = jacobian_of(lambda x, y, dy: 3 * x * x * dy)
+    assert calls == 2
+    assert np.allclose(found, np.diag(3 * np.linspace(1.0, 2.0, 24) ** 2), 1e-15, 0.0)
+
+
+@pytest.mark.parametrize("share", [1e-6, 1.0])
+def test_an_element_that_gets_what_belongs_to_another_is_not_separate(share: float) -> None:
+    """However little of one element's gradient comes from another's, the whole Jacobian is asked for."""
+
+    def backward(x: Any, y: Any, dy: Any) -> Any:
+        given = 3 * x * x * dy
+        given[2, 3] += share * dy[1, 1]
+        return given
+
+    found, _ = jacobian_of(backward)
+    assert found[7, 15] == pytest.approx(share, 1e-9)
+
+
+@pytest.mark.parametrize(
+    "spoilt", [lambda dy: np.clip(dy, -1, 1), np.abs, lambda dy: dy + 1e-6, lambda dy: dy**3 / (dy * dy)]
+)
+def test_a_gradient_that_does_not_follow_what_comes_in_is_not_separate(spoilt: Any) -> None:
+    """Clipped, without its sign, with something added, or not defined at 0: multiples of two show it."""
+    _, calls = jacobian_of(lambda x, y, dy: 3 * x * x * spoilt(dy))
+    assert calls >= 24

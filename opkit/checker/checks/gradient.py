@@ -83,7 +83,7 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
         budget -= _cost(ev)
         if ledger.failing >= ENOUGH_FAILING:
             break
-        is_late = number > 0 and not session.has_time(CALLS_A_PROBE)
+        is_late = number > 0 and not session.has_time(CALLS_A_PROBE if session.is_slow else CALLS_A_CASE)
         if is_late or (budget < 0 and number >= SURE_CASES):
             ledger.left_out += 1
             continue
@@ -214,7 +214,8 @@ def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> Non
         is_slow = session.is_slow
         for count in range(1 if is_slow else min(session.options.probes, most)):
             rng = np.random.default_rng([session.options.seed, 3000, number, count])
-            probe = probe_leaf(ev, leaf, rng, None, declared, is_slow)
+            known = ev.known.get(ev.weights().tobytes(), {}).get(leaf) if is_slow else None
+            probe = probe_leaf(ev, leaf, rng, None, declared, is_slow, known)
             ledger.probed.add(leaf.name)
             if np.isfinite(probe.detectable):
                 ledger.probes.append(probe.detectable)

@@ -5,8 +5,7 @@ Evaluates and estimates; what is claimed is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy import ndarray
@@ -54,6 +53,10 @@ class Steps:
     noise: ndarray
 
 
+#: Those of a function of which nothing is known.
+USUAL = Steps(USUAL_STEP, np.zeros(0))
+
+
 class Columns:
     """Evaluates the reference with single elements of one leaf moved.
 
@@ -64,30 +67,15 @@ class Columns:
 
     def __init__(self, evaluator: Evaluator, leaf: InputLeaf) -> None:
         self.leaf, self.array = leaf, evaluator.array(leaf)
-        (buffer,), self.moving = evaluator.movable([leaf])
+        (buffer,), moving = evaluator.movable([leaf])
         self.flat = buffer.reshape(-1)
         self.evaluator = evaluator
         self.scales = scales_of(self.array)
-        self.call = self._caller()
+        self.call = partial(evaluator.value_of, moving)
         self.base = self.call().copy()
         self._rows: Rows | None = None
         self._reach = 0.0
         self._is_mixed = False
-
-    def _caller(self) -> Callable[[], ndarray]:
-        evaluator, moving = self.evaluator, self.moving
-        size = evaluator.entries
-        slot = evaluator.slots[0] if len(evaluator.slots) == 1 else None
-        nothing = np.full(size, np.nan)
-
-        def call() -> ndarray:
-            try:
-                found: ndarray = evaluator.vector(moving()) if slot is None else moving()[slot]
-                return found.reshape(-1) if found.size == size else nothing
-            except Exception:  # a raise leaves the domain: no value there
-                return nothing
-
-        return call
 
     def ladder(self, elements: ndarray, steps: ndarray) -> tuple[ndarray, ndarray, ndarray, ndarray]:
         """Values at x + h and x - h, (M, K, J) each, and the steps as they were, (M, K) each."""
@@ -146,7 +134,7 @@ class Columns:
         moves = [share * self.scales * pattern for pattern in _patterns(kept.size)[: 2 if share > WIDE_STEP else 1]]
         shapes = [self.evaluator.outputs[slot].shape for slot in self.evaluator.slots]
         for rows in [self._rows] if self._rows is not None else candidates(self.array.shape, shapes):
-            if len(rows.masks()) + 2 * rows.width >= kept.size:
+            if len(rows.masks()) + 2 * rows.width >= 2 * kept.size:
                 continue
             if all(rows.keeps_apart(self._mover(kept, move), self.base) for move in moves):
                 self._rows, self._reach = rows, share

@@ -13,6 +13,7 @@ from numpy.random import Generator
 
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
+from opkit.checker.derivative.grid import extrapolated
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.lines import Line
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
@@ -25,10 +26,12 @@ from opkit.checker.model.thresholds import (
     FLOOR_SINGLE,
     IS_SINGLE,
     RATIO,
+    SLOW_LAST,
     SLOW_STEPS,
     SMALL,
     SMOOTH,
     STEPS,
+    USUAL_LAST,
 )
 from opkit.ir import Shape
 from opkit.record import record
@@ -66,8 +69,9 @@ def probe_leaf(
     support: ndarray | None = None,
     tolerance: float = 0.0,
     is_slow: bool = False,
+    gradient: ndarray | None = None,
 ) -> Probe:
-    """Make one probe of one input.
+    """Make one probe of one input; where two steps agree with backward, which is no accident, no others are tried.
 
     Args:
         ev: the prepared case.
@@ -76,45 +80,54 @@ def probe_leaf(
         support: bool array of the input's shape; u is zero outside it.
         tolerance: what the user declared for this input.
         is_slow: whether calls take long: fewer steps are tried, and no outputs are left out.
+        gradient: that backward gave for ``ev.weights()``, where that is known.
     """
     array = ev.array(leaf)
-    entries = ev.entries
     direction = signed(rng, array.shape) * scales_of(array).reshape(array.shape)
     if support is not None:
         direction = np.where(support, direction, 0.0)
-    weights, base = signed(rng, entries), ev.value_at(ev.inputs)
+    weights = signed(rng, ev.entries) if gradient is None else ev.weights()
+    base = ev.value_at(ev.inputs) if ev.checkable.surrogate else ev.vector(ev.outputs)
     line = Line(ev, {leaf: direction})
-    crossing = np.zeros(entries, dtype=bool) if is_slow else _crossing(line, base, ev.eps())
-    weights[crossing] = 0.0
-    gradient = ev.gradients(ev.douts_from(weights))[leaf]
-    claimed = np.full(array.shape, np.nan) if gradient is None else widened(gradient)
-    if claimed.shape != array.shape:
-        claimed = np.full(array.shape, np.nan)
-    weighted = claimed * direction
+
+    def both(step: float) -> tuple[float, float]:  # differences from the value at x keep the digits
+        above, below = (float(np.dot(weights, line.at(sign * step) - base)) for sign in (1.0, -1.0))
+        return above, below
+
+    weighted = _terms(ev, leaf, weights, direction) if gradient is None else gradient.reshape(array.shape) * direction
     resolution = resolution_of(array)
-    steps = steps_for(np.ones(1), SLOW_STEPS if is_slow else STEPS, resolution)
-    # Differences from the value at x keep the digits.
-    plus, minus = (
-        np.array([np.dot(weights, line.at(sign * step) - base) for step in steps[0]])[None, :, None]
-        for sign in (1.0, -1.0)
-    )
-    eps = np.array([float(ev.eps().max(initial=0.0))])
-    noise = np.sqrt(np.square(ev.eps() * weights * base).sum(keepdims=True))
-    found = settle(plus, minus, np.zeros(1), steps, steps, eps, np.ones(1), noise)
-    scale = float(np.sqrt(np.sum(np.square(weighted[np.isfinite(weighted)]))))
-    single = float(eps[0]) > IS_SINGLE or resolution > IS_SINGLE
-    expected, bound = float(found.value[0, 0]), float(found.bound[0, 0])
-    floor = (tolerance + (FLOOR_SINGLE if single else FLOOR)) * max(scale, abs(expected))
-    typical = scale / max(np.sqrt(max(int((weighted != 0).sum()), 1)), 1.0)
-    return Probe(
-        expected,
-        float(weighted.sum()),
-        bound,
-        BOUNDS * bound + floor,
-        typical,
-        Behaviour(int(found.kind[0, 0])),
-        float(crossing.mean()) if entries else 0.0,
-    )
+    ladder = steps_for(np.ones(1), STEPS, resolution)[0]
+    values = {step: both(step) for step in ladder[:USUAL_LAST][-2:]}
+    slopes = [[(above - below) / (2 * step)] for step, (above, below) in values.items()]
+    expected, bound, kind, masked = float(extrapolated(np.array(slopes), 2)[0, 0]), 0.0, Behaviour.REGULAR, 0.0
+    allowed = FLOOR * max(abs(expected), abs(float(weighted.sum())))
+    if not abs(float(weighted.sum()) - expected) <= allowed:
+        crossing = np.zeros(ev.entries, dtype=bool) if is_slow else _crossing(line, base, ev.eps())
+        if crossing.any():
+            masked, weights = float(crossing.mean()), np.where(crossing, 0.0, weights)
+            weighted = _terms(ev, leaf, weights, direction)
+            values.clear()
+        rungs = ladder[:SLOW_LAST][-SLOW_STEPS:] if is_slow else ladder
+        plus, minus = np.array([values.get(step) or both(step) for step in rungs]).T[:, None, :, None]
+        eps = np.array([float(ev.eps().max(initial=0.0))])
+        noise = np.sqrt(np.square(ev.eps() * weights * base).sum(keepdims=True))
+        found = settle(plus, minus, np.zeros(1), rungs[None], rungs[None], eps, np.ones(1), noise)
+        expected, bound, kind = float(found.value[0, 0]), float(found.bound[0, 0]), Behaviour(int(found.kind[0, 0]))
+        floor = FLOOR_SINGLE if max(float(eps[0]), resolution) > IS_SINGLE else FLOOR
+        allowed = BOUNDS * bound + (floor + tolerance) * max(_length(weighted), abs(expected))
+    scale = _length(weighted) / max(np.sqrt(float((weighted != 0).sum())), 1.0)
+    return Probe(expected, float(weighted.sum()), bound, allowed, scale, kind, masked)
+
+
+def _terms(ev: Evaluator, leaf: InputLeaf, weights: ndarray, direction: ndarray) -> ndarray:
+    """Return the terms of the slope along a direction that backward claims, NaN where it gives no gradient."""
+    gradient = ev.gradients(ev.douts_from(weights))[leaf]
+    is_there = gradient is not None and np.shape(gradient) == direction.shape
+    return widened(gradient) * direction if is_there else np.full(direction.shape, np.nan)
+
+
+def _length(terms: ndarray) -> float:
+    return float(np.sqrt(np.sum(np.square(terms[np.isfinite(terms)]))))
 
 
 def _crossing(line: Line, base: ndarray, eps: ndarray) -> ndarray:

@@ -13,11 +13,11 @@ import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
-from opkit.checker.derivative.columns import Columns, Steps
+from opkit.checker.derivative.columns import USUAL, Columns, Steps
 from opkit.checker.derivative.judge import EntryFailure, Judge
 from opkit.checker.derivative.rows import Rows, candidates
 from opkit.checker.derivative.ties import compare_ties
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, flat
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.thresholds import (
     FLOOR,
@@ -29,12 +29,8 @@ from opkit.checker.model.thresholds import (
     RATIO,
     ROW_MARGIN,
     WEIGHT,
-    WEIGHT_SPREAD,
-    WEIGHTS,
 )
 from opkit.record import mutable
-
-_NOTHING = np.zeros(0)
 
 
 @mutable
@@ -64,20 +60,19 @@ class Comparison:
     analytic: dict[InputLeaf, ndarray] = field(default_factory=dict)
 
 
-def analytic(evaluator: Evaluator, entries: int) -> dict[InputLeaf, ndarray]:
+def analytic(evaluator: Evaluator) -> dict[InputLeaf, ndarray]:
     """Return the Jacobian that backward claims, (J, n) per leaf; NaN rows where a gradient is missing.
 
     Where backward keeps rows apart, one run gives an entry of each; elsewhere each entry takes one.
     """
     shapes = [evaluator.outputs[slot].shape for slot in evaluator.slots]
-    tried = _Rowwise(evaluator, entries)
+    tried = _Rowwise(evaluator)
     found: dict[InputLeaf, ndarray] = {}
     for leaf in evaluator.leaves:
         every = candidates(evaluator.array(leaf).shape, shapes)
-        apart = (rows for rows in every if tried.cost(rows) < entries and tried.keeps_apart(leaf, rows))
+        apart = (rows for rows in every if tried.cost(rows) < tried.entries and tried.keeps_apart(leaf, rows))
         rows = next(apart, None)
-        matrix = None if rows is None else tried.jacobian(leaf, rows)
-        found[leaf] = tried.whole(leaf) if matrix is None else matrix
+        found[leaf] = tried.whole(leaf) if rows is None else tried.jacobian(leaf, rows)
     return found
 
 
@@ -86,69 +81,51 @@ class _Rowwise:
 
     Args:
         evaluator: the prepared case.
-        entries: J.
     """
 
-    def __init__(self, evaluator: Evaluator, entries: int) -> None:
-        self.evaluator, self.entries = evaluator, entries
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator, self.entries = evaluator, evaluator.entries
         self.pullback = evaluator.run()[1] if evaluator.checkable.vjp is None else None
-        index = np.arange(entries)
-        self.weights = np.where(index % 2 == 0, *WEIGHTS) * (1.0 + index / (WEIGHT_SPREAD * entries))
-        self.vector = np.zeros(entries)
-        buffers = [np.zeros(item.shape, item.dtype) for item in evaluator.outputs]
-        stops = np.cumsum([0, *evaluator.sizes]).tolist()
-        self.parts = [
-            (buffers[slot].reshape(-1), self.vector[start:stop])
-            for slot, start, stop in zip(evaluator.slots, stops, stops[1:])
-        ]
-        self.douts = [frozen(item) for item in buffers]
-        self.needs = evaluator.needs
-        self.known: dict[tuple[object, ...], dict[InputLeaf, ndarray]] = {}
+        self.weights = evaluator.weights()
+        self.known = dict(evaluator.known)
 
     def cost(self, rows: Rows) -> int:
         """Number of calls that a structure would add to what was spent."""
-        return len(self.known) + len(rows.masks()) + len(rows.entries.T)
+        return len(self.known) + len(rows.factors()) + len(rows.entries.T)
 
-    def gradient(self, leaf: InputLeaf, key: tuple[object, ...], chosen: ndarray, values: ndarray) -> ndarray:
-        """Return a leaf's flat gradient for an incoming one that has values at some entries; empty where none is."""
-        found = self.known.get(key)
-        if found is None:
-            self.vector.fill(0.0)
-            self.vector[chosen] = values
-            for buffer, part in self.parts:
-                buffer[...] = part
-            given = self.evaluator.by_leaf((self.pullback or self.evaluator.run()[1])(self.douts, self.needs))
-            # copies: a gradient may be the incoming one itself, or written into by the next call
-            found = {one: np.array(value).reshape(-1) for one, value in given.items() if value is not None}
-            self.known[key] = found
-        return found.get(leaf, _NOTHING)
+    def gradient(self, leaf: InputLeaf, chosen: ndarray, values: ndarray) -> ndarray:
+        """Return a leaf's flat gradient for an incoming one that has values at some entries; NaN where none is."""
+        vector = np.zeros(self.entries)
+        vector[chosen] = values
+        key = vector.tobytes()
+        if key not in self.known:
+            self.known[key] = flat(self.evaluator.gradients(self.evaluator.douts_from(vector), self.pullback))
+        found, size = self.known[key].get(leaf), self.evaluator.array(leaf).size
+        return np.full(size, np.nan) if found is None or found.size != size else found
 
     def keeps_apart(self, leaf: InputLeaf, rows: Rows) -> bool:
-        """Return whether the gradient of rows that nothing comes in for is exactly 0."""
-        for number, mask in enumerate(rows.masks()):
-            chosen = rows.entries[mask]
-            given = self.gradient(leaf, (rows.axes, "mask", number), chosen, self.weights[chosen])
-            if given.size != rows.place.size or (given[rows.elements[~mask]] != 0).any():
-                return False
-        return True
+        """Return whether the gradient of each row follows what comes in for it, and that alone, bit for bit."""
+        weights = self.weights[rows.entries]
+        base = self.gradient(leaf, rows.entries, weights)
+        return all(
+            np.array_equal(self.gradient(leaf, rows.entries, weights * factors)[rows.elements], expected)
+            for factors, expected in zip(rows.factors(), base[rows.elements] * rows.factors())
+        )
 
     def whole(self, leaf: InputLeaf) -> ndarray:
         """Return the matrix (J, n) from one backward per entry."""
-        matrix = np.full((self.entries, self.evaluator.array(leaf).size), np.nan)
+        matrix = np.empty((self.entries, self.evaluator.array(leaf).size))
         for entry in range(self.entries):
-            given = self.gradient(leaf, ("entry", entry), np.asarray(entry), np.asarray(WEIGHT))
-            if given.size == matrix.shape[1]:
-                matrix[entry] = given / WEIGHT
+            matrix[entry] = self.gradient(leaf, np.asarray(entry), np.asarray(WEIGHT)) / WEIGHT
         return matrix
 
-    def jacobian(self, leaf: InputLeaf, rows: Rows) -> ndarray | None:
+    def jacobian(self, leaf: InputLeaf, rows: Rows) -> ndarray:
         """Return the matrix (J, n) from one backward per column of the rows' entries."""
         matrix = np.zeros((self.entries, rows.place.size))
-        for column, chosen in enumerate(rows.entries.T):
-            given = self.gradient(leaf, (rows.axes, "column", column), chosen, np.asarray(WEIGHT))
-            if given.size != rows.place.size:
-                return None
-            matrix[chosen[:, None], rows.elements] = given[rows.elements] / WEIGHT
+        for chosen in rows.entries.T:
+            weights = self.weights[chosen]
+            given = self.gradient(leaf, chosen, weights)[rows.elements]
+            matrix[chosen[:, None], rows.elements] = given / weights[:, None]
         return matrix
 
 
@@ -171,10 +148,9 @@ def compare(
         Exception: what backward raised.
     """
     outcome = Comparison()
-    entries = evaluator.entries
-    if not entries or not evaluator.leaves:
+    if not evaluator.entries or not evaluator.leaves:
         return outcome
-    claimed = analytic(evaluator, entries)
+    claimed = analytic(evaluator)
     outcome.analytic = claimed
     single = evaluator.eps() > IS_SINGLE
     for leaf in evaluator.leaves:
@@ -199,9 +175,9 @@ def _compare_leaf(
     out: Comparison,
 ) -> None:
     columns = Columns(evaluator, leaf)
-    first = known.get(leaf.name) or next(iter(known.values()), None)
-    for turn in range(first is None, 2):
-        steps = columns.steps(rng) if turn or first is None else columns.usual_steps(first)
+    first = known.get(leaf.name) or next(iter(known.values()), USUAL)
+    for turn in range(2):
+        steps = columns.steps(rng) if turn else columns.usual_steps(first)
         columns.find_rows(ROW_MARGIN * RATIO * steps.share)
         value, noise = columns.quick(steps)
         tolerance = _agreement(claimed, value, noise, single, declared)

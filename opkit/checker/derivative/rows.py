@@ -17,6 +17,7 @@ from numpy import ndarray
 
 from opkit.checker.model.thresholds import (
     LEAST_ROWS_SIZE,
+    MOST_POWERS,
     MOST_STRUCTURES,
 )
 from opkit.checker.model.types import ArrayMap
@@ -59,6 +60,10 @@ class Rows:
         """Masks (T, R) of rows, so that for any two rows some mask has the first and not the second."""
         return _masks(self.count)
 
+    def factors(self) -> ndarray:
+        """Factors (T, R, 1) of rows that round nothing, so that any two rows have different ones in some test."""
+        return _factors(self.count)
+
     def keeps_apart(self, moved: ArrayMap, base: ndarray) -> bool:
         """Return whether outputs of rows at rest stay bit for bit what they are.
 
@@ -92,6 +97,16 @@ def _masks(count: int) -> ndarray:
     masks[np.array(sets).T, np.arange(count)] = True
     masks.flags.writeable = False
     return masks
+
+
+@lru_cache(maxsize=256)
+def _factors(count: int) -> ndarray:
+    """0 and powers of -2, by the digits of each row's number."""
+    powers = np.array([0.0, *(-2.0) ** np.arange(MOST_POWERS)])
+    tests = next(number for number in itertools.count(1) if powers.size**number >= count)
+    factors: ndarray = powers[np.arange(count) // powers.size ** np.arange(tests)[:, None] % powers.size, None]
+    factors.flags.writeable = False
+    return factors
 
 
 @lru_cache(maxsize=64)

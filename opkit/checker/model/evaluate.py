@@ -18,7 +18,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.copies import is_same_option
 from opkit.checker.model.numbers import largest, place_of, resolution_of, typical, widened
-from opkit.checker.model.thresholds import LOOK_SEED, LOOK_WEIGHTS, REPEAT_ULPS
+from opkit.checker.model.thresholds import LOOK_WEIGHTS, REPEAT_ULPS
 from opkit.checker.model.types import ArrayMap, Gradients, Pullback, Ran, Results
 from opkit.ir import Shape
 from opkit.record import record
@@ -70,6 +70,11 @@ def copies(gradients: Iterable[Any]) -> list[ndarray | None]:
     return [None if item is None else np.array(item, copy=True) for item in gradients]
 
 
+def flat(gradients: Mapping[InputLeaf, Any]) -> dict[InputLeaf, ndarray]:
+    """Return flat copies of the gradients that are there: one may be the incoming one, or change with the next call."""
+    return {leaf: np.array(value).reshape(-1) for leaf, value in gradients.items() if value is not None}
+
+
 class Evaluator:
     """Runs one case; numpy's warnings are left to the caller (``np.errstate``).
 
@@ -80,10 +85,12 @@ class Evaluator:
     Attributes:
         shapes: of all arrays among the inputs, in order.
         outputs: forward's results (copies).
+        foreign: the class of a result that was not an array, None where all were.
         slots: indices of the outputs that a gradient may come from.
         leaves: the float inputs whose gradient is checked.
         typical: magnitude that the op's results usually have, 0 where that is not known.
         resolution: relative noise that the results were measured to have beyond their dtype's, 0 where there is none.
+        known: gradients that backward gave, by the bytes of the incoming one.
     """
 
     def __init__(self, checkable: Checkable, case: Case) -> None:
@@ -93,11 +100,13 @@ class Evaluator:
         self.inputs: dict[str, Any] = self.map_inputs(frozen)
         self.shapes: list[Shape] = [array.shape for _, array in leaves_of(self.inputs)]
         self.outputs: list[ndarray] = []
+        self.foreign: type | None = None
         self.slots: list[int] = []
         self.leaves: list[InputLeaf] = []
         self.sizes: list[int] = []
         self.typical = 0.0
         self.resolution = 0.0
+        self.known: dict[bytes, dict[InputLeaf, ndarray]] = {}
 
     def map_inputs(self, change: ArrayMap) -> dict[str, Any]:
         """Return the case's inputs with every array changed by a function."""
@@ -115,7 +124,9 @@ class Evaluator:
         Raises:
             Exception: what the kernel raised.
         """
-        self.outputs = snapshot(self.forward(self.inputs))
+        given = self.forward(self.inputs)
+        self.foreign = next((type(item) for item in given if not isinstance(item, (ndarray, np.generic))), None)
+        self.outputs = snapshot(given)
         hidden = self.checkable.nondifferentiable_outputs
         names = [arg.name for arg in self.checkable.outputs]
         self.slots = [
@@ -252,9 +263,14 @@ class Evaluator:
         """Return random incoming gradients up to a size."""
         return self.douts_from(rng.uniform(-most, most, self.entries))
 
+    def weights(self) -> ndarray:
+        """Return an incoming gradient (J,) of which no entries are alike, in float32's digits."""
+        signs = (-1.0) ** np.arange(self.entries)
+        return (signs * np.linspace(*LOOK_WEIGHTS, self.entries)).astype(np.float32).astype(np.float64)
+
     def uneven(self) -> list[ndarray]:
         """Return incoming gradients that all differ: ones say nothing where results sum to 1."""
-        return self.douts_from(np.random.default_rng(LOOK_SEED).uniform(*LOOK_WEIGHTS, self.entries))
+        return self.douts_from(self.weights())
 
     def eps(self) -> ndarray:
         """The resolution of every entry of the vector."""

@@ -27,9 +27,10 @@ RATIO = 4.0
 #: Rungs of a full ladder: they end at 4e-9 of the scale, far enough below the best step of central differences in
 #: float64 (the cube root of its resolution, 6e-6) to show the noise of the values. Derived.
 STEPS = 14
-#: Rungs of a ladder where calls take long: twelve calls. Extrapolated, the last is off by the fourth power of its step,
-#: 1e-4 of the scale. Derived.
-SLOW_STEPS = 6
+#: Rungs of it where calls take long: eight calls, as few as a value with two neighbours needs; and the last. Derived.
+SLOW_STEPS, SLOW_LAST = 4, 6
+#: The last of the two that are tried first: at 1e-3 of the scale, the fourth root of the resolution. Derived.
+USUAL_LAST = 5
 #: The first step, as a share of the magnitude: no simple fraction, so that no period divides all steps. Tuned.
 FIRST_STEP = 0.2836
 #: Steps below this many resolutions of the input (times FIRST_STEP: 16 ulps) are rounding alone. Derived.
@@ -89,14 +90,17 @@ MOVES = (0.4, 1.0)
 WIDE_STEP = 0.2
 #: Rows are proven independent on steps this many times the largest that will be used. Derived: above 1.
 ROW_MARGIN = 1.2
-#: The step where a direction shows nothing. Derived: near the fourth root of the resolution, which suits extrapolation.
+#: The step that is tried first, as a share of the scale. Derived: near the fourth root of the resolution, which suits
+#: extrapolation.
 USUAL_STEP = RATIO**-5
 #: Resolutions above this are not float64's. Derived: between float64's 2e-16 and float32's 1e-7.
 IS_SINGLE = 1e-10
 #: Elements of an input that get ladders of their own in one case. Cost.
 MOST_JUDGED = 48
 #: Elements that an input must have for moving rows at once to gain anything, and structures of rows tried. Cost.
-LEAST_ROWS_SIZE, MOST_STRUCTURES = 8, 4
+LEAST_ROWS_SIZE, MOST_STRUCTURES = 3, 4
+#: Powers of -2 by which rows of an incoming gradient are scaled: float32 holds the largest, times a gradient. Derived.
+MOST_POWERS = 32
 
 # ---- the verdict on an entry -----------------------------------------------------------------------------------------
 #: Share of an entry below which a difference is rounding of the analytic gradient (float64, float32). Tuned.
@@ -167,8 +171,6 @@ MOST_MOVED = 8
 NUDGES, UNSTEADY = 3, 10.0
 #: The incoming gradient's entry that probes one output; no power of -1, so that dy**2 and |dy| show. Derived.
 WEIGHT = -1.25
-#: The same where many outputs are probed at once: signs and sizes differ from entry to entry. Tuned.
-WEIGHTS, WEIGHT_SPREAD = (0.625, -1.375), 7.0
 
 # ---- scales that ladders pass over -----------------------------------------------------------------------------------
 #: Rows, and entries of each, that are looked at again. Cost.
@@ -228,8 +230,8 @@ SLOW_CALL, CALLS_TIMED, CALLS_A_CASE = 0.004, 3, 200
 CALLS_A_CHECK, CALLS_A_PROBE, CALLS_AN_EXCUSE = 40, 17, 14
 #: Calls for each element of an input that a whole Jacobian takes at most, ladders aside. Derived: two steps.
 PLAIN_CALLS = 4
-#: Share of the time that the search for cases may take, once some are found. Cost.
-SEARCH_SHARE = 0.3
+#: Share of the time that the search for cases may take, once some are found, where calls take long. Cost.
+SEARCH_SHARE = 0.1
 #: Share of the clock's limit after which no further case is searched for. Cost.
 CLOCK_SEARCH = 0.5
 #: Seconds of a forward and a backward from which on a case with many elements is not differentiated. Cost.

@@ -6,7 +6,7 @@ for. Looks and keeps; statuses are made in verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from itertools import islice
@@ -17,8 +17,8 @@ import numpy as np
 from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.evaluate import Evaluator, leaves_of
-from opkit.checker.model.thresholds import LOOK_SEED, LOOK_WEIGHTS, MOST_GENERALISED, MOST_GROWN, OWN_SIZE
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
+from opkit.checker.model.thresholds import LOOK_SEED, MOST_GENERALISED, MOST_GROWN, OWN_SIZE
 from opkit.checker.search.extents import arrays_of, elements, shapes_of, sizes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of
 from opkit.checker.search.scope import SearchScope
@@ -94,7 +94,7 @@ def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: 
             ev.prepare()
             if not ev.slots:
                 return Answer(case, Standing.RAISED, "forward gives nothing that has a gradient")
-            found = ev.gradients(ev.douts_from(rng.uniform(*LOOK_WEIGHTS, sum(ev.sizes))))
+            found = ev.gradients(ev.uneven())
         except AutogradError as error:  # of the runtime, about what backward returned; every framework refuses a count
             standing = Standing.RAISED if isinstance(error, CountError) else Standing.MISFIT
             return Answer(case, standing, f"backward's gradients are refused: {error.message}")
@@ -108,19 +108,24 @@ def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: 
             return Answer(case, Standing.RAISED, "backward gives no input a gradient")
         try:
             is_compared = compares and not checkable.format
-            return Answer(case, *_compared(ev, rng, is_slow)) if is_compared else Answer(case, Standing.OPEN)
+            return Answer(case, *_compared(ev, rng, found, is_slow) if is_compared else (Standing.OPEN,))
         except Exception:  # user code that raises beside the case; the checks report it
             return Answer(case, Standing.OPEN)
 
 
-def _compared(ev: Evaluator, rng: np.random.Generator, is_slow: bool) -> tuple[Standing, str]:
+def _compared(
+    ev: Evaluator,
+    rng: np.random.Generator,
+    given: Mapping[InputLeaf, np.ndarray | None],
+    is_slow: bool,
+) -> tuple[Standing, str]:
     """Return how gradients stand beside differences along a direction of each input."""
     standing = Standing.RIGHT
     for leaf in ev.leaves:
-        if not ev.array(leaf).size or not sum(ev.sizes):
+        if not ev.array(leaf).size or not ev.entries:
             standing = Standing.OPEN
             continue
-        probe = probe_leaf(ev, leaf, rng, is_slow=is_slow)
+        probe = probe_leaf(ev, leaf, rng, is_slow=is_slow, gradient=given[leaf])
         if probe.is_wrong:
             said = f"along a direction of {leaf} backward gives {probe.actual:.6g} for {probe.expected:.6g}"
             return Standing.WRONG, said
