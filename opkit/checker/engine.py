@@ -170,7 +170,7 @@ def _begun(checkable: Checkable, options: Options, start: float) -> tuple[CheckS
     custody = Custody()
     guarded = custody.over(checkable)
     share = SEARCH_SHARE * options.seconds * max(options.effort, 1.0)
-    trial = Trial(guarded, start + share, start + CLOCK_SEARCH * options.clock)
+    trial = Trial(guarded, start + share, start + CLOCK_SEARCH * options.clock, slow_call=options.slow_call)
     collected = collect(guarded, options, trial)
     session = CheckSession(
         guarded,

@@ -14,7 +14,7 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import OUT_OF_TIME
 from opkit.checker.model.report import CheckResult, FatalCall, Status
 from opkit.checker.model.session import Check, CheckSession
-from opkit.checker.model.thresholds import EXTREME_SIZE, SINGLE_ROUNDING
+from opkit.checker.model.thresholds import CALLS_A_CHECK, EXTREME_SIZE, SINGLE_ROUNDING
 from opkit.checker.search.fatal import is_huge
 from opkit.checker.search.kinds import kind_of
 from opkit.checker.search.table import Standing, Table, Unserved, described, unserved_line
@@ -45,7 +45,10 @@ def settled(
     if any(item.is_finding for item in settled):
         return settled
     settled += unserved(session, () if table is None else table.unserved.values())
-    settled += beyond(checkable, session.rest(), check)
+    if session.rest().clock > CALLS_A_CHECK * session.call_seconds:
+        settled += beyond(checkable, session.rest(), check)
+    elif checkable.beyond is not None:
+        session.notes.append("left out to keep within the time set: inputs beyond those seen")
     return settled
 
 

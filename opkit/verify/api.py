@@ -156,7 +156,7 @@ def _here(given: tuple[Any, ...], options: Mapping[str, Any]) -> Outcome:
 
 
 def _in_process(checkable: Checkable, options: RunOptions) -> OpReport:
-    started = time.perf_counter()
+    started, options = time.perf_counter(), options.for_op(checkable.name, checkable.directory)
     checkable = SingleProcess().over(checkable)
     again = check_former(checkable, options)
     return joined(with_slopes(check(checkable, options.check), checkable), again, time.perf_counter() - started)

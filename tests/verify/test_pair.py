@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 import numpy as np
@@ -234,3 +235,23 @@ def test_shapes_that_backward_answers_are_found_beside_those_of_single_numbers()
         return dy @ w, dy.T @ x, dy.sum(0)
 
     assert gradcheck(forward=forward, backward=backward).status.value == "pass"
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, "pass"), (1.5, "fail")])
+def test_the_time_holds_in_this_process_too(factor: float, status: str) -> None:
+    """Calls that take long end within the time, and the derivative is decided."""
+    called: list[int] = []
+
+    def forward(x):
+        called.append(1)
+        time.sleep(0.02)
+        return np.tanh(x)
+
+    def backward(x, y, dy):
+        called.append(1)
+        time.sleep(0.02)
+        return factor * dy * (1 - y * y)
+
+    report = gradcheck(forward=forward, backward=backward, inputs=[np.linspace(-1, 1, 6)], timeout=1.5)
+    assert report.status.value == status
+    assert 0.02 * len(called) < 1.5

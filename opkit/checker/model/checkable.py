@@ -227,6 +227,7 @@ class Checkable:
         starts_in: the float dtype in which a search for cases begins.
         dimensions: the axes that the signature declares, of the inputs that say them; forward takes no others.
         first: what a first look found forward to take; the search begins with its dtypes and ends with its shapes.
+        spent: seconds that the first look took, which are of the op's own.
         remarks: what a reader of the report should know.
         uses_misfits: whether the framework that the op is for uses a gradient of another shape than its input, and
             says nothing.
@@ -284,6 +285,7 @@ class Checkable:
     starts_in: str = "float64"
     dimensions: Dimensions = field(default_factory=Dimensions)
     first: Case | None = None
+    spent: float = 0.0
     remarks: tuple[str, ...] = ()
     uses_misfits: bool = False
     seen: tuple[Case, ...] = ()

@@ -18,6 +18,7 @@ from opkit.checker.model.thresholds import (
     PROBES,
     PROMISE,
     SECONDS,
+    SLOW_CALL,
 )
 from opkit.checker.model.types import Attrs
 from opkit.errors import UsageError
@@ -82,6 +83,11 @@ class Options:
                     f"the shape given for {name!r} is beyond what an array can have: at most {MOST_GIVEN_AXES} axes "
                     f"and {MOST_GIVEN_ELEMENTS:,} elements"
                 )
+
+    @property
+    def slow_call(self) -> float:
+        """Seconds of a call from which on all calls of a check would not end in the time."""
+        return SLOW_CALL * min(self.seconds / SECONDS, 1.0)
 
     def wants(self, code: str) -> bool:
         """Return whether a check is to run."""

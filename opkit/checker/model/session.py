@@ -31,7 +31,6 @@ from opkit.checker.model.thresholds import (
     CALLS_A_CASE,
     CALLS_TIMED,
     MOST_ELEMENTS,
-    SLOW_CALL,
 )
 from opkit.checker.model.trial import Trial
 from opkit.listed import each
@@ -131,13 +130,13 @@ class CheckSession:
             self.cases[:] = _various(self.cases)[:most]
 
     def has_time(self, calls: int) -> bool:
-        """Return whether some calls would end in time; they do where calls are quick, as long as any time is left."""
-        return self.left() >= (calls * self.call_seconds if self.is_slow else 0.0)
+        """Return whether some calls would end in time."""
+        return self.left() >= calls * self.call_seconds
 
     @property
     def is_slow(self) -> bool:
         """Whether a call takes so long that the plan has to be cut to the time."""
-        return self.call_seconds > SLOW_CALL
+        return self.call_seconds > self.options.slow_call
 
     # --- choosing cases
     def ordinary(self) -> list[Evaluator]:

@@ -99,6 +99,7 @@ class Trial:
         clock: tells the time.
         said: what forward raised in the last attempt, without numbers and dtypes; "" where it did not, or was given
             other values by infer's word.
+        slow_call: seconds from which on a call takes long.
         broken: attempts in which forward took its inputs and broke a rule, like a missing return.
         wanting: attempts in which it raised an error that mentions whole numbers or truth values.
         has_found: whether anything with elements was accepted: empty arrays say little of what is taken.
@@ -112,6 +113,7 @@ class Trial:
     give_up: float = float("inf")
     clock: Callable[[], float] = perf_counter
     said: str = ""
+    slow_call: float = SLOW_CALL
     broken: int = 0
     wanting: int = 0
     has_found: bool = False
@@ -181,7 +183,7 @@ class Trial:
     @property
     def is_slow(self) -> bool:
         """Whether calls take long."""
-        return SLOW_CALL < self.quickest < float("inf")
+        return self.slow_call < self.quickest < float("inf")
 
     @property
     def is_late(self) -> bool:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
 from itertools import chain, combinations, islice
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,10 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
     Raises:
         UntakenError: it took nothing that was tried.
     """
+    begun = perf_counter()
     try:
-        return _searched(subject, declared, label, options)
+        made = _searched(subject, declared, label, options)
+        return replace(made, spent=perf_counter() - begun)
     except UntakenError as error:
         unmeant = dimensions_in(subject.annotations).axes
         if unmeant:

@@ -32,7 +32,7 @@ def _task(
 ) -> Task:
     options = options.for_op(checkable.name, checkable.directory)
     run = partial(_check_in_child, begun, checkable, options, stops)
-    seconds = options.timeout or math.inf
+    seconds = options.timeout - checkable.spent if options.timeout else math.inf
     return Task(begun.order, run, seconds, options.memory, is_leader, is_loud=options.shows_output)
 
 

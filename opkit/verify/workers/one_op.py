@@ -86,6 +86,7 @@ def check_alone(
         The report; None where only the inputs of such a call were wanted.
     """
     options = options.for_op(checkable.name, checkable.directory)
+    options = replace(options, check=replace(options.check, clock=options.check.clock - checkable.spent))
     if fatal:
         options = options.within(flight.left())
     fatal = fatal or checkable.fatal
