@@ -26,9 +26,9 @@ from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
 from opkit.verify.subjects.foreign.serving import Framework
+from opkit.verify.subjects.loaded import Loaded
 from opkit.verify.subjects.pair import pair
 from opkit.verify.targets.file_functions import families
-from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe, UnsendableError
 from opkit.verify.workers.children import check_forked
 from opkit.verify.workers.in_this_process import check_watched
@@ -123,8 +123,7 @@ def load_given(given: tuple[Any, ...], options: RunOptions, flight: Flight | Non
         return Loaded((target,))
     framework = _framework_of(target, inputs, options.device)
     if framework is not None:
-        served = framework.called(target, inputs, cases, options.check)
-        return Loaded(served.checkables, served.reports)
+        return framework.called(target, inputs, cases, options.check)
     if target is not None:
         raise UsageError(f"{target.__name__} is not a PyLayer", help="give a PyLayer class, or forward= and backward=")
     process = os.getpid()

@@ -26,6 +26,7 @@ from opkit.record import record
 from opkit.verify.isolation.child import FreshCall, Outbox, Task
 from opkit.verify.isolation.supervisor import Supervisor
 from opkit.verify.options import RunOptions
+from opkit.verify.subjects.functions import is_plain_option
 from opkit.verify.targets.load import load
 from opkit.verify.targets.target import Target, resolve
 
@@ -144,7 +145,7 @@ def _is_readable(case: Case) -> bool:
 def _line(checkable: Checkable, case: Case, op: str, trial: Trial, spans: Mapping[str, np.ndarray]) -> str:
     """Return a case as text: drawn where forward and backward take that as well, else as it is; "" for none."""
     options = {key: value for key, value in case.attrs.items() if value != checkable.default_attrs.get(key, case)}
-    if any(not _is_plain(value) for value in options.values()):
+    if any(not is_plain_option(value) for value in options.values()):
         return ""
     for is_drawn in (True, False):
         given = {name: value for name, value in case.inputs.items() if value is not None}
@@ -164,12 +165,6 @@ def _line(checkable: Checkable, case: Case, op: str, trial: Trial, spans: Mappin
     parts = [f'"op": {op!r}'] if op else []
     parts += [f'"{name}": {text}' for name, text in texts.items()]
     return "{" + ", ".join([*parts, *(f'"{name}": {value!r}' for name, value in options.items())]) + "}"
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
-    return value is None or isinstance(value, (bool, int, float, str))
 
 
 def _text(value: Any, span: np.ndarray | None) -> str:

@@ -14,9 +14,10 @@ from opkit.eager import PyLayer, Tensor
 from opkit.project import assemble, op_directory_of
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.directory import checkables_of
+from opkit.verify.subjects.from_cases import of_examples
 from opkit.verify.subjects.input_formats import formats_in, formats_tried
 from opkit.verify.subjects.pair import pair
-from opkit.verify.subjects.pylayer import checkable_of_layer
+from opkit.verify.subjects.pylayer import layer_subject
 from tests.verify.opdirs import SQUARE, make_op
 
 
@@ -58,7 +59,7 @@ def reference(x: Any, w: Any) -> Any:
 
 def report(made: type, slow: Any = None) -> OpReport:
     """Return what a check says."""
-    return check(checkable_of_layer(made, cases, declared=Declared(reference=slow)), Options(effort=0.3))
+    return check(of_examples(layer_subject(made), Declared(reference=slow), "Gate", cases=cases), Options(effort=0.3))
 
 
 @pytest.mark.parametrize("slow", [None, reference])

@@ -13,8 +13,9 @@ from opkit.checker import OpReport, Options, Status, check
 from opkit.errors import UsageError
 from opkit.verify import RunOptions, gradcheck, run_targets
 from opkit.verify.subjects.declared import Declared, declared_in
+from opkit.verify.subjects.from_cases import of_examples
 from opkit.verify.subjects.pair import pair
-from opkit.verify.subjects.pylayer import checkable_of_layer
+from opkit.verify.subjects.pylayer import layer_subject
 from opkit.verify.subjects.references import NumpyReference, reference_in, referred
 
 QUICK = {"effort": 0.1, "recorded_only": True}
@@ -208,10 +209,10 @@ def test_a_surrogate_judges_gradients_and_the_reference_values() -> None:
     names: dict[str, Any] = {"__name__": "steps"}
     exec(STEP, names)
     declared = declared_in({"SURROGATE": {"forward": names["smooth"]}, "REFERENCE": step}, ["forward"])
-    report = check(checkable_of_layer(names["Step"], cases=names["cases"], declared=declared))
+    report = check(of_examples(layer_subject(names["Step"]), declared, "Step", cases=names["cases"]))
     assert report.status.value == "pass"
     assert not any(item.code == "GC108" for item in report.checks)
     declared = declared_in({"SURROGATE": {"forward": names["smooth"]}, "REFERENCE": np.sign}, ["forward"])
-    assert findings(check(checkable_of_layer(names["Step"], cases=names["cases"], declared=declared))).keys() == {
+    assert findings(check(of_examples(layer_subject(names["Step"]), declared, "Step", cases=names["cases"]))).keys() == {
         "GC107"
     }

@@ -56,7 +56,7 @@ def test_a_broken_contract_is_shown_with_dtypes_and_repetition(here: Path) -> No
 
 
 def test_a_layers_failure_is_shown_by_recorded_values(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What only opkit can run is shown by slopes that a fresh interpreter records; no process is forked."""
+    """What only opkit can run is shown by slopes that the check measured; no process is forked."""
     (here / "layers.py").write_text(
         "import numpy as np\nfrom opkit.eager import PyLayer, Tensor\n\n\nclass Bad(PyLayer):\n"
         "    @staticmethod\n    def forward(ctx, x):\n"
@@ -68,7 +68,7 @@ def test_a_layers_failure_is_shown_by_recorded_values(here: Path, monkeypatch: p
     data, script = write_repro(next(iter(outcome.saved.values())), here)
     assert "slope" in run_script(script)
     with np.load(data) as arrays:
-        assert {"steps", "above", "below", "x_0"} <= set(arrays.files)
+        assert {"steps", "left", "right", "x_0"} <= set(arrays.files)
 
 
 def test_an_unknown_id_is_a_usage_error(here: Path) -> None:

@@ -49,7 +49,7 @@ class Second(First):
 
 def runner_of(layer: type, leaves: frozenset[str] = frozenset()) -> LayerRunner:
     """Return a runner of one of the layers; both inputs take a gradient."""
-    return LayerRunner(layer, Signature(parameters_of(layer), frozenset(ARRAYS)), leaves)
+    return LayerRunner(layer, Signature(parameters_of(layer), frozenset(ARRAYS), leaves=leaves))
 
 
 def test_a_leaf_that_forward_returns_is_refused_without_a_backward_too() -> None:

@@ -12,6 +12,7 @@ from opkit.record import record
 from opkit.verify.failures.store import Failure
 from opkit.verify.failures.trees import trees
 from opkit.verify.options import RunOptions
+from opkit.verify.subjects.functions import is_plain_option
 from opkit.verify.targets.imports import imported_roots
 
 _TORCH_CALL = '''
@@ -53,7 +54,7 @@ def framework_lines(failure: Failure, options: RunOptions) -> tuple[str, list[st
     file, _, name = str(failure.facts.get("op", "")).rpartition("::")
     root = str(failure.facts.get("root") or file)
     attrs, inputs = dict(failure.case.attrs), failure.case.inputs
-    if not file or "#" in name or failure.code == "GC171" or not all(map(is_plain, attrs.values())):
+    if not file or "#" in name or failure.code == "GC171" or not all(map(is_plain_option, attrs.values())):
         return None
     kind = next((item for item in _FRAMEWORKS if item.module in imported_roots(root)), None)
     has_lists = any(isinstance(value, (list, tuple)) for value in inputs.values())
@@ -72,13 +73,6 @@ def framework_lines(failure: Failure, options: RunOptions) -> tuple[str, list[st
         elif value is not None:
             lines.append(f"values[{key!r}] = {kind.leaf(_stored(key, 0), value, failure)}")
     return f"{kind.name} and numpy", [*lines, *_shown(failure, kind), "print(__doc__)"]
-
-
-def is_plain(value: Any) -> bool:
-    """Return whether an option can be written down as it is."""
-    if isinstance(value, (list, tuple)):
-        return all(map(is_plain, value))
-    return value is None or isinstance(value, (bool, int, float, str))
 
 
 def _stored(name: str, index: int) -> str:

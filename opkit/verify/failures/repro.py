@@ -22,12 +22,10 @@ from opkit.project.gradient import plan_of
 from opkit.record import record
 from opkit.spec import BackwardOp, Blob, compile_spec, forward_blob
 from opkit.verify.failures.framework_repro import framework_lines
-from opkit.verify.failures.samples import samples
 from opkit.verify.failures.store import Failure, FailureStore
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.raw_kernel import describe
+from opkit.verify.subjects.raw_kernel import TAG, describe
 
-_TAG = "device_sub_tag"
 #: How the script calls what forward has, by the kind of blob.
 _PREFIXES = {"in": "in_", "out": "out_", "dout": "d_"}
 #: A backward kernel: its function, the blobs of its inputs and outputs (None: left out), and its attributes.
@@ -54,12 +52,11 @@ def write_repro(failure_id: str, folder: StrPath = ".", options: RunOptions | No
     stem = Path(folder) / f"repro_{failure.id}"
     recipe = _recipe(failure)
     arrays = _named_arrays(failure)
-    needs, body = "numpy", _live(failure, recipe) if recipe is not None else None
-    if body is None:
-        needs, body = framework_lines(failure, options) or (needs, None)
-    if body is None:
-        arrays.update(samples(failure, options))
-        body = _recorded(arrays)
+    if recipe is not None:
+        needs, body = "numpy", _live(failure, recipe)
+    else:
+        needs, body = framework_lines(failure, options) or ("numpy", _recorded(failure))
+        arrays.update(failure.slopes)
     lines = [*_head(failure, needs), *body]
     data, script = stem.with_suffix(".npz"), stem.with_suffix(".py")
     packed = io.BytesIO()
@@ -142,7 +139,7 @@ def _step(step: BackwardOp, name: str, result: Any) -> _Step | None:
         return None
     given = tuple(next(iter(step.inputs.get(arg.name, ())), None) for arg in compiled.inputs)
     made = tuple(next(iter(step.outputs.get(arg.name, ())), None) for arg in compiled.outputs)
-    attrs = {key: value for key, value in compiled.check_attrs(dict(step.attrs)).items() if key != _TAG}
+    attrs = {key: value for key, value in compiled.check_attrs(dict(step.attrs)).items() if key != TAG}
     return step.type[len(name) + 1 :] or "forward", given, made, attrs
 
 
@@ -171,12 +168,12 @@ def _safe(text: str) -> str:
     return text.replace('"""', "'''").rstrip("\\")
 
 
-def _recorded(arrays: Mapping[str, np.ndarray]) -> list[str]:
+def _recorded(failure: Failure) -> list[str]:
     lines = ["import numpy as np", "", 'data = np.load(__file__[:-3] + ".npz")']
     lines += ["for name in data.files:", "    print(name, data[name].dtype, data[name].shape, data[name].ravel()[:6])"]
-    if "steps" in arrays:
-        lines += ["slopes = (data['above'] - data['below']) / (2 * data['steps'])"]
-        lines += ["for step, slope in zip(data['steps'], slopes):", '    print(f"step {step:.0e}: slope {slope:.10g}")']
+    if failure.slopes:
+        shown = "step {step:.0e}: slope from the left {left:.10g}, from the right {right:.10g}"
+        lines += ["for step, left, right in zip(data['steps'], data['left'], data['right']):", f'    print(f"{shown}")']
     return [*lines, "print(__doc__)"]
 
 
@@ -213,7 +210,7 @@ def _load(name: str, count: int | None, failure: Failure) -> str:
 
 def _call(failure: Failure, recipe: _Recipe, replaced: str = "", by: str = "") -> str:
     """Return a call of forward, one of its arguments replaced."""
-    attrs = {key: value for key, value in failure.case.attrs.items() if key != _TAG}
+    attrs = {key: value for key, value in failure.case.attrs.items() if key != TAG}
     names = [by if name == replaced else _of("in", name) for name, _ in recipe.inputs]
     return f"run({recipe.forward!r}, {attrs!r}, {', '.join(names)})"
 

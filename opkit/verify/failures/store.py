@@ -61,6 +61,8 @@ class Failure:
         key: code, input, output.
         case: inputs and attributes.
         douts: incoming gradients, where the failure has any.
+        slopes: one-sided slopes at the element that it names, where they were measured: of the size of each step,
+            from the left, from the right.
         facts: all else, as plain data (op, directory, message, where, bound, pattern, elements).
     """
 
@@ -68,6 +70,7 @@ class Failure:
     key: Key
     case: Case
     douts: tuple[np.ndarray, ...] = ()
+    slopes: Mapping[str, np.ndarray] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -180,7 +183,10 @@ def _failure(key: str, report: OpReport, result: CheckResult, device: str) -> Fa
         "element": evidence.element,
         "output_element": evidence.output_element,
     }
-    return Failure(_digest("\0".join((key, *known_by))), known_by, evidence.case, evidence.douts, plain(facts))
+    found = evidence.slopes
+    slopes = {} if found is None else {"steps": found.steps, "left": found.left, "right": found.right}
+    name = _digest("\0".join((key, *known_by)))
+    return Failure(name, known_by, evidence.case, evidence.douts, slopes, plain(facts))
 
 
 def _is_plain(value: Any) -> bool:
@@ -213,6 +219,7 @@ def _arrays(failure: Failure) -> Iterator[tuple[str, np.ndarray]]:
     for index, dout in enumerate(failure.douts):
         if isinstance(dout, np.ndarray):
             yield f"dout.{index}", dout
+    yield from ((f"slopes.{name}", array) for name, array in failure.slopes.items())
 
 
 def _write(path: Path, failure: Failure) -> None:
@@ -242,7 +249,8 @@ def _read(path: Path) -> Failure | None:
         douts = tuple(arrays[name] for name in sorted(arrays, key=_number) if name.startswith("dout."))
         case = Case(inputs, dict(facts["attrs"]), str(facts["regime"]), int(facts["seed"]), "recorded", FORMER)
         key = (str(facts["key"][0]), str(facts["key"][1]), str(facts["key"][2]))
-        return Failure(path.stem, key, case, douts, facts) if facts.keys() >= _FACTS else None
+        slopes = {name.removeprefix("slopes."): array for name, array in arrays.items() if name.startswith("slopes.")}
+        return Failure(path.stem, key, case, douts, slopes, facts) if facts.keys() >= _FACTS else None
     except (OSError, ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError, RecursionError):
         return None
 

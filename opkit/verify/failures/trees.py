@@ -7,11 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opkit.verify.failures.reloaded import Request, asked, loaded
+from opkit.record import record
 from opkit.verify.failures.store import Failure
-from opkit.verify.isolation.child import Outbox
+from opkit.verify.isolation.child import FreshCall, Outbox, Task
+from opkit.verify.isolation.supervisor import Supervisor, can_fork
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.foreign.framework import loaded_frameworks
+from opkit.verify.targets.load import load
+from opkit.verify.targets.target import resolve
+
+#: Seconds for loading and some calls where the run has no time limit.
+_SECONDS = 60.0
+
+
+@record
+class Request:
+    """What a fresh interpreter is asked about.
+
+    Args:
+        failure: whose target it loads.
+        options: of the run.
+    """
+
+    failure: Failure
+    options: RunOptions
 
 
 def trees(failure: Failure, options: RunOptions) -> Mapping[str, str] | None:
@@ -19,11 +37,11 @@ def trees(failure: Failure, options: RunOptions) -> Mapping[str, str] | None:
 
     None where some tree has no text (its class cannot be named), or where the target cannot be loaded.
     """
-    found = asked(__name__, failure, options)
-    if not isinstance(found, dict):
+    if not can_fork():
         return None
-    texts = {str(name): str(text) for name, text in found.items()}
-    return None if "" in texts.values() else texts
+    task = Task(0, FreshCall(__name__, "run", Request(failure, options)), options.timeout or _SECONDS)
+    found = next((message for _, message in Supervisor(1).run([task]) if isinstance(message, dict)), None)
+    return None if found is None or "" in found.values() else found
 
 
 def run(request: Request, outbox: Outbox) -> None:
@@ -31,13 +49,14 @@ def run(request: Request, outbox: Outbox) -> None:
 
     What no case shows, the script that called the function does.
     """
-    loaded(request, outbox)
-    name = str(request.failure.facts["op"]).rpartition("::")[2]
-    if not (found := _known(name)):
-        loaded(request, outbox, is_script=True)
-        found = _known(name)
+    outbox.allow(request.options.memory)
+    root, name = str(request.failure.facts.get("root")), str(request.failure.facts["op"]).rpartition("::")[2]
+    found: dict[str, str] = {}
+    for word in (f"{root}::{name}", root):
+        if not found:
+            (target,) = resolve([word])
+            load(target, request.options, outbox.flight)
+            from opkit.verify.subjects.jax.trees import texts_known_of  # not before the file has imported JAX
+
+            found = texts_known_of(name)
     outbox.send(found)
-
-
-def _known(name: str) -> dict[str, str]:
-    return {key: text for framework in loaded_frameworks() for key, text in framework.trees_of(name).items()}

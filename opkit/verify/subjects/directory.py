@@ -29,11 +29,10 @@ from opkit.verify.subjects.half_precision_ops import of_halves
 from opkit.verify.subjects.hints import hints_of, sizes_of
 from opkit.verify.subjects.modes import runners_of
 from opkit.verify.subjects.parameters import Parameters
-from opkit.verify.subjects.raw_kernel import RawKernel
+from opkit.verify.subjects.raw_kernel import TAG, RawKernel
 from opkit.verify.subjects.references import NumpyReference, referred, taken_by
 from opkit.verify.subjects.source_location import location_of, shown
 
-_TAG = "device_sub_tag"
 #: Answers of an infer function that are kept.
 _MOST_ANSWERS = 4096
 
@@ -55,7 +54,7 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
         inputs=tuple(_arg(spec) for spec in compiled.inputs),
         outputs=tuple(_arg(spec) for spec in compiled.outputs),
         forward=kernel.call,
-        attrs=tuple(_attr(spec) for spec in compiled.attrs.values() if spec.name != _TAG),
+        attrs=tuple(_attr(spec) for spec in compiled.attrs.values() if spec.name != TAG),
         infer=_infer(kernel),
         directory=shown_path(loaded.directory.path),
         runners=runners_of(op),

@@ -28,9 +28,10 @@ from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.half_precision import half_precision
-from opkit.verify.subjects.input_formats import as_given, coarsest, formats_in, formats_tried, narrowed
+from opkit.verify.subjects.input_formats import as_given, formats_in, formats_tried, given_in, in_formats
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.parameters import Parameters, numbered
+from opkit.verify.subjects.recording import Traits
 from opkit.verify.subjects.references import referred
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner, is_complex
@@ -47,9 +48,7 @@ def of_examples(
     *,
     cases: Cases | None = None,
     calls: Sequence[Mapping[str, Any]] = (),
-    constants: frozenset[str] | None = None,
-    options: frozenset[str] = frozenset(),
-    is_idle: bool = False,
+    traits: Traits | None = None,
     origin: str = "recorded",
     learn: Callable[[Mapping[str, Any]], object] = lambda call: None,
 ) -> Checkable:
@@ -62,9 +61,7 @@ def of_examples(
         cases: yields its arguments, by name or in order; float arrays take a gradient, unless they are tensors of the
             framework that take none beside others that do.
         calls: arguments by name that a run saw.
-        constants: the float inputs that took no gradient in the run, None where nothing says which.
-        options: the arguments that are options though they hold arrays.
-        is_idle: whether no input took a gradient.
+        traits: how the arrays of the calls stood in the graph, None where nothing is known.
         origin: "recorded", or "given" for calls that were given by hand.
         learn: is shown each case.
 
@@ -85,14 +82,14 @@ def of_examples(
     every = [*calls, *(_scaled(subject, case) for case in drawn)]
     if not every:
         raise UsageError(f"there is no case for {subject.name}", where=declared.cases_where)
-    if constants is None:
-        constants = constants_in(subject, every)
-    made = _read(subject, every, declared, label, frozenset() if is_idle else constants, options)
+    traits = traits or Traits()
+    constants = constants_in(subject, every) if traits.constants is None else traits.constants
+    made = _read(subject, every, declared, label, replace(traits, constants=constants))
     names = [arg.name for arg in made.inputs]
-    seen = (_case(subject, call, names, origin) for call in calls)
+    seen = (_case(subject, call, names, origin, number if calls[1:] else None) for number, call in enumerate(calls))
     is_half = any(set(HALVES) & set(_given(call, names).values()) for call in every)
     seen = (cast_case(case, "float32") for case in seen) if made.format or is_half else seen
-    made = replace(made, recorded=tuple(seen), is_beyond=is_idle)
+    made = replace(made, recorded=tuple(seen), is_beyond=traits.is_idle)
     if cases is None:
         return near(made, subject.functions, subject.parameters.defaults)
     source = cases
@@ -109,10 +106,11 @@ def of_examples(
     return replace(made, cases=every_case, cases_where=declared.cases_where)
 
 
-def _case(subject: Subject, values: Mapping[str, Any], inputs: Sequence[str], origin: str) -> Case:
+def _case(subject: Subject, values: Mapping[str, Any], inputs: Sequence[str], origin: str, number: int | None) -> Case:
     arrays = {name: subject.plain(values.get(name)) for name in inputs}
     attrs = {name: value for name, value in values.items() if name not in inputs}
-    label = "the inputs given" if origin == "given" else "seen in the run"
+    label = "the inputs given" if number is None else f"case {number} of the inputs given"
+    label = label if origin == "given" else "seen in the run"
     return Case(arrays, attrs, origin, origin=origin, label=label)
 
 
@@ -192,6 +190,16 @@ def constants_in(subject: Subject, every: Sequence[Mapping[str, Any]]) -> frozen
     return frozenset(fixed) if len(fixed) < len(marks) else None
 
 
+def silent_in(runner: SubjectRunner, announced: Looks, case: Case) -> frozenset[str]:
+    """Return the inputs for which backward gives None in a case; none where it raises."""
+    try:
+        with np.errstate(all="ignore"):
+            found: frozenset[str] = announced.call(Phase.BACKWARD, runner.silent_inputs, case.inputs, case.attrs)
+            return found
+    except Exception:  # user code: the checks report what it raises
+        return frozenset()
+
+
 def _is_array(subject: Subject, value: Any) -> bool:
     value = subject.plain(value)
     return isinstance(value, np.ndarray) or (
@@ -204,16 +212,18 @@ def _read(
     every: Sequence[Mapping[str, Any]],
     declared: Declared,
     label: str,
-    constants: frozenset[str] | None,
-    options: frozenset[str],
+    traits: Traits,
 ) -> Checkable:
     """Return a checkable that takes what examples show, still without cases."""
     parameters = subject.parameters
     names = list(dict.fromkeys((*parameters.names, *(name for case in every for name in case))))
     inputs = [
-        name for name in names if name not in options and any(_is_array(subject, case.get(name)) for case in every)
+        name
+        for name in names
+        if name not in traits.options and any(_is_array(subject, case.get(name)) for case in every)
     ]
-    runner = subject.make(frozenset(inputs), constants or frozenset())
+    constants = frozenset() if traits.is_idle else traits.constants
+    runner = subject.make(frozenset(inputs), constants or frozenset(), traits.leaves)
     args = []
     for name in inputs:
         is_list = any(isinstance(subject.plain(case.get(name)), list) for case in every)
@@ -229,7 +239,7 @@ def _read(
     if unseen:
         said = f"{' and '.join(unseen)} complex as given: the gradient of what is given so is not checked"
         made = replace(made, remarks=(*made.remarks, said))
-    left = set(names).difference(inputs, options)
+    left = set(names).difference(inputs, traits.options)
     apart = [name for name in names if name in left and any(subject.takes_gradient(case.get(name)) for case in every)]
     if apart:
         said = f"the gradient of {' and '.join(apart)} is not checked, for want of a dense array"
@@ -242,15 +252,13 @@ def _read(
             made, case = _also_in(made, subject, runner, given), single
         return finished(made, subject, runner, announced, case, constants)
     for formats in formats_tried(given, runner.inputs):
-        other = narrowed(runner, formats)
-        framed = frame(subject, other, declared, label)
-        narrow = replace(framed, inputs=made.inputs, attrs=made.attrs, format=coarsest(formats), starts_in="float32")
+        narrow = in_formats(made, runner, formats)
         if len(set(formats.values())) > 1:
             said = ", ".join(f"{name} as {formats[name]}" for name in inputs)
             narrow = replace(narrow, remarks=(*narrow.remarks, f"it gets {said}"))
         if _takes(narrow, announced, single):
-            return finished(narrow, subject, other, announced, single, constants)
-    return finished(made, subject, narrowed(runner, {}), announced, case, constants)
+            return finished(narrow, subject, runner, announced, given_in(runner, formats, single), constants)
+    return finished(in_formats(made, runner, {}), subject, runner, announced, case, constants)
 
 
 def _given(call: Mapping[str, Any], inputs: Collection[str]) -> Formats:
@@ -261,7 +269,9 @@ def _also_in(made: Checkable, subject: Subject, runner: SubjectRunner, given: Fo
     """Return a function that takes float32 as one that is compared in the formats of its cases too."""
     if made.in_format is not None and len(set(given.values())) == 1:
         return made
-    run = as_given(runner.vjp, narrowed(subject.make(runner.inputs, runner.constants), given).vjp, given)
+    other = subject.make(runner.inputs, runner.constants)
+    narrow = in_formats(replace(made, forward=other.forward, vjp=other.vjp), other, given)
+    run = as_given(runner.vjp, narrow.run, given)
     return replace(made, in_format=run, own=(OwnCheck(HALF, partial(half_precision, run)),))
 
 
@@ -305,7 +315,8 @@ def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: st
         inputs=(),
         outputs=(Arg("y"),),
         forward=runner.forward,
-        vjp=runner.vjp,
+        backward=runner.backward,
+        vjp=None if runner.backward else runner.vjp,
         infer=subject.infer,
         surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
         reference=None if declared.reference is None else referred(declared, runner.reference(declared.reference)),
@@ -346,20 +357,20 @@ def finished(
         fixed = announced.call(Phase.FORWARD, runner.fixed_outputs, case.inputs, case.attrs)
     except Exception:  # user code: the checks report what it raises
         return replace(made, own=_own(made, runner), fatal=announced.fatal)
-    names = numbered("y", len(fixed))
+    names = numbered(runner.result, len(fixed))
     hidden = made.nondifferentiable_outputs
     if not all(fixed):
         hidden = hidden | {name for name, is_fixed in zip(names, fixed) if is_fixed}
     outputs = tuple(map(Arg, names))
     if not runner.steady(case.inputs, case.attrs):
         made = _laid_out(made, case)
-    whole = frozenset(leaf.name for leaf, array in leaves_of(case.inputs) if array.dtype.kind != "f")
+    whole = frozenset(leaf.name for leaf, array in leaves_of(case.inputs) if array.dtype.kind not in "fV")
     floats = frozenset(arg.name for arg in made.inputs) - (constants or frozenset()) - whole
     made = replace(
         made,
         outputs=outputs,
         nondifferentiable_outputs=hidden,
-        gradients=floats,
+        gradients=None if runner.gives_none else floats,
         own=_own(made, runner),
         fatal=announced.fatal,
     )

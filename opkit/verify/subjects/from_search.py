@@ -36,11 +36,10 @@ from opkit.checker.search.hill_climb import RANKED_SHAPES
 from opkit.errors import UsageError
 from opkit.record import mutable, record
 from opkit.verify.isolation.announced_calls import Looks
-from opkit.verify.isolation.flight import Phase
 from opkit.verify.subjects.annotated import dimensions_in, shaped
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.from_cases import finished, frame
-from opkit.verify.subjects.input_formats import coarsest, formats_tried, narrowed
+from opkit.verify.subjects.from_cases import finished, frame, silent_in
+from opkit.verify.subjects.input_formats import formats_tried, given_in, in_formats
 from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.readings import Reading, declared_readings, readings
 from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner
@@ -68,6 +67,7 @@ class _Taken:
         constants: the inputs for which backward gives None.
         is_answered: whether backward answered a case.
         said: what is to be said of backward where it answered none.
+        formats: in which it gets its inputs, where it takes neither float32 nor float64.
     """
 
     made: Checkable
@@ -77,6 +77,7 @@ class _Taken:
     constants: frozenset[str] = frozenset()
     is_answered: bool = False
     said: str = ""
+    formats: Formats = field(default_factory=dict)
 
     def finished(self, subject: Subject, unserved: _Taken | None = None) -> Checkable:
         """Return the subject as a checkable, which says what another reading is not served with (rule 4)."""
@@ -86,7 +87,8 @@ class _Taken:
         if unserved is not None and unserved.said and others:
             line = f"not served: {' and '.join(others)} as {'arrays' if others[1:] else 'an array'} ({unserved.said})"
             made = replace(made, remarks=(*made.remarks, line))
-        return finished(made, subject, self.runner, self.announced, self.case, self.constants)
+        case = given_in(self.runner, self.formats, self.case)
+        return finished(made, subject, self.runner, self.announced, case, self.constants)
 
 
 def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
@@ -222,13 +224,12 @@ class _Search:
         if not cases and self._speaks_of_half():
             usual = made
             for formats in islice(formats_tried({}, runner.inputs), len(HALVES)):
-                made = self._in(reading, runner, formats)
+                made = in_formats(usual, runner, formats)
                 cases = self._cases(made)
                 if cases:
                     break
             else:
-                formats, made = {}, usual
-            runner = narrowed(runner, formats)
+                formats, made = {}, in_formats(usual, runner, {})
         if not any(is_float(array) for case in cases for _, array in leaves_of(case.inputs)):
             return None  # nothing to differentiate
         given = {name for case in cases for name, value in case.inputs.items() if value is not None}
@@ -239,25 +240,26 @@ class _Search:
         unanswered, said = set(reading.optional), ""
         for case in sorted(cases, key=lambda case: _is_small(case)):
             floats = {leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array)}
-            silent = floats & self._silent(runner, case)
+            silent = floats & silent_in(runner, self.announced, given_in(runner, formats, case))
             is_mute = silent == floats  # what torch does not look into, such as a list, never meets backward
             if silent and not is_mute and not constants:
                 constants = frozenset(silent)
                 runner = self.subject.make(frozenset(reading.inputs), constants)
                 begins = made.starts_in
-                made = replace(self._in(reading, runner, formats), starts_in=begins)
-                runner = narrowed(runner, formats)
+                made = replace(in_formats(self._made(runner, reading), runner, formats), starts_in=begins)
             with np.errstate(all="ignore"):
                 answer = None if is_mute else answer_of(self.announced.over(made), case, compares=False)
                 said = said or (answer.said if answer else "")
                 if answer is not None and answer.standing.is_answered:
-                    found = found or _Taken(made, runner, self.announced, case, constants, is_answered=True)
+                    found = found or _Taken(
+                        made, runner, self.announced, case, constants, is_answered=True, formats=formats
+                    )
                     unanswered -= {name for name in unanswered if case.inputs.get(name) is not None}
             if found is not None and not unanswered:
                 return found
         if found is not None:  # backward answers only where these are left out: they are options
             return self.taken(self._without(reading, unanswered))
-        return _Taken(made, runner, self.announced, cases[0], constants, said=said)
+        return _Taken(made, runner, self.announced, cases[0], constants, said=said, formats=formats)
 
     def called(self, taken: _Taken) -> str:
         """Return the parameter that backward calls of what forward alone takes, "" for none."""
@@ -311,22 +313,6 @@ class _Search:
         """Return whether what forward raised first may be that it takes half precision alone."""
         said = str(self.first_error).lower()
         return isinstance(self.first_error, AssertionError) or "half" in said or "16" in said
-
-    def _silent(self, runner: SubjectRunner, case: Case) -> frozenset[str]:
-        """Return the inputs for which backward gives None."""
-        try:
-            with np.errstate(all="ignore"):
-                found: frozenset[str] = self.announced.call(
-                    Phase.BACKWARD, runner.silent_inputs, case.inputs, case.attrs
-                )
-                return found
-        except Exception:  # user code: the checks report what it raises
-            return frozenset()
-
-    def _in(self, reading: Reading, runner: SubjectRunner, formats: Formats) -> Checkable:
-        """Return a reading of a function that gets its inputs in formats, as they are where there are none."""
-        made = self._made(narrowed(runner, formats), reading)
-        return replace(made, format=coarsest(formats), starts_in="float32") if formats else made
 
     def _made(self, runner: SubjectRunner, reading: Reading) -> Checkable:
         subject = self.subject

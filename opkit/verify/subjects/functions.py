@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Results
+from opkit.checker import Arrays, Attrs, Pullback, Results
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.errors import UsageError
 from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.verify.isolation.blame import is_users
 from opkit.verify.subjects.parameters import Parameters, parameters_in
+from opkit.verify.subjects.references import NumpyReference
+from opkit.verify.subjects.subject import Signature, SubjectRunner
 
 #: First parameters of a backward that takes the incoming gradients before the inputs.
 _DOUTS = frozenset({"dy", "dout", "douts", "g", "gy", "grad", "grad_output", "grad_y", "cotangent", "upstream"})
@@ -44,10 +46,8 @@ def as_input(value: Any) -> Any:
 
 
 def is_plain_option(value: Any) -> bool:
-    """Return whether a value is one that other values can be tried in place of: plain, or a list of plain ones."""
-    if isinstance(value, (list, tuple)):
-        return all(isinstance(item, _PLAIN) for item in value)
-    return isinstance(value, _PLAIN)
+    """Return whether a value can be written down, and others tried in its place: plain, or a list of plain ones."""
+    return all(map(is_plain_option, value)) if isinstance(value, (list, tuple)) else isinstance(value, _PLAIN)
 
 
 def options_of(forward: Function, given: Sequence[str]) -> dict[str, Any]:
@@ -62,47 +62,65 @@ def options_of(forward: Function, given: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in defaults.items() if name not in given and is_plain_option(value)}
 
 
-class Functions:
-    """A forward and its gradient as the checker calls them.
+class FunctionsRunner(SubjectRunner):
+    """Runs a forward and a backward of numpy arrays as they stand.
 
     Args:
-        forward: takes the values of ``given`` in order, options by name.
+        forward: takes those of its parameters by position that are inputs or have no default, options by name.
         backward: takes inputs and incoming gradients, or inputs, results and incoming gradients, the incoming ones
             first where its first parameter says so by its name; options where it has parameters of their names.
-        given: what every call passes on, in order.
-        inputs: those of them that are arrays.
-        options: {further option of forward: default}.
+        signature: of forward.
     """
 
-    def __init__(
-        self,
-        forward: Function,
-        backward: Function,
-        given: Sequence[str],
-        inputs: Sequence[str],
-        options: Mapping[str, Any],
-    ) -> None:
-        self._forward, self._backward = forward, backward
-        self._given, self._inputs, self._options = list(given), list(inputs), list(options)
+    gives_none = True
+
+    def __init__(self, forward: Function, backward: Function, signature: Signature) -> None:
+        super().__init__(forward, signature)
+        self._backward = backward
+        names, known = signature.parameters.names, signature.parameters
+        self._given = [name for name in known.positional if name in signature.inputs or name not in known.defaults]
+        self._arrays = [name for name in names if name in signature.inputs]
+        self._options = [name for name in names if name not in self._given]
         self._calls: dict[int, Function] = {}
+
+    def like(self, function: Function, signature: Signature) -> FunctionsRunner:
+        """Return a runner of another function, with the same backward."""
+        return FunctionsRunner(function, self._backward, signature)
 
     def forward(self, arrays: Arrays, attrs: Attrs) -> list[Any]:
         """Run forward; see ``opkit.checker.Forward``."""
-        values = {**attrs, **arrays}
-        named = {name: attrs[name] for name in self._options if name in attrs}
-        return listed(self._forward(*(values[name] for name in self._given), **named))
+        values = {**self.parameters.defaults, **attrs, **arrays}
+        named = {name: values[name] for name in self._options if name in values}
+        return listed(self.call(*(values[name] for name in self._given), **named))
 
     def backward(
         self, arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]
     ) -> Mapping[str, Any]:
         """Run backward; see ``opkit.checker.Backward``."""
-        found = listed(self.binding(len(douts))({**attrs, **arrays}, list(outputs), list(douts)))
+        values = {**self.parameters.defaults, **attrs, **arrays}
+        found = listed(self.binding(len(douts))(values, list(outputs), list(douts)))
         floats = [leaf.name for leaf, array in leaves_of(arrays) if leaf.index in (None, 0) and is_float(array)]
-        for names in (floats, self._inputs, self._given):
+        for names in (floats, self._arrays, self._given):
             if len(found) == len(names):
                 return {name: gradient for name, gradient in zip(names, found) if name in needs}
-        known = ", ".join(self._inputs)
-        raise UsageError(f"backward returned {len(found)} gradients for {len(self._inputs)} inputs ({known})")
+        known = ", ".join(self._arrays)
+        raise UsageError(f"backward returned {len(found)} gradients for {len(self._arrays)} inputs ({known})")
+
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[Any], Pullback]:
+        """Run forward and return the way back."""
+        outputs = self.forward(arrays, attrs)
+        return outputs, lambda douts, needs: self.backward(arrays, outputs, douts, attrs, needs)
+
+    def reference(self, function: Function) -> NumpyReference:
+        """Return a declared function of arrays, in any format."""
+        return NumpyReference.of(function, self.parameters)
+
+    def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
+        """Return the inputs for which backward gives None while it gives others a gradient."""
+        outputs, pullback = self.vjp(arrays, attrs)
+        found = pullback([np.ones_like(item) for item in outputs], self.inputs)
+        silent = frozenset(name for name in self.inputs if found.get(name) is None)
+        return silent if silent != self.inputs else frozenset()
 
     def binding(self, outputs: int) -> Callable[[Mapping[str, Any], list[Any], list[Any]], Any]:
         """Return how backward is called for that many results: (values by name, results, incoming) -> its result.
@@ -123,7 +141,7 @@ class Functions:
         positional = [name for name in known.positional if name not in named]
         required = [name for name in positional if name not in known.defaults]
         is_first = bool(positional) and positional[0].lower() in _DOUTS
-        for names in (self._given, self._inputs):
+        for names in (self._given, self._arrays):
             for takes_results in (False, True):
                 wanted = len(names) + outputs * (1 + takes_results)
                 if known.starred or len(required) <= wanted <= len(positional):

@@ -5,13 +5,12 @@ Functions that a runner runs are narrowed by it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from numpy import ndarray
-from numpy.random import Generator
 
 from opkit.checker import Arrays, Attrs, Checkable, Results
 from opkit.checker.model.formats import HALVES
@@ -31,20 +30,15 @@ def of_halves(made: Checkable, example: Arrays, attrs: Attrs) -> Checkable:
 
     Args:
         made: the op; its reference runs in any format.
-        example: inputs of a case.
+        example: inputs of a case, none where there are no cases.
         attrs: all attributes of it.
     """
     given = formats_in({arg.name: example.get(arg.name) for arg in made.inputs})
     if not set(HALVES) & set(given.values()):
         return made
     cases = made.cases
-
-    def drawn(rng: Generator) -> Iterator[Mapping[str, Any]]:
-        assert cases is not None
-        yield from (_wide(case) for case in cases(rng))
-
-    recorded = tuple(replace(case, inputs=_wide(case.inputs)) for case in made.recorded)
-    wide = replace(made, recorded=recorded, cases=None if cases is None else drawn)
+    assert cases is not None
+    wide = replace(made, cases=lambda rng: map(_wide, cases(rng)))
     narrowed = _in(wide, given)
     single = {arg.name: widen(example.get(arg.name)) for arg in made.inputs}
     try:

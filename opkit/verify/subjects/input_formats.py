@@ -6,23 +6,22 @@ Which formats a function takes is found out by whoever makes a checkable of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Pullback, Results
+from opkit.checker import Arrays, Attrs, Case, Checkable, Results
 from opkit.checker.checks.reference import cast_to, ran
 from opkit.checker.model.evaluate import frozen
 from opkit.checker.model.formats import FORMATS, HALVES
-from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
 from opkit.checker.model.types import Computed, Ran
 from opkit.errors import UsageError
 from opkit.listed import each, listed
-from opkit.ops.core.types import Function
-from opkit.verify.subjects.subject import Formats, Signature, SubjectRunner
+from opkit.verify.subjects.subject import Formats, SubjectRunner
 
 #: Runs a function: (arrays, attributes) -> its results and the way back.
 Runs = Callable[[Arrays, Attrs], Ran]
@@ -92,12 +91,45 @@ def widen(value: Any) -> Any:
     return each(wide, value)
 
 
-def narrowed(runner: SubjectRunner, formats: Formats) -> SubjectRunner:
-    """Return a runner that gets arrays of float32 and hands them on in formats; itself where there are none."""
-    if runner.formats is None:
-        return _Narrowed(runner, formats) if formats else runner
-    runner.formats = formats
-    return runner
+def in_formats(made: Checkable, runner: SubjectRunner, formats: Formats) -> Checkable:
+    """Return what a runner runs as one that gets arrays of float32 and hands them on in formats.
+
+    Args:
+        made: as it is without.
+        runner: of it; one that has formats itself keeps to them from here on.
+        formats: of the inputs; where there are none, it is as it is.
+    """
+    if runner.formats is not None:
+        runner.formats = formats
+    if not formats:
+        return made
+    made = replace(made, format=coarsest(formats), starts_in="float32")
+    if runner.formats is not None:
+        return made
+    forward, run = made.forward, made.run
+
+    def vjp(arrays: Arrays, attrs: Attrs) -> Ran:
+        outputs, back = run(narrow(arrays, formats), attrs)
+
+        def pullback(douts: Results, needs: frozenset[str]) -> dict[str, Any]:
+            seeds = [frozen(dout.astype(item.dtype)) for dout, item in zip(douts, outputs)]
+            return {name: widen(value) for name, value in back(seeds, needs).items()}
+
+        return widen(outputs), pullback
+
+    return replace(
+        made,
+        forward=lambda arrays, attrs: widen(forward(narrow(arrays, formats), attrs)),
+        backward=None,
+        vjp=vjp,
+        in_format=None,
+        unlike="",
+    )
+
+
+def given_in(runner: SubjectRunner, formats: Formats, case: Case) -> Case:
+    """Return a case as a runner gets it."""
+    return case if runner.formats is not None else replace(case, inputs=narrow(case.inputs, formats))
 
 
 def as_given(usual: Runs, narrow: Runs, formats: Formats) -> InFormat:
@@ -117,55 +149,3 @@ def as_given(usual: Runs, narrow: Runs, formats: Formats) -> InFormat:
         return ran(usual, arrays, attrs, douts, format)
 
     return run
-
-
-class _Narrowed(SubjectRunner):
-    """Runs a function as another runner does, on arrays in formats.
-
-    Args:
-        runner: the other one.
-        formats: the format of each input.
-    """
-
-    def __init__(self, runner: SubjectRunner, formats: Formats) -> None:
-        super().__init__(runner.call, runner.signature)
-        self._runner, self._formats = runner, formats
-
-    def like(self, function: Function, signature: Signature) -> SubjectRunner:
-        """Return a runner of a declared function."""
-        return self._runner.like(function, signature)
-
-    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
-        """Run it; see ``opkit.checker.Forward``."""
-        found: list[np.ndarray] = widen(self._runner.forward(narrow(arrays, self._formats), attrs))
-        return found
-
-    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
-        """Run it and return the way back; incoming gradients have the formats of the results."""
-        outputs, back = self._runner.vjp(narrow(arrays, self._formats), attrs)
-
-        def pullback(douts: Results, needs: frozenset[str]) -> dict[str, Any]:
-            seeds = [frozen(dout.astype(item.dtype)) for dout, item in zip(douts, outputs)]
-            return {name: widen(value) for name, value in back(seeds, needs).items()}
-
-        return widen(outputs), pullback
-
-    def reference(self, function: Function) -> InFormat:
-        """Return a declared function in any format."""
-        return self._runner.reference(function)
-
-    def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
-        """Return the float inputs for which backward gives nothing at all."""
-        return self._runner.silent_inputs(narrow(arrays, self._formats), attrs)
-
-    def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
-        """Say of each output whether it takes no part in differentiation."""
-        return self._runner.fixed_outputs(narrow(arrays, self._formats), attrs)
-
-    def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Return whether forward draws none of the framework's random numbers."""
-        return self._runner.steady(narrow(arrays, self._formats), attrs)
-
-    def own_checks(self) -> tuple[OwnCheck, ...]:
-        """Return none: they compare float32 with float64."""
-        return ()

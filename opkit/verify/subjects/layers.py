@@ -34,5 +34,9 @@ class Layers(Framework):
                 raise UsageError(f"{value.__name__} has no {part}", where=location_of(value))
         return layer_subject(value)
 
+    def heard_subject(self, value: Any) -> Subject:
+        """Return a PyLayer that a run called: one without a backward fails."""
+        return layer_subject(value)
+
 
 layers = Layers()

@@ -88,6 +88,8 @@ def _of_function(parameters: Parameters, values: dict[str, Any], leaves: tuple[L
 class CopiedPlayer:
     """A checkable of this process, called in a copy of it that has compared nothing.
 
+    Its functions are called from here, not by ``Checkable.run``: a function may look for the checker's frames.
+
     Args:
         checkable: as its target made it.
     """

@@ -1,68 +1,44 @@
-"""Owned: the arguments of one call, and whether the called function changed one of them.
+"""Owned: the arguments of one call, and whether the called function put something else in the place of one of them.
 
-Compares by content and by the array that a Tensor stands for; what follows from a change is the checker's business.
+What was written to an array is found by the checker's custody; what follows from a change is its business too.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from opkit.checker.model.copies import PLAIN
 from opkit.eager import Tensor
 from opkit.errors import KernelError
-
-#: A name, a Tensor, the array that it stood for, and that array's bits, shape and dtype.
-_Kept: TypeAlias = tuple[str, Tensor, np.ndarray, bytes, tuple[int, ...], np.dtype]
+from opkit.listed import listed
 
 
 class Owned:
-    """Arguments by name as one call gets them, and what they were before.
+    """Arguments by name as one call gets them, and the arrays that Tensors among them stood for.
 
-    Lists, tuples, dicts and sets are copied for the call, so that a function that changes one spoils no later call;
-    objects of other classes are passed as they are.
+    Lists are copied for the call, so that a function that changes one spoils no later call.
 
     Args:
         given: the arguments.
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        self.values: dict[str, Any] = {}
-        self._tensors: list[_Kept] = []
-        self._containers: list[tuple[str, Any, Any]] = []
+        self.values = {name: list(value) if type(value) is list else value for name, value in given.items()}
+        self._given = given
+        self._tensors: list[tuple[str, Tensor, np.ndarray]] = []
         for name, value in given.items():
-            if isinstance(value, Tensor):
-                self.values[name] = value
-                self._keep(name, value)
-                continue
-            if type(value) in PLAIN:
-                self.values[name] = value
-                continue
-            self.values[name] = fresh = _fresh(value)
-            if fresh is not value:
-                self._containers.append((name, fresh, value))
-            if isinstance(value, (list, tuple)):
-                for item in value:
-                    if isinstance(item, Tensor):
-                        self._keep(name, item)
-
-    def _keep(self, name: str, item: Tensor) -> None:
-        array = item._data
-        self._tensors.append((name, item, array, array.tobytes(), array.shape, array.dtype))
+            self.keep(name, [item for item in listed(value) if isinstance(item, Tensor)])
 
     def keep(self, name: str, tensors: Iterable[Tensor]) -> None:
         """Watch over Tensors besides, under one name: results and incoming gradients must stay as they are too."""
-        known = [kept[1] for kept in self._tensors]
-        for item in tensors:
-            if not any(item is one for one in known):
-                self._keep(name, item)
+        known = {id(tensor) for _, tensor, _ in self._tensors}
+        self._tensors += [(name, item, item._data) for item in tensors if id(item) not in known]
 
     def gave(self, outputs: Iterable[Tensor]) -> bool:
         """Return whether one of the outputs stands for the array of an argument."""
-        given = {id(kept[2]) for kept in self._tensors}
+        given = {id(array) for _, _, array in self._tensors}
         return any(id(item._data) in given for item in outputs)
 
     def verify(self, what: str, exempt: Sequence[Tensor] = ()) -> None:
@@ -75,41 +51,15 @@ class Owned:
         Raises:
             KernelError: one was changed.
         """
-        for name, item, array, content, shape, dtype in self._tensors:
-            same = array.tobytes() == content and item._data is array
-            same = same and array.shape == shape and array.dtype is dtype
-            if not same and not any(item is one for one in exempt):
-                raise _written(what, name)
-        for name, value, before in self._containers:
-            if not _is_same(value, before):
-                raise _written(what, name)
+        changed = [name for name, item, array in self._tensors if item._data is not array and not _is_in(item, exempt)]
+        for name, value in self._given.items():
+            if type(value) is list and list(map(id, value)) != list(map(id, self.values[name])):
+                changed.append(name)
+        if changed:
+            raise KernelError(
+                f"{what} changed {changed[0]}, which is read-only: the caller still holds it; work on a copy"
+            )
 
 
-def _written(what: str, name: str) -> KernelError:
-    return KernelError(f"{what} changed {name}, which is read-only: the caller still holds it; work on a copy")
-
-
-def _fresh(value: Any) -> Any:
-    """Return a copy of plain containers, with the same objects in them."""
-    if isinstance(value, Tensor):
-        return value
-    if type(value) in (list, tuple):
-        return type(value)(_fresh(item) for item in value)
-    if type(value) is dict:
-        return {name: _fresh(item) for name, item in value.items()}
-    return copy.copy(value) if type(value) is set else value
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Return whether containers hold the same: the very objects, or equal plain values."""
-    if one is other:
-        return True
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(_is_same(a, b) for a, b in zip(one, other))
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(_is_same(one[name], other[name]) for name in one)
-    if isinstance(one, (bool, int, float, complex, str, bytes, set, frozenset)):
-        return bool(one == other) or (one != one and other != other)
-    return False
+def _is_in(item: Tensor, tensors: Iterable[Tensor]) -> bool:
+    return any(item is one for one in tensors)

@@ -38,23 +38,15 @@ class Parameters:
         """Every name, in the order of a call."""
         return (*self.positional, *([self.starred] if self.starred else ()), *self.named)
 
-    def call(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Return positional and keyword arguments for values by name; those left out take their defaults."""
-        args: list[Any] = []
-        rest = dict(values)
-        for name in self.positional:
-            if name not in rest:
-                break
-            args.append(rest.pop(name))
-        if self.starred and self.starred in rest:
-            args.extend(rest.pop(self.starred))
-        return args, rest
-
     def filled(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return positional and keyword arguments for values by name; gaps among the former take their defaults."""
         rest = dict(values)
         last = max((place for place, name in enumerate(self.positional) if name in rest), default=-1)
-        args = [rest.pop(name) if name in rest else self.defaults.get(name) for name in self.positional[: last + 1]]
+        args: list[Any] = []
+        for name in self.positional[: last + 1]:
+            if name not in rest and name not in self.defaults:
+                break  # what is missing is said by whoever is called
+            args.append(rest.pop(name) if name in rest else self.defaults[name])
         args.extend(rest.pop(self.starred, None) or ())
         return args, rest
 
@@ -67,7 +59,7 @@ class Parameters:
         return value is default or bool(is_plain and value == default)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a call by name: the reverse of ``call``."""
+        """Return the arguments of a call by name: the reverse of ``filled``."""
         named = dict(zip(self.positional, args))
         if self.starred and len(args) > len(self.positional):
             named[self.starred] = list(args[len(self.positional) :])

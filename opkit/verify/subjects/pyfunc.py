@@ -5,162 +5,150 @@ The graph that they stood in takes no part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Arrays, Attrs, Case, Checkable, Results
+from opkit.checker import Arrays, Attrs, Case, Checkable, Forward, Results
 from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import KernelError, UsageError
 from opkit.listed import listed
+from opkit.ops.core.types import Function
 from opkit.static.py_func import PyFuncDef
+from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.neighbours import near
-from opkit.verify.subjects.parameters import names_taken, numbered
+from opkit.verify.subjects.from_cases import of_examples, silent_in
+from opkit.verify.subjects.functions import FunctionsRunner
+from opkit.verify.subjects.parameters import Parameters, names_taken
+from opkit.verify.subjects.recording import Traits
 from opkit.verify.subjects.source_location import location_of
+from opkit.verify.subjects.subject import Signature, Subject
 
 
 def checkable_of_py_func(
-    opdef: PyFuncDef,
-    recorded: Sequence[Results],
-    needed: frozenset[int],
-    name: str,
-    declared: Declared | None = None,
-    others: Sequence[PyFuncDef] = (),
+    opdefs: Sequence[PyFuncDef], recorded: Sequence[Results], name: str, declared: Declared
 ) -> Checkable:
-    """Make a checkable of the functions of one ``py_func`` call.
+    """Make a checkable of the functions of ``py_func`` calls.
 
     Args:
-        opdef: the op; it has a backward function.
-        recorded: inputs that the run gave it.
-        needed: the inputs for which the program has a gradient: None for one of them is an error, as it is when the
-            program runs. Where it has none at all, what backward gives is checked, and is undecided where it is wrong.
+        opdefs: the ops of all calls with the same functions, a backward function among them; shapes may differ. None
+            for an input of which the program has a gradient is an error, as it is when the program runs. Where it has
+            none at all, what backward gives is checked, and is undecided where it is wrong.
+        recorded: inputs that the run gave them.
         name: what the report calls it.
         declared: exceptions that the file declares, and cases to check besides.
-        others: further calls with the same functions, which may have other shapes.
 
     Source: Paddle 2.6, py_func's gradient, which takes None for an input only where nothing needs its gradient.
     """
-    declared = declared or Declared()
-    count, outputs = len(opdef.inputs), len(opdef.outputs)
-    names = names_taken(opdef.function, count)
-    calls = _Calls(opdef, others, names, outputs)
-    cases = tuple(
-        Case(dict(zip(names, arrays)), {}, "recorded", origin="recorded", label="seen in the run")
-        for arrays in recorded
-    )
-    floats = [i for i in range(count) if any(arrays[i].dtype.kind == "f" for arrays in recorded)]
-    wanted = needed or calls.given(cases)
-    functions = [opdef.function, opdef.backward_func]
-    made_of = [item for item in (opdef, *others) if item.asked] or [opdef]
+    opdef = opdefs[0]
+    assert opdef.backward_func is not None
+    names = names_taken(opdef.function, len(opdef.inputs))
+    needed = frozenset(index for item in opdefs for index in item.asked)
+    made_of = [item for item in opdefs if item.asked] or [opdef]
     stopped = set.intersection(*(item.stopped for item in made_of))
-    results = numbered("out", outputs)
-    made = Checkable(
+
+    subject = Subject(
         name=name,
-        inputs=tuple(map(Arg, names)),
-        outputs=tuple(map(Arg, results)),
-        forward=calls.forward,
-        backward=calls.backward,
-        cases=None if declared.cases is None else _drawn(declared.cases, names),
-        recorded=cases,
-        is_beyond=not needed,
-        gradients=frozenset(names[i] for i in floats if i in wanted),
-        nondifferentiable_outputs=declared.nondifferentiable_outputs | {results[index] for index in stopped},
-        tolerance=declared.tolerance,
-        allow=declared.allow,
+        parameters=Parameters(tuple(names), "", (), False, {}),
+        annotations={},
+        runs=lambda signature: PyFuncRunner(opdef.function, signature, opdef, stopped),
+        plain=lambda value: value,
+        takes_gradient=lambda value: None,
+        functions=(opdef.function, opdef.backward_func),
         forward_where=location_of(opdef.function),
         backward_where=location_of(opdef.backward_func),
-        cases_where=declared.cases_where,
     )
-    if declared.cases is not None:
+    calls = [dict(zip(names, arrays)) for arrays in recorded]
+    if needed:
+        constants = frozenset(item for index, item in enumerate(names) if index not in needed)
+    else:
+        constants = silent_in(subject.make(frozenset(names), frozenset()), Looks(), Case(calls[0], {}))
+    made = of_examples(subject, declared, name, cases=declared.cases, calls=calls, traits=Traits(constants))
+    made = replace(made, is_beyond=not needed)
+    shapes = {item.shapes for item in opdefs if item.shapes}
+    if made.beyond is None or not shapes:
         return made
-    made = near(made, [item for item in functions if item is not None])
-    assert made.beyond is not None
-    return replace(made, beyond=replace(made.beyond, forward=calls.as_declared))
+    return replace(made, beyond=replace(made.beyond, forward=_on_declared(made.forward, shapes)))
 
 
-def _drawn(
-    cases: Callable[[np.random.Generator], Iterable[Any]], names: Sequence[str]
-) -> Callable[[np.random.Generator], Iterator[Any]]:
-    """Return a cases function whose cases go by name; one in order is a tuple or a list."""
+def _on_declared(forward: Forward, declared: set[Any]) -> Forward:
+    """Return a function on shapes that the program allows; others lie outside its domain."""
 
-    def drawn(rng: np.random.Generator) -> Iterator[Any]:
-        for case in cases(rng):
-            yield dict(zip(names, case)) if isinstance(case, (tuple, list)) else case
+    def run(arrays: Arrays, attrs: Attrs) -> Results:
+        own = [array.shape for _, array in leaves_of(arrays)]
+        if not any(all(map(_fits, own, shapes)) for shapes in declared):
+            raise UsageError(f"the program declares other shapes than {own}")
+        return forward(arrays, attrs)
 
-    return drawn
+    return run
 
 
 def _fits(own: tuple[int, ...], declared: tuple[int, ...]) -> bool:
     return len(own) == len(declared) and all(want in (-1, size) for want, size in zip(declared, own))
 
 
-class _Calls:
-    """Calls the functions as the static runtime does, and leaves their results as they are."""
+class PyFuncRunner(FunctionsRunner):
+    """Calls the functions as the static runtime does, and leaves their results as they are.
 
-    def __init__(self, opdef: PyFuncDef, others: Sequence[PyFuncDef], names: Sequence[str], outputs: int) -> None:
-        self._opdef = opdef
-        self._shapes = {item.shapes for item in (opdef, *others) if item.shapes}
-        self._names = names
-        self._outputs = outputs
+    Args:
+        function: forward, or what is declared in its place.
+        signature: of it.
+        opdef: the op.
+        stopped: the outputs that take no part in differentiation.
+    """
+
+    result, gives_none = "out", False
+
+    def __init__(self, function: Function, signature: Signature, opdef: PyFuncDef, stopped: set[int]) -> None:
+        assert opdef.backward_func is not None
+        super().__init__(function, opdef.backward_func, signature)
+        self._opdef, self._stopped = opdef, stopped
+
+    def like(self, function: Function, signature: Signature) -> PyFuncRunner:
+        """Return a runner of another function, with the same backward."""
+        return PyFuncRunner(function, signature, self._opdef, self._stopped)
 
     def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
         """Run the function; see ``opkit.checker.Forward``."""
-        result = self._opdef.function(*(arrays[name] for name in self._names))
-        items = listed(result)
-        if len(items) != self._outputs:
+        items = super().forward(arrays, attrs)
+        if len(items) != len(self._opdef.outputs):
             raise KernelError(
-                f"the function returned {len(items)} values, py_func was given {self._outputs} outputs",
-                where=location_of(self._opdef.function),
+                f"the function returned {len(items)} values, py_func was given {len(self._opdef.outputs)} outputs",
+                where=location_of(self.call),
             )
-        return [self._array(item, f"output {index}") for index, item in enumerate(items)]
-
-    def as_declared(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
-        """Run the function on shapes that the program allows; others lie outside its domain."""
-        own = [array.shape for _, array in leaves_of(arrays)]
-        if self._shapes and not any(all(map(_fits, own, shapes)) for shapes in self._shapes):
-            raise UsageError(f"the program declares other shapes than {own}")
-        return self.forward(arrays, attrs)
+        return [_array(item, f"output {index}") for index, item in enumerate(items)]
 
     def backward(
         self, arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]
     ) -> Mapping[str, Any]:
         """Run the backward function; see ``opkit.checker.Backward``."""
-        passed = [*(arrays[name] for name in self._names), *outputs]
+        names, backward = self.parameters.names, self._opdef.backward_func
+        passed = [*(arrays[name] for name in names), *outputs]
         kept = [item for index, item in enumerate(passed) if index not in self._opdef.skipped]
-        backward = self._opdef.backward_func
-        if backward is None:
-            raise KernelError("this py_func has no backward_func", where=location_of(self._opdef.function))
-        result = backward(*kept, *douts)
-        items = listed(result)
-        if len(items) != len(self._names):
+        assert backward is not None
+        items = listed(backward(*kept, *douts))
+        if len(items) != len(names):
             raise KernelError(
-                f"backward_func returned {len(items)} gradients, py_func has {len(self._names)} inputs",
+                f"backward_func returned {len(items)} gradients, py_func has {len(names)} inputs",
                 where=location_of(backward),
             )
         return {
-            name: None if item is None else self._array(item, f"the gradient of {name}")
-            for name, item in zip(self._names, items)
+            name: None if item is None else _array(item, f"the gradient of {name}")
+            for name, item in zip(names, items)
             if name in needs
         }
 
-    def _array(self, value: Any, what: str) -> np.ndarray:
-        if isinstance(value, np.ndarray):
-            return value
-        array = np.asarray(getattr(value, "_data", value))
-        if value is None or array.dtype.kind not in "biufc":
-            raise KernelError(f"{what} is not an array of numbers but {type(value).__name__}")
-        return array
+    def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
+        """Say of each output whether no call of the program has a gradient of it."""
+        return [index in self._stopped for index in range(len(self._opdef.outputs))]
 
-    def given(self, cases: Sequence[Case]) -> frozenset[int]:
-        """Return the inputs for which backward gives a gradient; all where it raises (the checks report that)."""
-        every = frozenset(range(len(self._names)))
-        try:
-            arrays = cases[0].inputs
-            outputs = self.forward(arrays, {})
-            found = self.backward(arrays, outputs, [np.ones_like(item) for item in outputs], {}, frozenset(self._names))
-        except Exception:
-            return every
-        return frozenset(index for index, name in enumerate(self._names) if found.get(name) is not None)
+
+def _array(value: Any, what: str) -> np.ndarray:
+    if isinstance(value, np.ndarray):
+        return value
+    array = np.asarray(getattr(value, "_data", value))
+    if value is None or array.dtype.kind not in "biufc":
+        raise KernelError(f"{what} is not an array of numbers but {type(value).__name__}")
+    return array

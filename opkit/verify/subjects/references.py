@@ -80,6 +80,20 @@ class NumpyReference:
     def __init__(self, call: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]) -> None:
         self._call = call
 
+    @staticmethod
+    def of(function: Function, parameters: Parameters) -> NumpyReference:
+        """Return a function that takes the arguments of another one, or some of them by name."""
+        own = taken_by(function, parameters)
+
+        def call(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
+            values = {**attrs, **{name: value for name, value in arrays.items() if value is not None}}
+            if own is None:
+                args, rest = parameters.filled({name: values[name] for name in parameters.names if name in values})
+                return function(*args, **rest)
+            return function(**{name: value for name, value in values.items() if name in own.names})
+
+        return NumpyReference(call)
+
     def __call__(self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
         """Run the function; see ``opkit.checker.model.reference.InFormat``."""
         result = self._call(narrow(arrays, dict.fromkeys(arrays, format)), attrs)

@@ -19,7 +19,7 @@ from opkit.listed import listed
 from opkit.ops import local
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.ownership import Owned
-from opkit.verify.subjects.references import NumpyReference, taken_by
+from opkit.verify.subjects.references import NumpyReference
 from opkit.verify.subjects.subject import Signature, SubjectRunner
 from opkit.verify.subjects.upstream import as_result
 
@@ -51,23 +51,16 @@ class Runner(SubjectRunner):
 
     Args:
         call: the function.
-        signature: of the function.
-        leaves: those that a run gave as leaves; others come out of an op, as they do within a model, so that forward
-            may return one of them.
+        signature: of the function; forward may return an input that is not one of its leaves.
         raw: what backward itself returned last, where that is heard.
     """
 
     shares = True
 
-    def __init__(
-        self,
-        call: Function,
-        signature: Signature,
-        leaves: frozenset[str] = frozenset(),
-        raw: list[Any] | None = None,
-    ) -> None:
+    def __init__(self, call: Function, signature: Signature, raw: list[Any] | None = None) -> None:
         super().__init__(call, signature)
-        self._names, self._leaves, self._raw = signature.parameters.names, leaves, [] if raw is None else raw
+        self._names, self._leaves = signature.parameters.names, signature.leaves
+        self._raw: list[Any] = [] if raw is None else raw
         self._order: tuple[tuple[str, ...], list[tuple[str, bool]]] = ((), [])
 
     def like(self, function: Function, signature: Signature) -> Runner:
@@ -105,16 +98,7 @@ class Runner(SubjectRunner):
 
     def reference(self, function: Function) -> NumpyReference:
         """Return a declared function of arrays, without ctx, in any format."""
-        own = taken_by(function, self.parameters)
-
-        def call(arrays: Arrays, attrs: Attrs) -> Any:
-            values = {**attrs, **{name: value for name, value in arrays.items() if value is not None}}
-            if own is None:
-                args, rest = self.parameters.call({name: values[name] for name in self._names if name in values})
-                return function(*args, **rest)
-            return function(**{name: value for name, value in values.items() if name in own.names})
-
-        return NumpyReference(call)
+        return NumpyReference.of(function, self.parameters)
 
     def _apply(self, values: Mapping[str, Any]) -> tuple[list[Tensor], Owned]:
         """Return the outputs of one application to arguments by name, and the watch over these arguments."""
@@ -169,10 +153,6 @@ class Runner(SubjectRunner):
             return frozenset()
         found = frozenset(name for name, item in zip(names, result) if item is None)
         return found if len(found) < len(names) else frozenset()
-
-    def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
-        """Say of each output that it takes part in differentiation, whatever its dtype."""
-        return [False] * len(self.forward(arrays, attrs))
 
     def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
         """Run forward and keep its context for any number of backward calls."""

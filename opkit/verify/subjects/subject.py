@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Checkable, Forward, Infer, Pullback
+from opkit.checker import Arrays, Attrs, Backward, Checkable, Forward, Infer, Pullback
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
 from opkit.errors import Location
@@ -51,11 +51,13 @@ class Signature:
         parameters: all of them.
         inputs: those that take arrays.
         constants: those of the inputs that take no gradient.
+        leaves: those of them that a run gave as leaves; others come out of an op, as they do within a model.
     """
 
     parameters: Parameters
     inputs: frozenset[str]
     constants: frozenset[str] = frozenset()
+    leaves: frozenset[str] = frozenset()
 
 
 class SubjectRunner(ABC):
@@ -71,11 +73,17 @@ class SubjectRunner(ABC):
         complex_maps: how they are made of real ones.
         formats: {input: the format in which the function gets float32 arrays}, which a framework's own runner keeps
             to; None of one that hands on arrays as they are.
+        result: what its results are called, with a number where there are several.
+        gives_none: None from backward for an input is an answer: it is a constant there.
+        backward: of a function without a context, the gradient as a function of its own.
         gradient_op: the class (``GradientOp``) whose objects are the gradient as a function, None where second order
             is not offered.
     """
 
     formats: Formats | None = None
+    result = "y"
+    gives_none = False
+    backward: Backward | None = None
     gradient_op: Callable[[Checkable, Any], Any] | None = None
 
     def __init__(self, call: Function, signature: Signature) -> None:
@@ -105,9 +113,9 @@ class SubjectRunner(ABC):
     def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
         """Return the float inputs for which backward gives nothing at all, where it runs."""
 
-    @abstractmethod
     def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
-        """Say of each output whether it takes no part in differentiation."""
+        """Say of each output whether it takes no part in differentiation: none, whatever its dtype."""
+        return [False] * len(self.forward(arrays, attrs))
 
     @property
     def in_format(self) -> InFormat | None:
@@ -116,7 +124,7 @@ class SubjectRunner(ABC):
 
     def called(self, values: Mapping[str, Any]) -> Any:
         """Call the function with arguments by name."""
-        args, rest = self.parameters.call(values)
+        args, rest = self.parameters.filled(values)
         return self.call(*args, **rest)
 
     def surrogate(self, function: Function) -> Forward:
@@ -154,8 +162,6 @@ class Subject:
         plain: a value of the framework (an array of its own, a list of them) as numpy arrays; all else as it is.
         takes_gradient: whether a value is marked as one that takes a gradient; None for what cannot say.
         functions: the user's functions, for the constants in their code.
-        sources: forward and backward, then their class and its other functions, where Python runs them as they stand
-            at each call: what their text says is a hint, and their guards can be taken away.
         inputs: the parameters that take arrays where that is declared, None where it is to be found out.
         optional: those of them that may be left out.
         lists: those of them that take a list of arrays.
@@ -181,7 +187,6 @@ class Subject:
     plain: Callable[[Any], Any]
     takes_gradient: Callable[[Any], bool | None]
     functions: tuple[Any, ...] = ()
-    sources: tuple[Any, ...] = ()
     inputs: tuple[str, ...] | None = None
     optional: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
@@ -199,9 +204,11 @@ class Subject:
     complex_maps: ComplexMaps | None = None
     complex_inputs: frozenset[str] = frozenset()
 
-    def make(self, inputs: frozenset[str], constants: frozenset[str]) -> SubjectRunner:
+    def make(
+        self, inputs: frozenset[str], constants: frozenset[str], leaves: frozenset[str] = frozenset()
+    ) -> SubjectRunner:
         """Return its runner, with the inputs that take a gradient and those of them that do not told apart."""
-        runner = self.runs(Signature(self.parameters, inputs, constants))
+        runner = self.runs(Signature(self.parameters, inputs, constants, leaves))
         runner.complex_inputs, runner.complex_maps = self.complex_inputs & inputs, self.complex_maps
         return runner
 

@@ -21,9 +21,9 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.directory import checkable_of, with_reference
+from opkit.verify.subjects.loaded import Loaded
 from opkit.verify.subjects.ordinary_call import found_at
 from opkit.verify.subjects.references import reference_in
-from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
 from opkit.verify.trial import SECONDS, ApiTrial
 

@@ -16,8 +16,8 @@ from opkit.verify.options import RunOptions
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
 from opkit.verify.subjects.foreign.serving import DeviceError, Framework, name_of, unloadable
 from opkit.verify.subjects.layers import layers
+from opkit.verify.subjects.loaded import Loaded
 from opkit.verify.targets.imports import imported_names
-from opkit.verify.targets.loaded import Loaded
 
 
 @record
@@ -95,10 +95,9 @@ def _walk(prefix: str, names: Mapping[str, Any], home: str, seen: set[int]) -> I
 def serve(item: Held, names: Mapping[str, Any], label: str, options: RunOptions) -> Loaded:
     """Make a checkable of a custom function with the cases that its file declares, else of inputs to be searched."""
     try:
-        served = item.family.named(item.value, names, label, options.check)
+        return item.family.named(item.value, names, label, options.check)
     except OpkitError as error:
         return Loaded(reports=(unloadable(label, error),))
-    return Loaded(served.checkables, served.reports)
 
 
 def serve_all(

@@ -13,8 +13,8 @@ from opkit.ops import BUILTIN
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.foreign.framework import FRAMEWORKS
+from opkit.verify.subjects.loaded import Loaded
 from opkit.verify.targets.imports import imported_roots
-from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe
 from opkit.verify.targets.target import Target, TargetKind
 

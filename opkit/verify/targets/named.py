@@ -24,10 +24,10 @@ from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.foreign.framework import frameworks_ready, missing
+from opkit.verify.subjects.loaded import Loaded, joined
 from opkit.verify.subjects.ordinary_call import found_at
 from opkit.verify.subjects.pylayer import dynamic_mode
 from opkit.verify.targets.file_functions import Held, families, held, named_in, serve, serve_all
-from opkit.verify.targets.loaded import Loaded, joined
 from opkit.verify.targets.target import ALL, Target
 
 

@@ -18,7 +18,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 
 if TYPE_CHECKING:
-    from opkit.verify.targets.loaded import Loaded
+    from opkit.verify.subjects.loaded import Loaded
 
 
 class UnsendableError(Exception):

@@ -12,7 +12,7 @@ from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.child import Paused
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
-from opkit.verify.targets.loaded import Loaded
+from opkit.verify.subjects.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Checked, Message, Planned

@@ -5,7 +5,7 @@ forked. There are three ways to be checked here (the ops of a script are none of
 
 - ``FILE.py::Name`` where the file imports a package that starts threads (``targets.load.wants_fresh``): loaded and
   checked in interpreters that all such targets of a run share;
-- ``Loaded(is_fresh=True)``, or an op directory or named target loaded in a process that then has threads: they are
+- an op directory or named target loaded in a process that then has threads: they are
   loaded again;
 - ``opkit.gradcheck(..., isolate=True)`` of functions and classes that can be imported, in a process that has threads.
 

@@ -18,7 +18,7 @@ from opkit.verify.isolation.limits import threads_here
 from opkit.verify.isolation.shown import show_paths_from
 from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
-from opkit.verify.targets.loaded import Loaded
+from opkit.verify.subjects.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe
 from opkit.verify.workers.children import check_forked
 from opkit.verify.workers.ledger import Account
@@ -58,7 +58,7 @@ def check_target(
         return
     flight.arm(math.inf)
     flight.enter(Phase.SUPERVISING)
-    is_threaded = not can_fork() or threads_here() > 1 or loaded.is_fresh
+    is_threaded = not can_fork() or threads_here() > 1
     if not is_threaded:
         checking = check_forked(account, loaded.checkables, options, width, (outbox.descriptor,))
     else:

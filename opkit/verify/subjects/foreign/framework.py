@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from opkit.blind.marks import shown
 from opkit.replaced import keep
 from opkit.verify.subjects.foreign.import_hooks import at_arrival
-from opkit.verify.subjects.foreign.recording import Recording
+from opkit.verify.subjects.recording import Recording
 
 if TYPE_CHECKING:
     from opkit.verify.subjects.foreign.serving import Framework

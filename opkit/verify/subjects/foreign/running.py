@@ -43,13 +43,13 @@ class ForeignRunner(SubjectRunner):
             if value is not None or name not in self.inputs or name not in defaults
         }
         if not self.complex_maps or not self.complex_inputs:
-            args, rest = self.parameters.filled(given)
-            return self.call(*args, **rest)
+            return super().called(given)
         turn, parts = self.complex_maps
-        args, rest = self.parameters.filled(
-            {name: turn(value) if name in self.complex_inputs else value for name, value in given.items()}
+        return parts(
+            super().called(
+                {name: turn(value) if name in self.complex_inputs else value for name, value in given.items()}
+            )
         )
-        return parts(self.call(*args, **rest))
 
     def reference(self, function: Function) -> InFormat:
         """Return a declared function, which takes the same arguments or some of them by name, in any format."""

@@ -12,38 +12,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from opkit.blind.call import Kind
 from opkit.checker import Checkable, CheckResult, OpReport, Options, Status
 from opkit.errors import OpkitError, UsageError
 from opkit.ops.core.types import Function
-from opkit.record import record
 from opkit.verify.codes import LOAD
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
-from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.from_cases import constants_in, named, of_examples
 from opkit.verify.subjects.from_search import UntakenError, searched
+from opkit.verify.subjects.loaded import Loaded, joined
+from opkit.verify.subjects.recording import Recording, Traits
 from opkit.verify.subjects.references import reference_in
 from opkit.verify.subjects.subject import Subject
 
 
 class DeviceError(UsageError):
     """A framework has no device of that name here."""
-
-
-@record
-class Served:
-    """What became of functions of a framework.
-
-    Args:
-        checkables: to be checked.
-        reports: what can be said without a check.
-    """
-
-    checkables: tuple[Checkable, ...] = ()
-    reports: tuple[OpReport, ...] = ()
 
 
 class Framework(ABC):
@@ -85,6 +73,10 @@ class Framework(ABC):
             DeviceError: the framework lacks the device.
         """
 
+    def heard_subject(self, value: Any) -> Subject:
+        """Return a custom function that a run called as a subject; see ``subject_of``."""
+        return self.subject_of(value)
+
     def takes(self, target: Any, inputs: Any = None) -> bool:
         """Return whether ``called`` can serve a value: a custom function, or a function with arrays as inputs."""
         is_known = self.knows(self.custom(target))
@@ -120,21 +112,9 @@ class Framework(ABC):
     def learn(self, function: Any, call: Mapping[str, Any]) -> None:  # noqa: B027
         """Note what an example call shows of a function's arguments beyond arrays."""
 
-    def trees_of(self, name: str) -> Mapping[str, str]:
-        """Return {input: Python text} of the trees of arrays that a function was seen to take: none but lists.
-
-        The arrays of an input are ``leaf[0]``, ``leaf[1]`` ..., the file's names ``names``. The text is "" where it
-        cannot be written.
-        """
+    def held_by(self, target: Any) -> Mapping[str, Any]:
+        """Return what a model holds that is among its inputs, by name."""
         return {}
-
-    def whole_case(self, target: Any, subject: Subject, case: Any) -> dict[str, Any]:
-        """Return one set of example inputs of a function or a model by name."""
-        return named(subject, case)
-
-    def whole_constants(self, subject: Subject, cases: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
-        """Return the inputs of a function or a model that take no gradient, None where nothing says which."""
-        return constants_in(subject, cases)
 
     def _placed(self, subject: Subject, device: str = "") -> Subject:
         """Return a subject whose reports say what else a reader should know: where it ran, if that was asked for."""
@@ -143,7 +123,7 @@ class Framework(ABC):
         return replace(subject, remark="; ".join(filter(None, remarks)))
 
     # --- FILE.py::Name
-    def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
+    def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Loaded:
         """Serve one custom function of a file, whose names may hold cases and exceptions for it.
 
         Raises:
@@ -169,7 +149,7 @@ class Framework(ABC):
         cases: Function | None,
         label: str,
         options: Options,
-    ) -> Served:
+    ) -> Loaded:
         if cases is None and options.shapes:
             shapes = dict(options.shapes)
 
@@ -177,37 +157,62 @@ class Framework(ABC):
                 return [{name: rng.standard_normal(shape) for name, shape in shapes.items()} for _ in range(3)]
 
         if cases is not None:
-            return Served(
-                (of_examples(subject, declared, label, cases=cases, learn=lambda call: self.learn(function, call)),)
-            )
+            return Loaded((of_examples(subject, declared, label, cases=cases, learn=partial(self.learn, function)),))
         try:
-            return Served((searched(subject, declared, label, options),))
+            return Loaded((searched(subject, declared, label, options),))
         except UntakenError as error:
             result = CheckResult("domain", Status.ERROR, "GC182", error.message, where=error.where)
-            return Served(reports=(OpReport(label, (result,)),))
+            return Loaded(reports=(OpReport(label, (result,)),))
 
     # --- FILE.py
     def gathered(
-        self, heard: Recording, names: Mapping[str, Any], label: Callable[[Any], str], options: Options
-    ) -> Iterator[Served]:
-        """Serve what a run called, by the inputs that took no gradient."""
+        self,
+        heard: Recording,
+        names: Mapping[str, Any],
+        label: Callable[[Any], str],
+        options: Options,
+        is_single: bool = False,
+    ) -> Iterator[Loaded]:
+        """Serve what a run called, by the inputs that took no gradient: on what it saw, and on cases of its own.
+
+        Args:
+            heard: the calls.
+            names: of the file.
+            label: what reports call a function.
+            options: of the check.
+            is_single: whether cases without a name can be meant for no other function.
+        """
         for function in heard.calls:
+            name = label(function)
             try:
-                subject = self._placed(self.subject_of(function))
-                declared = self._declared(subject, names, label(function), options)
+                subject = self._placed(self.heard_subject(function))
+                declared = self._declared(subject, names, name, options)
             except OpkitError as error:
-                yield Served(reports=(unloadable(label(function), error),))
+                yield Loaded(reports=(unloadable(name, error),))
                 continue
-            for constants, is_idle, device, calls in heard.groups(function):
-                if device and not self.device:
-                    subject = self._placed(self.on(device).subject_of(function), device)
+            second = declared.second_order or function in heard.twice
+            declared = replace(declared, second_order=second)
+            cases = declared.cases if is_single or f"cases_{subject.name}" in names else None
+            for traits, calls in heard.groups(function):
+                placed = subject
+                if traits.device and not self.device:
+                    placed = self._placed(self.on(traits.device).subject_of(function), traits.device)
+                if cases is not None:  # which say what takes a gradient; what was a leaf works as a result of an op too
+                    traits = replace(traits, is_idle=False, leaves=frozenset())
                 made = of_examples(
-                    subject, declared, label(function), calls=calls, constants=constants, is_idle=is_idle
+                    placed,
+                    declared,
+                    name,
+                    cases=cases,
+                    calls=calls,
+                    traits=traits,
+                    learn=partial(self.learn, function),
                 )
-                yield Served((made,))
+                yield Loaded((made,))
+                cases = None
 
     # --- gradcheck(f, inputs)
-    def called(self, target: Any, inputs: Any, cases: Function | None, options: Options) -> Served:
+    def called(self, target: Any, inputs: Any, cases: Function | None, options: Options) -> Loaded:
         """Serve a function, a custom function or a model of this process.
 
         Args:
@@ -237,35 +242,31 @@ class Framework(ABC):
         if inputs is None:
             return self._served(target, subject, declared, cases or declared.cases, subject.name, options)
         examples = [named(subject, case) for case in self._examples(inputs)]
-        return Served((self._on_examples(target, subject, examples, constants_in(subject, examples), declared),))
+        return Loaded((self._on_examples(target, subject, examples, declared),))
 
     def _on_examples(
         self,
         target: Any,
         subject: Subject,
         examples: Sequence[Mapping[str, Any]],
-        constants: frozenset[str] | None,
         declared: Declared,
     ) -> Checkable:
         for case in examples:
             self.learn(target, case)
         calls = [{name: subject.plain(value) for name, value in case.items()} for case in examples]
-        return of_examples(subject, declared, subject.name, calls=calls, constants=constants, origin="given")
+        traits = Traits(constants_in(subject, examples))
+        return of_examples(subject, declared, subject.name, calls=calls, traits=traits, origin="given")
 
-    def _whole(self, target: Any, inputs: Any, options: Options) -> Served:
+    def _whole(self, target: Any, inputs: Any, options: Options) -> Loaded:
         """Serve a function or a model, and each custom function that it goes through on these inputs."""
         subject = self._placed(self.whole(target))
-        examples = [self.whole_case(target, subject, case) for case in self._examples(inputs)]
-        declared = Declared(reference=reference_in(options))
-        made = self._on_examples(target, subject, examples, self.whole_constants(subject, examples), declared)
+        examples = [{**named(subject, case), **self.held_by(target)} for case in self._examples(inputs)]
+        made = self._on_examples(target, subject, examples, Declared(reference=reference_in(options)))
         with self.recording() as heard:
             self.run(target, subject, examples)
         options = replace(options, reference=None)
-        parts = list(self.gathered(heard, {}, lambda value: f"{subject.name}::{name_of(value)}", options))
-        return Served(
-            (replace(made, beyond=None), *(item for part in parts for item in part.checkables)),
-            tuple(report for part in parts for report in part.reports),
-        )
+        parts = self.gathered(heard, {}, lambda value: f"{subject.name}::{name_of(value)}", options)
+        return joined([Loaded((replace(made, beyond=None),)), *parts])
 
     def _examples(self, inputs: Any) -> Sequence[Any]:
         """Return example inputs as a list of cases: an array is one, what holds tuples or dicts is a list of them."""

@@ -13,13 +13,13 @@ from opkit.blind.call import Kind
 from opkit.blind.pallas import is_interpreted
 from opkit.checker import Options
 from opkit.replaced import keep
-from opkit.verify.subjects.foreign.recording import Recording
-from opkit.verify.subjects.foreign.serving import Framework, Served
+from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.jax.arrays import ARRAYS, leaves_of
 from opkit.verify.subjects.jax.device import device_named
-from opkit.verify.subjects.jax.function import function_subject, is_custom, learn_trees, trees_known_of, whole_subject
+from opkit.verify.subjects.jax.function import function_subject, is_custom, learn_trees, whole_subject
 from opkit.verify.subjects.jax.recorder import recording
-from opkit.verify.subjects.jax.trees import text_of
+from opkit.verify.subjects.loaded import Loaded
+from opkit.verify.subjects.recording import Recording
 from opkit.verify.subjects.subject import Subject
 
 for _module in (jax, jax.numpy):
@@ -51,7 +51,7 @@ class Jax(Framework):
         """
         return function_subject(value, device_named(self.device))
 
-    def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
+    def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Loaded:
         """Serve one custom function of a file."""
         jax.config.update("jax_traceback_filtering", "off")  # it takes longer than what a search tries in between
         return super().named(value, names, label, options)
@@ -63,10 +63,6 @@ class Jax(Framework):
     def learn(self, function: Any, call: Mapping[str, Any]) -> None:
         """Note how the trees among a call's arguments are built."""
         learn_trees(function, call)
-
-    def trees_of(self, name: str) -> Mapping[str, str]:
-        """Return {input: Python text} of the trees of arrays that a function was seen to take, by its name."""
-        return {key: text_of(tree) for key, tree in trees_known_of(name).items()}
 
     def holds_array(self, inputs: Any) -> bool:
         """Return whether there is an array of JAX among inputs."""
@@ -80,7 +76,7 @@ class Jax(Framework):
     def run(self, target: Any, subject: Subject, calls: Sequence[Mapping[str, Any]]) -> None:
         """Call a function with example inputs."""
         for call in calls:
-            args, rest = subject.parameters.call(call)
+            args, rest = subject.parameters.filled(call)
             target(*args, **rest)
 
 

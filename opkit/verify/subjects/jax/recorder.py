@@ -14,10 +14,10 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from opkit.verify.subjects.foreign.recording import Call, Recording, signature_of
 from opkit.verify.subjects.jax.arrays import is_array, plain
 from opkit.verify.subjects.jax.function import is_custom, learn_trees
 from opkit.verify.subjects.parameters import parameters_in
+from opkit.verify.subjects.recording import Call, Recording, Traits, signature_of
 
 _Tracer = jax.core.Tracer if hasattr(jax.core, "Tracer") else core.Tracer
 
@@ -80,4 +80,4 @@ def _keep(
     kept = {name: plain(value) for name, value in values.items()}
     signature = signature_of(kept)
     if heard.wants(function, signature):
-        heard.keep(function, signature, Call(kept))
+        heard.keep(function, signature, Call(kept, Traits()))

@@ -8,6 +8,13 @@ from typing import Any
 
 import jax
 
+from opkit.verify.subjects.jax.function import trees_known_of
+
+
+def texts_known_of(name: str) -> dict[str, str]:
+    """Return {input: Python text} of the trees of arrays that functions of a name were seen to take."""
+    return {key: text_of(tree) for key, tree in trees_known_of(name).items()}
+
 
 class _UnnamedError(Exception):
     """Something of a tree has no text."""

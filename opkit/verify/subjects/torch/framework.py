@@ -13,9 +13,9 @@ import torch
 from opkit.blind.call import Kind
 from opkit.replaced import keep
 from opkit.verify.isolation.limits import INTERPRETED
-from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.from_cases import constants_in
+from opkit.verify.subjects.recording import Recording
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import Device, device_named
 from opkit.verify.subjects.torch.function import is_function
@@ -23,7 +23,7 @@ from opkit.verify.subjects.torch.identity import identities
 from opkit.verify.subjects.torch.library import is_library_op
 from opkit.verify.subjects.torch.recorder import recording, subject_of
 from opkit.verify.subjects.torch.tensors import device_of, tensors_in
-from opkit.verify.subjects.torch.whole import whole_case, whole_subject
+from opkit.verify.subjects.torch.whole import whole_subject
 
 #: What values are read and compared with; whole packages of torch are changed by others for reasons of their own.
 _READING = ("abs", "allclose", "detach", "eq", "equal", "finfo", "isclose", "isfinite", "isnan", "numpy", "sub")
@@ -117,18 +117,14 @@ class Torch(Framework):
         """Return a function or a Module as a subject."""
         return whole_subject(target, self.place)
 
-    def whole_case(self, target: Any, subject: Subject, case: Any) -> dict[str, Any]:
-        """Return one set of example inputs by name, a Module's parameters beside them."""
-        return whole_case(target, case, subject)
-
-    def whole_constants(self, subject: Subject, cases: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-        """Return the tensors that take no gradient beside others that do."""
-        return constants_in(subject, cases) or frozenset()
+    def held_by(self, target: Any) -> Mapping[str, Any]:
+        """Return a Module's parameters by name."""
+        return dict(target.named_parameters()) if isinstance(target, torch.nn.Module) else {}
 
     def run(self, target: Any, subject: Subject, calls: Sequence[Mapping[str, Any]]) -> None:
         """Call a function or a Module with example inputs."""
         tensors = frozenset(name for name in calls[0] if tensors_in(calls[0][name]))
-        runner = subject.make(tensors, self.whole_constants(subject, calls))
+        runner = subject.make(tensors, constants_in(subject, calls) or frozenset())
         for call in calls:
             plain = {name: subject.plain(value) for name, value in call.items()}
             runner.forward(

@@ -70,7 +70,6 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
         complex_maps=(as_complex, parted),
         held=partial(identities.of, function),
         functions=tuple(users),
-        sources=(forward, backward, function, *users[2:]),
         forward_where=method_at(function, "forward"),
         backward_where=method_at(function, "backward"),
     )

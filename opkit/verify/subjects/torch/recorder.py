@@ -14,7 +14,7 @@ import torch
 
 from opkit.errors import OpkitError
 from opkit.listed import listed
-from opkit.verify.subjects.foreign.recording import Call, Recording, signature_of
+from opkit.verify.subjects.recording import Call, Recording, Traits, signature_of
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.function import function_subject, is_function
@@ -92,7 +92,8 @@ def _hear(heard: Recording, function: Any, args: Sequence[Any], kwargs: Mapping[
     signature = (tuple(sorted(closed)), is_idle, device, signature_of(shapes))
     if heard.wants(function, signature):
         kept = {name: plain(value) for name, value in values.items()}
-        heard.keep(function, signature, Call(kept, frozenset(closed), is_idle, device))
+        traits = Traits(frozenset(closed), is_idle=is_idle, device=device)
+        heard.keep(function, signature, Call(kept, traits))
 
 
 def _is_concrete(value: Any) -> bool:

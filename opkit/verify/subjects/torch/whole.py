@@ -6,12 +6,10 @@ The custom functions that it goes through are subjects of their own.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 
-from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.parameters import Parameters, sorted_parameters
 from opkit.verify.subjects.source_location import location_of
@@ -56,23 +54,11 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__)).replace("<locals>.", "")
 
 
-def whole_case(function: Any, case: Any, subject: Subject) -> dict[str, Any]:
-    """Return one set of example inputs by name, a Module's parameters beside them."""
-    parameters = subject.parameters
-    if isinstance(case, Mapping):
-        values = dict(case)
-    else:
-        values = parameters.bind(listed(case), {})
-    if isinstance(function, torch.nn.Module):
-        values.update(function.named_parameters())
-    return values
-
-
 def _parameters(body: Any) -> Parameters:
     try:
         return sorted_parameters(list(inspect.signature(body).parameters.values()))
     except (TypeError, ValueError):
-        return Parameters(tuple(f"x{index}" for index in range(16)), "", (), False, {})
+        return Parameters(tuple(f"x{index}" for index in range(16)), "", (), True, {})
 
 
 def _functional(module: Any, names: frozenset[str], device: Device) -> Function:

@@ -1,4 +1,4 @@
-"""Loaded: what a target turned out to hold, once its files were compiled and imported.
+"""Loaded: what a target turned out to hold, once its files were compiled and imported: ops to check, and reports.
 
 Data only; loading stands in one module per kind of target.
 """
@@ -16,20 +16,17 @@ from opkit.verify.subjects.devices import without_device
 
 @record
 class Loaded:
-    """The contents of a target.
+    """The contents of a target, of a part of it, or of what a call of ``gradcheck`` gave.
 
     Args:
         checkables: the ops to check, in the order of their definition.
         reports: what can be said without a check: a file that does not load, a function without a gradient.
         diagnostics: what the spec compiler and the loader found.
-        is_fresh: the process that loaded this must not be forked, even where it has one thread; the ops are checked in
-            fresh interpreters, as they are in any process that has threads.
     """
 
     checkables: tuple[Checkable, ...] = ()
     reports: tuple[OpReport, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    is_fresh: bool = False
 
     def on(self, device: str) -> Loaded:
         """Return the same; ops in which a device that was asked for has no part say so."""

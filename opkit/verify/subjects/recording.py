@@ -6,7 +6,7 @@ Listening to calls is a framework's business; making checkables of what was hear
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -20,20 +20,35 @@ MOST_SIGNATURES = 16
 
 
 @record
+class Traits:
+    """How the arrays of a call stood in the graph.
+
+    Args:
+        constants: the float inputs that took no gradient, None where nothing marks them.
+        leaves: the inputs that took one and were leaves, where that makes a difference.
+        options: the arguments that are options though they hold arrays: what takes gradients is marked, these are not.
+        is_idle: whether there were float inputs and none took a gradient.
+        device: where it ran, "" for the CPU or where nothing says so.
+    """
+
+    constants: frozenset[str] | None = None
+    leaves: frozenset[str] = frozenset()
+    options: frozenset[str] = frozenset()
+    is_idle: bool = False
+    device: str = ""
+
+
+@record
 class Call:
     """One call.
 
     Args:
         values: arguments by name, arrays as numpy arrays.
-        constants: the float inputs that took no gradient, None where nothing marks them.
-        is_idle: whether no input took one.
-        device: where it ran, "" for the CPU or where nothing says so.
+        traits: how these stood in the graph.
     """
 
     values: Mapping[str, Any]
-    constants: frozenset[str] | None = None
-    is_idle: bool = False
-    device: str = ""
+    traits: Traits
 
 
 @mutable
@@ -42,9 +57,13 @@ class Recording:
 
     Attributes:
         calls: of each function, by the functions themselves.
+        failures: what a forward raised, of each call that did, where that is heard.
+        twice: the functions of whose gradient a gradient was asked for (``create_graph=True``), where that is heard.
     """
 
     calls: dict[Any, dict[Any, list[Call]]] = field(default_factory=dict)
+    failures: dict[Any, list[Exception]] = field(default_factory=dict)
+    twice: set[Any] = field(default_factory=set)
 
     def wants(self, function: Any, signature: Any) -> bool:
         """Return whether another call of this signature is to be kept."""
@@ -57,17 +76,21 @@ class Recording:
         """Keep a call."""
         self.calls.setdefault(function, {}).setdefault(signature, []).append(call)
 
-    def groups(self, function: Any) -> list[tuple[frozenset[str] | None, bool, str, list[Mapping[str, Any]]]]:
-        """Return the calls of a function by the inputs that took no gradient: (constants, is_idle, device, arguments).
+    def groups(self, function: Any) -> list[tuple[Traits, list[Mapping[str, Any]]]]:
+        """Return the calls of a function by their traits, those that say least of constants first.
 
-        Calls of evaluation alone count only where there are no others.
+        Calls of evaluation alone count only where there are no others; an input is a leaf where it was one in each.
         """
         every = [call for calls in self.calls.get(function, {}).values() for call in calls]
-        used = [call for call in every if not call.is_idle] or every
-        found: dict[tuple[frozenset[str] | None, bool, str], list[Mapping[str, Any]]] = {}
+        used = [call for call in every if not call.traits.is_idle] or every
+        found: dict[Traits, list[Call]] = {}
         for call in used:
-            found.setdefault((call.constants, call.is_idle, call.device), []).append(call.values)
-        return [(*key, values) for key, values in found.items()]
+            found.setdefault(replace(call.traits, leaves=frozenset()), []).append(call)
+        groups = []
+        for traits, calls in sorted(found.items(), key=lambda group: len(group[0].constants or ())):
+            leaves = frozenset.intersection(*(call.traits.leaves for call in calls))
+            groups.append((replace(traits, leaves=leaves), [call.values for call in calls]))
+        return groups
 
 
 def signature_of(value: Any) -> Any:
