@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,12 @@ def test_what_a_check_file_imports_is_checked_by_it(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text(LAYER)
     (tmp_path / "check_one.py").write_text("from one import One\n")
     assert [Path(target.path).name for target in resolve([tmp_path])] == ["check_one.py"]
+
+
+def test_a_module_in_folders_without_init_files_is_found(here: Path) -> None:
+    """Packages that are namespaces inside namespaces are not imported to find it."""
+    inner = here / "wide" / "open"
+    inner.mkdir(parents=True)
+    (inner / "layers.py").write_text("")
+    (target,) = resolve(["wide.open.layers::Cube"])
+    assert (Path(target.path).name, "wide" in sys.modules) == ("layers.py", False)

@@ -121,7 +121,9 @@ def _module_file(name: str) -> str:
         if not all(map(str.isidentifier, parts)) or places is None:
             return ""
         whole = ".".join(parts[:count])
-        finders = [finder.find_spec for finder in (PathFinder, *sys.meta_path) if hasattr(finder, "find_spec")]
-        spec = next(filter(None, (find(whole, places) for find in finders)), None)
+        spec = PathFinder.find_spec(parts[count - 1], places)  # by the whole name it looks for the package imported
+        if spec is None:
+            finders = [finder.find_spec for finder in sys.meta_path if hasattr(finder, "find_spec")]
+            spec = next(filter(None, (find(whole, places) for find in finders)), None)
         places = None if spec is None else spec.submodule_search_locations
     return spec.origin or "" if spec is not None and spec.has_location else ""
