@@ -95,7 +95,7 @@ class Looks:
             holds[:, 1:] &= np.abs(np.diff(side, axis=1)) <= slack[:, 1:]
         central = (self.right + self.left) / (self.up + self.down)
         holds |= np.abs(central - claimed[:, None]) <= slack
-        holds &= 2 * slack <= gap[:, None]
+        holds &= 2 * slack < gap[:, None]  # not where both are 0
         found: ndarray = holds[:, COARSE_LOOKS:].any(axis=1)
         if found.any():  # where some have another scale, slight differences are of that kind too
             found |= (gap < SMOOTH * size) & np.isfinite(claimed)
