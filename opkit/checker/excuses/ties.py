@@ -36,7 +36,8 @@ def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, 
         (_apart, "iu", not_finite, "the numbers along each axis of {} differ"),
     ):
         cases = telling(session, some) if some else []
-        names = [name for name in (cases[0].inputs if cases else ()) if _holds(cases[0].inputs[name], kinds)]
+        inputs = cases[0].inputs if cases else ()
+        names = [name for name in inputs if all(_holds(case.inputs[name], kinds) for case in cases)]
         meant = list(_brought(cases, names, bring)) if names else []
         results = again(session, session.checkable, meant, some) if meant and session.left() > 0 else []
         if holds(results):

@@ -106,7 +106,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     large = None if is_held else sweeps.large(shapes)
     emptied = [] if checkable.seen else sweeps.emptied(shapes)
     cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
-    cases += wider(scope, shapes)
+    cases += sweeps.masks(shapes) + wider(scope, shapes)
     if is_vague:
         cases = table.served(cases)
         large = large if large is None or table.serves(large) else None

@@ -32,6 +32,7 @@ from opkit.checker.search.extents import arrays_of, elements, ranks_of, resized,
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
 from opkit.checker.search.shapes import Assignment
+from opkit.checker.search.table import answer_of
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.checker.search.values import REGIMES, is_anchor, near_constants
 from opkit.record import mutable
@@ -199,6 +200,19 @@ class Sweeps:
                         self.scope.has_open_places and outcome.gives_the_same(self.scope.trial.attempt(beside))
                     ):
                         found.append(marked)
+        return found
+
+    def masks(self, shapes: Sequence[Case]) -> list[Case]:
+        """Truth values for floats that take no gradient, where nothing but forward says what is meant: conditions."""
+        found: list[Case] = []
+        for carrier in self._carriers(shapes)[:1] if self.scope.checkable.infer is None else ():
+            for number, (name, value) in enumerate(carrier.inputs.items()):
+                if self._is_constant(name, value) and value.dtype.kind == "f" and value.ndim and value.shape[-1] > 1:
+                    mask = np.indices(value.shape).sum(axis=0) % 2 == number % 2  # each row has both
+                    case = replace(carrier, inputs={**carrier.inputs, name: mask}, regime="mask", seed=5000 + number)
+                    is_taken = self.scope.trial.attempt(case).is_accepted
+                    if is_taken and answer_of(self.scope.checkable, case, compares=False).standing.is_answered:
+                        found.append(case)
         return found
 
     def _with_mark(self, carrier: Case, names: Sequence[str], mark: int, share: float, seed: int) -> Case:

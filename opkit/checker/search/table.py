@@ -228,8 +228,14 @@ class Table:
         return [seen for (kind, of), seen in self._seen.items() if of == setting and is_special(shapes, kind)]
 
     def is_excused(self, case: Case) -> bool:
-        """Return whether a case is special beside kinds on which backward is not wrong, and it is right on some."""
-        is_right = any(Standing.RIGHT in seen.standings for seen in self._seen.values())
+        """Return whether a case is special beside kinds on which backward is not wrong, and it is right on some.
+
+        That it is right on a special kind of the case's own excuses nothing (rule 3).
+        """
+        kind = kind_of(case)
+        is_right = any(
+            Standing.RIGHT in seen.standings and not is_special(seen.shapes, kind) for seen in self._seen.values()
+        )
         return is_right and self._is_coincidence(shapes_of(case), _setting(case))
 
     def excuses(self, case: Case) -> bool:
