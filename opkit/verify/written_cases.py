@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def _function(name: str, of: str, lines: Sequence[str]) -> str:
 _IMPORTS = {
     "np.array": "import numpy as np\n",
     "torch.tensor": "import torch\n",
-    "to_tensor": "from opkit.paddle import to_tensor\n",
+    "paddle.to_tensor": "import paddle\n",
 }
 
 
@@ -127,13 +128,27 @@ def _lines(checkable: Checkable, request: Request, op: str) -> list[str]:
     with np.errstate(all="ignore"):
         cases = [case for case in collect(found, request.options.check, trial).cases if _is_readable(case)]
         kinds: dict[Any, Case] = {}
-        for case in sorted(cases, key=lambda case: case.regime not in ("normal", "recorded", "given")):
+        for case in sorted(cases, key=partial(_rank, checkable)):
             kinds.setdefault((kind_of(case), repr(case.attrs)), case)
         chosen = list(kinds.values())[:_MOST]
         spans: dict[str, np.ndarray] = {}
         for leaf, array in (item for case in chosen for item in leaves_of(case.inputs)):
             spans[leaf.name] = np.append(spans.get(leaf.name, ()), array)
         return [line for case in chosen if (line := _line(found, case, op, trial, spans))]
+
+
+def _rank(checkable: Checkable, case: Case) -> tuple[bool, bool]:
+    """Return how late a case comes: JAX has no mark for floats that take no gradient, so that truth values go first."""
+    is_open = "jax" in sys.modules and bool(_constants(checkable, case))
+    return is_open, case.regime not in ("normal", "recorded", "given")
+
+
+def _constants(checkable: Checkable, case: Case) -> list[str]:
+    """Return the inputs of a custom function that hold floats and take no gradient."""
+    if checkable.directory is not None or checkable.gradients is None:
+        return []
+    floats = {leaf.name for leaf, array in leaves_of(case.inputs) if array.dtype.kind == "f"}
+    return [name for name in case.inputs if name in floats and name not in checkable.gradients]
 
 
 def _is_readable(case: Case) -> bool:
@@ -158,10 +173,9 @@ def _line(checkable: Checkable, case: Case, op: str, trial: Trial, spans: Mappin
             and answer_of(checkable, again).standing is answer_of(checkable, case).standing
         ):
             break
-    for name, text in texts.items():
-        floats = [array for leaf, array in leaves_of({name: case.inputs[name]}) if array.dtype.kind == "f"]
-        if checkable.directory is None and floats and name not in (checkable.gradients or texts):
-            texts[name] = f"{'torch.tensor' if 'torch' in sys.modules else 'to_tensor'}({text})"
+    marked = "torch.tensor" if "torch" in sys.modules else "" if "jax" in sys.modules else "paddle.to_tensor"
+    for name in _constants(checkable, case) if marked else ():
+        texts[name] = f"{marked}({texts[name]})"
     parts = [f'"op": {op!r}'] if op else []
     parts += [f'"{name}": {text}' for name, text in texts.items()]
     return "{" + ", ".join([*parts, *(f'"{name}": {value!r}' for name, value in options.items())]) + "}"

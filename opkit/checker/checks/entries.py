@@ -17,11 +17,14 @@ from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.numbers import place_of, resolution_of
-from opkit.checker.model.pattern import guess_pattern
+from opkit.checker.model.pattern import EXACTLY, guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_PLOTTED, STEPS
 from opkit.ir import Shape
+
+#: What helps where a function is wrong for values that nobody may have meant.
+_NOT_MEANT = "if such values are not meant, raise in forward, or give cases: --write-cases writes the inputs found"
 
 
 def described(
@@ -63,6 +66,7 @@ def described(
         bound=failure.bound,
         evidence=evidence,
         where=session.checkable.backward_where,
+        hint=_NOT_MEANT if EXACTLY in pattern and session.is_found(ev.case) else "",
     )
 
 

@@ -179,7 +179,8 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
         return False
     if ledger.exact is None:
         why = (
-            "Backward is right as near as can be to these exact values: say in a cases function whether they are meant"
+            "It is wrong at exactly these values (zeros, equal ones): next to them backward is right. Say in a cases "
+            "function whether they are meant"
         )
         ledger.exact = undecided(session, ev, failure, outcome, why)
     return True

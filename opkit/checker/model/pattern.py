@@ -19,6 +19,8 @@ from opkit.ir import Shape
 FLAT = "nonzero where the derivative is 0"
 #: What is said of a gradient that is right for some of the results that an element goes into, and 0 for others.
 INCOMPLETE = "a part of what adds up is missing"
+#: What is said before a bound on values that parts wrong elements from right ones.
+EXACTLY = "exactly where"
 
 
 def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str) -> str:
@@ -133,7 +135,7 @@ def _condition(values: ndarray, wrong: ndarray, name: str) -> str:
         if low < high and values.dtype.kind == "f":
             bound = _between(float(low), float(high))
             if chance / (3 if bound == round(bound) else 1) < BY_CHANCE:
-                return f"at {count} of {wrong.size} elements, exactly where {text} {sign} {bound:g}"
+                return f"at {count} of {wrong.size} elements, {EXACTLY} {text} {sign} {bound:g}"
     return ""
 
 

@@ -97,9 +97,9 @@ def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: 
             found = ev.gradients(ev.uneven())
         except AutogradError as error:  # of the runtime, about what backward returned; every framework refuses a count
             standing = Standing.RAISED if isinstance(error, CountError) else Standing.MISFIT
-            return Answer(case, standing, f"backward's gradients are refused: {error.message}")
+            return Answer(case, standing, f"backward's gradients are refused: {_shortened(error.message)}")
         except Exception as error:  # user code
-            return Answer(case, Standing.RAISED, f"backward raises {type(error).__name__}: {error}")
+            return Answer(case, Standing.RAISED, f"backward raises {type(error).__name__}: {_shortened(str(error))}")
         for leaf, value in found.items():
             if isinstance(value, (np.ndarray, np.generic)) and value.shape != ev.array(leaf).shape:
                 said = f"backward gives {leaf} a gradient of shape {list(value.shape)}"
@@ -127,7 +127,7 @@ def _compared(
             continue
         probe = probe_leaf(ev, leaf, rng, is_slow=is_slow, gradient=given[leaf])
         if probe.is_wrong:
-            said = f"along a direction of {leaf} backward gives {probe.actual:.6g} for {probe.expected:.6g}"
+            said = f"wrong along a direction of {leaf}: {probe.actual:.6g} for {probe.expected:.6g}"
             return Standing.WRONG, said
         if not np.isfinite(probe.bound):
             standing = Standing.OPEN
@@ -262,6 +262,12 @@ def unserved_line(unserved: Iterable[Unserved], most: int = 2) -> str:
     told = list(dict.fromkeys(f"{one.shapes} ({one.answer.said})" for one in unserved))
     more = f", and {len(told) - most} more" if len(told) > most else ""
     return f"not served: {'; '.join(told[:most])}{more}" if told else ""
+
+
+def _shortened(text: str) -> str:
+    """Return the first sentence of a message of several lines."""
+    first, *others = text.strip().split("\n")
+    return f"{first.partition('. ')[0]} ..." if others else first
 
 
 def _setting(case: Case) -> str:
