@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from opkit.checker import Arg, Case, Checkable, Options, Status, answer_of, check
+from opkit.checker import Arg, Arrays, Case, Checkable, Options, Status, answer_of, check
 from opkit.checker.search.kinds import generalised, is_special, kind_between
 from opkit.checker.search.table import Standing
 
@@ -111,3 +111,44 @@ def test_nothing_is_no_answer() -> None:
     """A call that gives no result, as of an empty list of arrays, says nothing of backward."""
     empty = Checkable("empty", (Arg("x"),), (), lambda arrays, attrs: [], lambda *given: {"x": given[0]["x"]})
     assert answer_of(empty, Case({"x": np.ones(3)}, {})).standing is Standing.RAISED
+
+
+def _contrast(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores of rows, of which as many of the second array's may be more, and shares of these."""
+    scores = a @ b.T
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return scores, shares / shares.sum(axis=1, keepdims=True)
+
+
+def test_a_constant_excuses_no_wrong_gradient_elsewhere() -> None:
+    """A loss of one row is 0 whatever it is, and its gradients are right; of more rows one is transposed (rule 3)."""
+
+    def forward(arrays: Arrays, attrs: object) -> list[np.ndarray]:
+        scores, _ = _contrast(arrays["a"], arrays["b"])
+        most = scores.max(axis=1)
+        sums = np.log(np.exp(scores - most[:, None]).sum(axis=1))
+        return [np.asarray(np.mean(most + sums - scores.diagonal()))]
+
+    def backward(arrays: Arrays, outputs: object, douts: object, *_: object) -> dict[str, np.ndarray]:
+        _, shares = _contrast(arrays["a"], arrays["b"])
+        dscores = douts[0] * (shares - np.eye(len(shares))) / len(shares)  # type: ignore[index]
+        return {"a": dscores @ arrays["b"], "b": dscores @ arrays["a"]}
+
+    loss = Checkable("loss", (Arg("a"), Arg("b")), (Arg("y"),), forward, backward)  # type: ignore[arg-type]
+    assert "GC101" in {item.code for item in check(loss, Options()).checks if item.status is Status.FAIL}
+
+
+@pytest.mark.parametrize(("is_masked", "status"), [(True, Status.PASS), (False, Status.FAIL)])
+def test_floats_without_a_gradient_may_be_a_condition(is_masked: bool, status: Status) -> None:
+    """Numbers as a condition are nearly all true; as truth values they show whether backward forgets them."""
+
+    def forward(arrays: Arrays, attrs: object) -> list[np.ndarray]:
+        return [np.where(arrays["c"], arrays["x"] ** 2, 0.0)]
+
+    def backward(arrays: Arrays, outputs: object, douts: object, *_: object) -> dict[str, np.ndarray | None]:
+        slope = 2 * arrays["x"] * douts[0]  # type: ignore[index]
+        return {"x": np.where(arrays["c"], slope, 0.0) if is_masked else slope, "c": None}
+
+    inputs = (Arg("x"), Arg("c"))
+    masked = Checkable("masked", inputs, (Arg("y"),), forward, backward, gradients=frozenset("x"))  # type: ignore[arg-type]
+    assert check(masked, Options()).status is status
