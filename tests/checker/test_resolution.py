@@ -60,3 +60,10 @@ def test_a_gross_error_is_accused_though_float32_is_inside() -> None:
         "GC101",
     )
     assert found is Status.FAIL
+
+
+@pytest.mark.parametrize(("slope", "status"), [(2.0, Status.PASS), (2.00001, Status.FAIL)])
+def test_a_slight_error_is_not_excused_by_a_zero_beside_it(slope: float, status: Status) -> None:
+    """An entry that is 0 on every scale, as beside an input of 0, says nothing of the others."""
+    inputs = [np.array([0.0, 3.0]), np.array([0.0, -1.5])]
+    assert verdict(lambda x: x**2, lambda x, dy: dy * slope * x, inputs, "GC101") is status

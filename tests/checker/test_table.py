@@ -107,6 +107,31 @@ def test_names_decide_nothing() -> None:
     assert statuses == {Status.PASS}
 
 
+@pytest.mark.parametrize("declares", [False, True])
+def test_a_layout_that_is_refused_aloud_is_a_line(declares: bool) -> None:
+    """Cases say shapes, dtypes and values, and not how arrays lie (decision 0015)."""
+
+    def forward(arrays: Arrays, attrs: object) -> list[np.ndarray]:
+        if not arrays["x"].flags.c_contiguous:
+            raise ValueError("x must be contiguous")
+        return [np.tanh(arrays["x"])]
+
+    def cases(rng: np.random.Generator) -> list[dict[str, np.ndarray]]:
+        return [{"x": rng.normal(size=(3, 4))} for _ in range(3)]
+
+    dense = Checkable(
+        "dense",
+        (Arg("x"),),
+        (Arg("y"),),
+        forward,
+        lambda arrays, outputs, douts, attrs, needs: {"x": douts[0] * (1 - outputs[0] ** 2)},
+        cases=cases if declares else None,
+    )
+    report = check(dense, Options())
+    assert report.status is Status.PASS
+    assert any(note.startswith("not served: ") for note in report.notes)
+
+
 def test_nothing_is_no_answer() -> None:
     """A call that gives no result, as of an empty list of arrays, says nothing of backward."""
     empty = Checkable("empty", (Arg("x"),), (), lambda arrays, attrs: [], lambda *given: {"x": given[0]["x"]})

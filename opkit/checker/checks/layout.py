@@ -101,9 +101,9 @@ def layouts(session: CheckSession) -> Iterator[CheckResult]:
     found = Findings(session)
     for number, ev in enumerate(evaluators):
         for fault in _Moved(ev, session.rng(700 + number)).faults():
-            if not (fault.is_refusal and session.is_found(ev.case)):
+            if not fault.is_refusal or session.checkable.infer is not None:
                 found.add(fault.code, fault.said, ev)
-            elif not any(note.startswith(_REFUSED) for note in session.notes):  # a misfit (rule 5)
+            elif not any(note.startswith(_REFUSED) for note in session.notes):  # a misfit, and cases declare no layout
                 session.notes.append(f"{_REFUSED}{fault.said}")
     yield from found.told(("GC130", "GC131"), len(evaluators))
 
