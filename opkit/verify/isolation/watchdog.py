@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 import threading
-from types import TracebackType
+from types import FrameType, TracebackType
 
 #: How often the thread is interrupted again where its code goes on.
 _AGAIN = 0.5
@@ -30,10 +31,12 @@ class Watchdog:
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.get_ident()
+        self._frame: FrameType | None = None
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Watchdog:
         if self._seconds < math.inf:
+            self._frame = sys._getframe(1)
             self._watcher.start()
         return self
 
@@ -54,7 +57,17 @@ class Watchdog:
         wait = self._seconds
         while not self._over.wait(wait):
             with self._lock:
+                if not self._is_inside():  # what was sent may have ended the block before it could be left
+                    break
                 if not self._over.is_set():
                     late = ctypes.py_object(LateError)
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), late)
             wait = _AGAIN
+        self._frame = None
+
+    def _is_inside(self) -> bool:
+        """Return whether the thread still runs, or is called by, the function that entered the block."""
+        frame = sys._current_frames().get(self._thread)
+        while frame is not None and frame is not self._frame:
+            frame = frame.f_back
+        return frame is not None
