@@ -26,7 +26,8 @@ from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.usual_shapes import UsualShapes
-from opkit.errors import Location
+from opkit.errors import InferError, Location
+from opkit.ir import TensorDesc
 from tests.checker.table import checkable, op
 
 
@@ -283,7 +284,6 @@ def _cut(arrays: object, outputs: object, douts: Sequence[np.ndarray], attrs: ob
 
 def test_a_fault_beyond_a_thousand_elements_is_found() -> None:
     """The one case with many elements is compared along random directions."""
-    from opkit.ir import TensorDesc
 
     op = Checkable(
         "cut",
@@ -347,13 +347,10 @@ def _cases_of(op: Checkable) -> list[Case]:
 
 def test_labels_take_the_value_to_ignore() -> None:
     """One case ignores some labels, one all."""
-    from opkit.ir import TensorDesc
 
     def infer(descs: object, attrs: object) -> list[TensorDesc]:
         (x,), (t,) = descs["x"], descs["t"]  # type: ignore[index]
         if len(x.shape) != 2 or t.shape != x.shape[:1] or x.dtype != "float64" or t.dtype != "int64":
-            from opkit.errors import InferError
-
             raise InferError("refused")
         return [TensorDesc((), "float64")]
 
@@ -377,14 +374,11 @@ def test_labels_take_the_value_to_ignore() -> None:
 
 def test_an_attribute_is_tried_where_it_has_an_effect() -> None:
     """A dilation is tried on kernels longer than 1 before those that it cannot change."""
-    from opkit.ir import TensorDesc
 
     def infer(descs: object, attrs: object) -> list[TensorDesc]:
         (x,), (k,) = descs["x"], descs["k"]  # type: ignore[index]
         length = x.shape[-1] - (k.shape[-1] - 1) * attrs["dilation"] if len(x.shape) == len(k.shape) == 1 else 0  # type: ignore[index]
         if length < 1 or attrs["dilation"] < 1:  # type: ignore[index]
-            from opkit.errors import InferError
-
             raise InferError("refused")
         return [TensorDesc((length,), x.dtype)]
 
@@ -409,7 +403,6 @@ def test_an_attribute_is_tried_where_it_has_an_effect() -> None:
 def test_float_inputs_of_different_dtypes_are_found() -> None:
     """A float32 array with a float64 scale is an op as well."""
     from opkit.errors import InferError
-    from opkit.ir import TensorDesc
 
     def infer(descs: object, attrs: object) -> list[TensorDesc]:
         (x,), (scale,) = descs["x"], descs["scale"]  # type: ignore[index]
@@ -447,3 +440,22 @@ def test_effort_scales_the_cases_over_two_orders_of_magnitude() -> None:
         counts[effort] = int(report.tried[0].split()[0])
         assert any("cases were kept" in note for note in report.notes) is (effort < 0.2)
     assert counts[5.0] == 5 * counts[1.0] > 40 * counts[0.01]
+
+
+def test_arrays_without_elements_do_not_say_that_floats_are_taken() -> None:
+    """Forward asks for whole numbers, infer for nothing but shapes: places are found all the same."""
+
+    def infer(descs: object, attrs: object) -> list[TensorDesc]:
+        (x,), (places,) = descs["x"], descs["places"]  # type: ignore[index]
+        if x.shape != places.shape:
+            raise InferError("of one shape")
+        return [TensorDesc(x.shape, x.dtype)]
+
+    def forward(arrays: object, attrs: object) -> list[np.ndarray]:
+        x, places = arrays["x"], arrays["places"]  # type: ignore[index]
+        if places.size and places.dtype.kind != "i":
+            raise TypeError("places are whole numbers")
+        return [np.asarray(x * places)]
+
+    op = Checkable("scaled", (Arg("x"), Arg("places")), (Arg("y"),), forward, infer=infer)  # type: ignore[arg-type]
+    assert any(case.inputs["places"].dtype.kind == "i" and case.inputs["x"].size for case in _cases_of(op))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -13,6 +14,7 @@ from opkit.verify.isolation.watchdog import LateError, Watchdog
 #: Follows a function by its instructions, as the search does, after a watched block.
 _TRACED = """
 import sys
+import time
 from opkit.verify.isolation.watchdog import LateError, Watchdog
 
 def late():
@@ -63,3 +65,15 @@ def test_what_comes_too_late_is_lost() -> None:
             sum(range(20_000))
         ended += 1
     assert ended == 50
+
+
+def test_a_block_that_was_never_left_is_not_watched_beyond_its_function() -> None:
+    """What was sent may end a block before it can say that it is over."""
+
+    def entered() -> None:
+        Watchdog(0.01).__enter__()
+
+    entered()
+    end = time.perf_counter() + 0.1
+    while time.perf_counter() < end:
+        pass

@@ -36,7 +36,7 @@ def same(first: Sequence[Any], second: Sequence[Any], ulps: float = REPEAT_ULPS,
         one is other
         if one is None or other is None
         else np.asarray(one).dtype == np.asarray(other).dtype
-        and is_close(np.asarray(one), np.asarray(other), ulps, least)
+        and is_close(np.asarray(one), np.asarray(other), ulps if np.asarray(one).dtype.kind == "f" else 0.0, least)
         for one, other in zip(first, second)
     )
 

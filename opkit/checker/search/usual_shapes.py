@@ -25,7 +25,7 @@ from opkit.checker.model.thresholds import (
     TELLING_ERRORS,
 )
 from opkit.checker.model.trial import Answer
-from opkit.checker.search.extents import shapes_of
+from opkit.checker.search.extents import shapes_of, sizes_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shape_climb import Climber
@@ -106,23 +106,20 @@ class UsualShapes:
         scope = self.scope
         is_declared = scope.checkable.infer is not None
         is_new = scope.roles is None
+        if is_new and is_declared and len(scope.args) > 1:
+            return self._declared(attrs, limit, seed, most)
         if is_new and len(scope.args) > 1:
             # Each shape costs a call of forward for each kind of value: plain floats in all shapes come first.
             self.roles.is_plain = True
             before = scope.trial.counts.copy()
-            if not self._accepted(attrs, 1, seed, PATIENCE if is_declared else BEFORE_CLIMB):
+            if not self._accepted(attrs, 1, seed, BEFORE_CLIMB):
                 self.roles.is_plain = False
-                for dtypes in self.climber.more_whole(scope.floats) if is_declared else ():
-                    scope.roles = self.climber.roles_of_dtypes(dtypes)
-                    if self._accepted(attrs, 1, seed, MIXED_PATIENCE):
-                        return self._accepted(attrs, limit, seed, most)
-                    scope.roles = None
-                climbed = self.climber.cases(attrs, next(self._assignments(())) if scope.has_shapes else None)
+                climbed = self._climbed(attrs)
                 if climbed:
-                    usual = self._accepted(attrs, limit, seed, most) if is_declared or scope.has_shapes else []
+                    usual = self._accepted(attrs, limit, seed, most) if scope.has_shapes else []
                     return (usual or climbed)[:limit]
                 self.roles.is_plain = True
-            found = [] if is_declared else self._accepted(attrs, max(limit, FIRST_PLAIN), seed, most)
+            found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, most)
             self.roles.is_plain = False
             telling = [case for case in found if _is_telling(case)]
             tried = scope.trial.counts - before
@@ -138,6 +135,29 @@ class UsualShapes:
             return found
         parted = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
         return [case for case in parted if case is not None][:limit] or self.climber.cases(attrs)
+
+    def _declared(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int) -> list[Case]:
+        """Return cases of several inputs of which infer says what it takes: of floats, else of whole numbers in some.
+
+        Arrays without elements say little of what forward takes.
+        """
+        scope = self.scope
+        found = self._accepted(attrs, limit, seed, most)
+        if any(all(sizes_of(case)) for case in found):
+            return found
+        former = scope.roles
+        for dtypes in self.climber.more_whole(scope.floats):
+            scope.roles = self.climber.roles_of_dtypes(dtypes)
+            if any(all(sizes_of(case)) for case in self._accepted(attrs, 1, seed, MIXED_PATIENCE)):
+                return self._accepted(attrs, limit, seed, most)
+        scope.roles = former
+        if found:
+            return found
+        climbed = self._climbed(attrs)
+        return (self._accepted(attrs, limit, seed, most) or climbed)[:limit] if climbed else []
+
+    def _climbed(self, attrs: Mapping[str, Any]) -> list[Case]:
+        return self.climber.cases(attrs, next(self._assignments(())) if self.scope.has_shapes else None)
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int) -> list[Case]:
         found: list[Case] = []
