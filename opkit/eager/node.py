@@ -160,7 +160,10 @@ class Node:
     @property
     def needs(self) -> list[bool]:
         """Per input: whether its cotangent will be used."""
-        return [target is not None for target in self.walk_edges or ()]
+        edges = self.walk_edges or ()
+        if len(edges) == 2:  # a loop takes twice as long
+            return [edges[0] is not None, edges[1] is not None]
+        return [target is not None for target in edges]
 
     def watch_output(self, index: int, cell: list[int]) -> None:
         """Note that the memory of an output may change from now on."""
@@ -216,7 +219,16 @@ def array_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]
         node._cells = None
     if len(found) == 1:
         (item,) = found
-        return (None if item is None else dout if item is dout._data else wrap(item, False),)
+        if item is None:
+            return (None,)
+        if item is dout._data:
+            return (dout,)
+        grad = _new(Tensor)
+        grad._data = item if type(item) is ndarray else np.asarray(item)
+        grad._sg = False
+        grad._node = None
+        grad._index = 0
+        return (grad,)
     return [None if item is None else dout if item is dout._data else wrap(item, False) for item in found]
 
 
@@ -260,7 +272,9 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
             result = opdef.kernel(*arrays, **attrs)
         elif attrs:
             result = mode.quietly(bare, *arrays, **attrs)
-        else:  # an empty mapping costs as much as the call
+        elif count == 1:  # an empty mapping costs as much as the call, a sequence a quarter of it
+            result = mode.quietly(bare, arrays[0])
+        else:
             result = mode.quietly(bare, *arrays)
     except Exception as error:
         explain(opdef, inputs, attrs)

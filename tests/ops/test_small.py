@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from opkit.ops.kernels.small import ONE, ZERO, clipped
+from opkit.ops.kernels.small import ONE, ZERO, clipped, put, within
 
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, np.inf, -np.inf, np.nan]
 
@@ -27,3 +27,17 @@ def test_numbers_have_the_dtype_asked_for() -> None:
     """A number of a dtype is made once."""
     assert ONE[np.dtype("float32")].dtype == np.float32
     assert ZERO[np.dtype("float64")] is ZERO[np.dtype("float64")]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(10,), (2, 5), (6000,), ()], ids=str)
+def test_masks_are_where(dtype: str, shape: tuple[int, ...]) -> None:
+    """Special numbers, sizes on both sides of the limit, other layouts, an array without axes."""
+    x = np.resize(np.array(NUMBERS, dtype), shape)
+    for values in (x, x.T, x[::-1] if shape else x):
+        other, mask = values * values.dtype.type(3), values > ZERO[values.dtype]
+        assert put(mask, values, other.copy()).tobytes() == np.where(mask, values, other).tobytes()
+        found = within(mask, values.copy())
+        assert found.tobytes() == np.where(mask, values, ZERO[values.dtype]).tobytes()
+        assert found.shape == values.shape
+        assert found.dtype == values.dtype

@@ -98,13 +98,19 @@ def _mul_grad(applied: Any, douts: Values) -> Values:
 
 
 def _add_kernel(kept: Kept, dy: ndarray) -> Values:
+    x, y = kept.array(0), kept.array(1)
+    if x.shape == y.shape:
+        return dy, dy
     need_x, need_y = kept.needs
-    return fitted(dy, kept.array(0)) if need_x else None, fitted(dy, kept.array(1)) if need_y else None
+    return fitted(dy, x) if need_x else None, fitted(dy, y) if need_y else None
 
 
 def _sub_kernel(kept: Kept, dy: ndarray) -> Values:
+    x, y = kept.array(0), kept.array(1)
     need_x, need_y = kept.needs
-    return fitted(dy, kept.array(0)) if need_x else None, fitted(-dy, kept.array(1)) if need_y else None
+    if x.shape == y.shape:
+        return dy, -dy if need_y else None
+    return fitted(dy, x) if need_x else None, fitted(-dy, y) if need_y else None
 
 
 def _mul_kernel(kept: Kept, dy: ndarray) -> Values:

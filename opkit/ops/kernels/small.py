@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-__all__ = ["HALF", "ONE", "ZERO", "Number", "clipped", "number"]
+__all__ = ["HALF", "ONE", "ZERO", "Number", "clipped", "number", "own", "put", "within"]
 
 
 class Number(dict[np.dtype, ndarray]):
@@ -35,6 +35,8 @@ def number(value: float, dtype: np.dtype) -> Any:
     return np.array(value or 0.0, dtype) if dtype.kind == "f" else value
 
 
+#: Up to this size an array takes one number at many places by an index faster than by ``np.putmask``.
+_FEW = 512
 #: Up to this size two ufuncs take less time than ``np.clip``.
 _SMALL = 2048
 
@@ -43,4 +45,26 @@ def clipped(x: ndarray, low: Any, high: Any, out: ndarray | None = None) -> Any:
     """Return ``np.clip(x, low, high)``, to the last bit: a zero that equals a bound keeps its sign."""
     if x.size > _SMALL or x.dtype.char == "e":  # halves, whose ufuncs keep the other zero
         return np.clip(x, low, high, out=out)
-    return np.minimum(high, np.maximum(low, x), out=out)
+    raised = np.maximum(low, x)
+    return np.minimum(high, raised) if out is None else np.minimum(high, raised, out=out)
+
+
+def own(result: Any) -> ndarray:
+    """Return what a ufunc returned as an array to write into: of an array without axes that is a number."""
+    return result if type(result) is ndarray else np.asarray(result)
+
+
+def put(mask: Any, values: ndarray, into: Any) -> Any:
+    """Return ``np.where(mask, values, into)``, written into ``into``, which is the caller's own."""
+    if not into.ndim:
+        return np.where(mask, values, into)
+    np.putmask(into, mask, values)
+    return into
+
+
+def within(mask: Any, values: Any) -> Any:
+    """Return ``np.where(mask, values, 0)``, perhaps written into ``values``, which is the caller's own."""
+    if values.size > _FEW or not values.ndim:
+        return put(mask, values, np.zeros(values.shape, values.dtype))
+    values[~mask] = ZERO[values.dtype]
+    return values

@@ -24,7 +24,7 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Function, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
-from opkit.ops.kernels.small import HALF, ONE, ZERO, Number, clipped, number
+from opkit.ops.kernels.small import HALF, ONE, ZERO, Number, clipped, number, own, put, within
 from opkit.ops.kernels.special import erf_of
 from opkit.ops.pointwise.compare import greater, less, less_equal, logical_and, logical_or, where
 from opkit.ops.pointwise.elementwise import abs as absolute
@@ -112,10 +112,10 @@ def _elu(x: ndarray, alpha: float) -> Any:
     return np.maximum(zero, x) + (below if alpha == 1 else below * number(alpha, x.dtype))
 
 
-def _elu_slope(x: ndarray, dy: ndarray, alpha: float) -> ndarray:
+def _elu_slope(x: ndarray, dy: ndarray, alpha: float) -> Any:
     zero = ZERO[x.dtype]
     below = dy * np.exp(np.minimum(zero, x))
-    return below if alpha == 1 else np.where(x >= zero, dy, below * number(alpha, x.dtype))
+    return below if alpha == 1 else put(x >= zero, dy, below * number(alpha, x.dtype))
 
 
 def _where_negative(x: Value, value: Value) -> Value:
@@ -125,7 +125,7 @@ def _where_negative(x: Value, value: Value) -> Value:
 LEAKY_RELU = _activation(
     "leaky_relu",
     _leaky,
-    lambda x, dy, alpha: np.where(x >= ZERO[x.dtype], dy, dy * number(alpha, x.dtype)),
+    lambda x, dy, alpha: put(x >= ZERO[x.dtype], dy, dy * number(alpha, x.dtype)),
     attrs="alpha:float",
     args=("x", "y"),
 )
@@ -226,7 +226,9 @@ def gelu_second(x: Value, attrs: Attrs) -> Value:
 
 def _silu_slope(x: ndarray, dy: ndarray) -> Any:
     s, one = logistic(x), ONE[x.dtype]
-    return dy * (s * (one + x * (one - s)))
+    found = own(np.subtract(one, s))
+    np.add(one, np.multiply(x, found, found), found)
+    return np.multiply(dy, np.multiply(s, found, found), found)
 
 
 def _silu_second(x: Value, attrs: Attrs) -> Value:
@@ -280,13 +282,13 @@ def _hardsigmoid(x: ndarray) -> Any:
 
 def _hardsigmoid_slope(x: ndarray, dy: ndarray) -> Any:
     kind = x.dtype
-    return np.where((x > _LOW[kind]) & (x < _THREE[kind]), dy * _SIXTH[kind], ZERO[kind])
+    return within(np.abs(x) < _THREE[kind], dy * _SIXTH[kind])
 
 
 def _hardswish_slope(x: ndarray, dy: ndarray) -> Any:
     kind = x.dtype
-    within = np.where(x < _THREE[kind], dy * (x * _THIRD[kind] + HALF[kind]), dy)
-    return np.where(x < _LOW[kind], ZERO[kind], within)
+    inner = put(x < _THREE[kind], dy * (x * _THIRD[kind] + HALF[kind]), dy.copy())
+    return put(x < _LOW[kind], ZERO[kind], inner)
 
 
 def _hardswish_second(x: Value, attrs: Attrs) -> Value:
@@ -296,7 +298,7 @@ def _hardswish_second(x: Value, attrs: Attrs) -> Value:
 
 def _hardtanh_slope(y: ndarray, dy: ndarray, min_val: float, max_val: float) -> Any:
     kind = y.dtype
-    return np.where((y > number(min_val, kind)) & (y < number(max_val, kind)), dy, ZERO[kind])
+    return put((y > number(min_val, kind)) & (y < number(max_val, kind)), dy, np.zeros(dy.shape, kind))
 
 
 def _ramp(x: ndarray, slope: float, offset: float) -> Any:
@@ -306,7 +308,7 @@ def _ramp(x: ndarray, slope: float, offset: float) -> Any:
 
 def _ramp_slope(y: ndarray, dy: ndarray, slope: float, offset: float) -> Any:
     kind = y.dtype
-    return np.where(np.logical_and(y, y < ONE[kind]), dy * number(slope, kind), ZERO[kind])
+    return within((y > ZERO[kind]) & (y < ONE[kind]), dy * number(slope, kind))
 
 
 HARDSIGMOID = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)

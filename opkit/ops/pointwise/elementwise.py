@@ -23,7 +23,7 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Function, Out, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
-from opkit.ops.kernels.small import ONE, ZERO
+from opkit.ops.kernels.small import ONE, ZERO, own
 from opkit.ops.kernels.special import digamma_of, erf_of, erfc_of, lgamma_of, polygamma_of
 from opkit.record import record
 
@@ -169,17 +169,13 @@ def _from_output(name: str, slope: Function, slope_by_y: Second) -> Callable[[An
 
 
 @elementwise_blocks
-def _tanh_slope(y: ndarray, dy: ndarray, out: Out = None) -> Any:
-    if out is None:
-        return (ONE[y.dtype] - y * y) * dy
-    return np.multiply(np.subtract(ONE[y.dtype], np.multiply(y, y, out=out), out=out), dy, out=out)
+def _tanh_slope(y: ndarray, dy: ndarray) -> Any:
+    return (ONE[y.dtype] - y * y) * dy
 
 
 @elementwise_blocks
-def _sigmoid_slope(y: ndarray, dy: ndarray, out: Out = None) -> Any:
-    if out is None:
-        return (ONE[y.dtype] - y) * y * dy
-    return np.multiply(np.multiply(np.subtract(ONE[y.dtype], y, out=out), y, out=out), dy, out=out)
+def _sigmoid_slope(y: ndarray, dy: ndarray) -> Any:
+    return (ONE[y.dtype] - y) * y * dy
 
 
 @elementwise_blocks
@@ -193,11 +189,10 @@ sqrt_from_y = _from_output("sqrt_grad_from_y", _sqrt_slope, lambda y: scalar_mul
 
 
 # ---- kernels that numpy lacks ----------------------------------------------------------------------------------------
-def logistic(x: ndarray, out: Out = None) -> Any:
+def logistic(x: ndarray) -> Any:
     """Return the logistic function of one block; exp may overflow to infinity, whose reciprocal is the right 0."""
-    if out is None:
-        return np.reciprocal(np.exp(-x) + ONE[x.dtype])
-    return np.reciprocal(np.add(np.exp(np.negative(x, out=out), out=out), ONE[x.dtype], out=out), out=out)
+    found = own(np.negative(x))
+    return np.reciprocal(np.add(np.exp(found, found), ONE[x.dtype], found), found)
 
 
 #: The logistic function.
