@@ -1,4 +1,4 @@
-"""Basis: in one line, what a verdict is based on: how many inputs, where from, their ranges, which options varied."""
+"""Basis: in one line, what a verdict is based on: inputs, their origins, options that varied, what was left out."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ _ORIGINS = {
 _MOST, _LONGEST = 6, 24
 
 
-def rests_on(checkable: Checkable, cases: Sequence[Case]) -> str:
+def rests_on(checkable: Checkable, cases: Sequence[Case], left_out: Sequence[str] = ()) -> str:
     """Return the line, "" where there is no case.
 
     Args:
         checkable: the op.
         cases: those that were checked.
+        left_out: what was not done with them, for want of time.
 
     Example:
         >>> op = Checkable("f", (), (), lambda arrays, attrs: [])
-        >>> rests_on(op, [Case({"x": np.array([-1.25, 3.5])}, {"k": 1.0}, origin="recorded")])
-        '1 recorded input (x in [-1.25, 3.5], float64), k only 1.0'
+        >>> rests_on(op, [Case({"x": np.array([-1.25, 3.5])}, {"k": 1.0}, origin="recorded")], ["linearity"])
+        '1 recorded input (x in [-1.25, 3.5], float64), k only 1.0; left out for want of time: linearity'
     """
     if not cases:
         return ""
@@ -44,7 +45,8 @@ def rests_on(checkable: Checkable, cases: Sequence[Case]) -> str:
     )
     ranges = list(_ranges(cases))
     inside = f" ({'; '.join(_cut(ranges))})" if ranges else ""
-    return ", ".join([f"{counted}{inside}", *_cut(list(_options(checkable, cases)))])
+    tail = f"; left out for want of time: {', '.join(left_out)}" if left_out else ""
+    return ", ".join([f"{counted}{inside}", *_cut(list(_options(checkable, cases)))]) + tail
 
 
 def _ranges(cases: Sequence[Case]) -> Iterator[str]:

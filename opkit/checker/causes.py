@@ -23,9 +23,11 @@ _NUMBERS = frozenset(
     }
 )
 _EDGES = frozenset({"GC160", "GC161"})
-#: Cause -> what follows from it, the first causes first: a wrong contract or an exception explains wrong numbers.
+#: Cause -> what follows from it, the first causes first: a write, a wrong contract or an exception explains numbers.
 _FOLLOWS: dict[str, frozenset[str]] = {
     "GC198": frozenset({"GC170"}),
+    "GC122": frozenset({"GC101", "GC120", "GC122", "GC125", "GC130", "GC180", "GC181"}),
+    "GC123": frozenset({"GC101", "GC121", "GC123", "GC125", "GC131", "GC181"}),
     "GC180": frozenset({"GC180"}),
     "GC144": _NUMBERS | _EDGES | {"GC130", "GC140", "GC141", "GC142", "GC143", "GC144", "GC145", "GC148", "GC181"},
     "GC140": _NUMBERS | _EDGES | {"GC130", "GC140", "GC142", "GC145", "GC148", "GC181"},
@@ -36,6 +38,8 @@ _FOLLOWS: dict[str, frozenset[str]] = {
     "GC145": _NUMBERS,
     "GC101": frozenset({"GC161"}),
 }
+#: Writes, and what follows from one only where it says so.
+_WRITES, _OWN = frozenset({"GC122", "GC123"}), frozenset({"GC101", "GC180", "GC181"})
 #: Causes that concern one input: findings about another input stand for themselves.
 _OF_AN_INPUT = frozenset({"GC142", "GC145", "GC101"})
 
@@ -57,15 +61,17 @@ def folded(results: list[CheckResult]) -> list[CheckResult]:
             taken.update(id(item) for item in mine)
             under[id(cause)] = mine
     return [
-        replace(item, consequences=tuple(under.get(id(item), ())), hint=hint_of(item)) if item.is_finding else item
+        replace(item, consequences=tuple(under.get(id(item), ())), hint=item.hint or hint_of(item))
+        if item.is_finding
+        else item
         for item in results
         if id(item) not in taken
     ]
 
 
 def _is_stopped(item: CheckResult) -> bool:
-    """Return whether a check is undecided because a call raised."""
-    return item.status is Status.UNDECIDED and "could not be compared" in item.message
+    """Return whether a check says only that another one's finding stopped it."""
+    return (item.status is Status.UNDECIDED and "be compared" in item.message) or "read-only" in item.message
 
 
 def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bool:
@@ -74,7 +80,7 @@ def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bo
     if item.status is Status.UNDECIDED and not _is_stopped(item):  # the same derivative, wrong at other points too
         is_raised_too = item.code in _EDGES and item.message.startswith(cause.message)
         return is_raised_too or (item.code, item.input, item.output) == (cause.code, cause.input, cause.output)
-    if item.code not in follows:
+    if item.code not in follows or (cause.code in _WRITES and item.code in _OWN and not _is_stopped(item)):
         return False
     if cause.code == "GC141" and item.code != "GC143":
         return (item.expected, item.actual) == (cause.expected, cause.actual)

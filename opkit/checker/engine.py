@@ -155,7 +155,7 @@ def _checked(
         perf_counter() - start,
         tuple(_tried(session)),
         tuple(_notes(checkable, session)),
-        rests_on(checkable, session.cases),
+        rests_on(checkable, session.cases, session.left_out),
     )
 
 
@@ -213,7 +213,6 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
     yield from _raises(session)
     yield session.passed("GC182", len(session.cases))
     failed: set[str] = set()
-    left_out: list[str] = []
     first, later = _plan(session)
     for stage in (*first, *later):
         if stage in later and failed & _FATAL and stage is not layouts and stage is not gradients:
@@ -223,7 +222,7 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
         if not session.has_time(CALLS_A_CHECK) and stage not in _ALWAYS:
             asks: dict[_Check, object] = {parity: session.checkable.runners, own: session.checkable.own}
             if asks.get(stage, True):
-                left_out.append(_SAID.get(stage) or stage.__name__.replace("_", " "))
+                session.left_out.append(_SAID.get(stage) or stage.__name__.replace("_", " "))
             continue
         is_scanned = session.checkable.has_gradient and not session.checkable.format and not failed
         if stage is later[0] and is_scanned and collected.domain is not None:
@@ -234,8 +233,6 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
             yield item
     if session.checkable.has_gradient and session.has_time(CALLS_A_CHECK):
         yield from second_order(session, _checked)
-    if left_out:
-        session.notes.append(f"left out to keep within the time set: {', '.join(left_out)}")
 
 
 def _plan(session: CheckSession) -> tuple[Sequence[_Check], Sequence[_Check]]:

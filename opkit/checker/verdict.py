@@ -48,7 +48,7 @@ def settled(
     if session.rest().clock > CALLS_A_CHECK * session.call_seconds:
         settled += beyond(checkable, session.rest(), check)
     elif checkable.beyond is not None:
-        session.notes.append("left out to keep within the time set: inputs beyond those seen")
+        session.left_out.append("inputs beyond those seen")
     return settled
 
 

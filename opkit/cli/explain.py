@@ -1,4 +1,4 @@
-"""``opkit explain``: what a code means."""
+"""``opkit explain``: what a code, or a word of a report, means."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def explain(
         typer.Argument(
             metavar="CODE",
             autocompletion=_codes,
-            help="A code such as SPEC020, or a family: SPEC, PROJ, GC, SBP.",
+            help="A code such as SPEC020, a word of a report such as undecided, or a family: SPEC, PROJ, GC, SBP.",
             show_default=False,
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="List all codes, family by family.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List all, family by family, and the words.")] = False,
     form: Annotated[
         str,
         typer.Option(
@@ -33,16 +33,16 @@ def explain(
         ),
     ] = "text",
 ) -> None:
-    """Explain a code of `opkit build`, `opkit gradcheck` or `opkit sbp`; list a family, or all without an argument.
+    """Explain a code of `opkit build`, `opkit gradcheck` or `opkit sbp`, or a word of a report; without one, list all.
 
-    Example: `opkit explain GC101`.
+    Example: `opkit explain GC101`, `opkit explain undecided`.
     """
     import sys
 
     from opkit.cli.arguments import choice
     from opkit.cli.console import put, text_width, uses_colour
     from opkit.cli.page import laid_out
-    from opkit.diagnostics import FAMILIES
+    from opkit.diagnostics import FAMILIES, words
     from opkit.diagnostics import explain as page
     from opkit.errors import UsageError
 
@@ -50,12 +50,17 @@ def explain(
     family = (code or "").strip().upper()
     if every and code is not None:
         raise UsageError("--all lists every code", help=f"opkit explain --all, or opkit explain {code}")
-    if code is not None and family not in FAMILIES:
-        text = page(code)
+
+    def put_page(text: str) -> None:
         put(text if form == "markdown" else laid_out(text, text_width(), is_coloured=uses_colour(sys.stdout)))
+
+    if code is not None and family not in FAMILIES:
+        put_page(page(code))
         return
     families = [family] if family else list(FAMILIES)
     put(_markdown(families) if form == "markdown" else _lists(families, with_headings=every))
+    if every:
+        put_page(f"\n## Words of a report\n\n{words()}")
 
 
 def _lists(families: list[str], *, with_headings: bool) -> str:

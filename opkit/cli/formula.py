@@ -71,6 +71,10 @@ def new_from_formula(
     made = design(text, {attr.name: attr.default for attr in parsed}, inputs=names, outputs=outputs, grad=grad)
     for line in made.weak():  # what no rewriting made stable
         warn(f"note: {line}")
+    if made.narrowed and grad:
+        cases = f"check_{name}.py" if chosen.library else f"{name}_cases.py"
+        said = "for some other numbers the formula or its derivative is not finite"
+        warn(f"note: {cases} draws {', '.join(made.narrowed)}: {said}; change it to check more")
     if dry_run:
         for path_name, content in render_formula(name, made, parsed, kind=kind, job=job, cpp=cpp).items():
             put(f"== {path_name}\n{content}")

@@ -39,9 +39,10 @@ def told(name: str, folder: Path, chosen: Kind, attrs: Sequence[str], *, grad: b
     elif job or not chosen.has_spec:
         steps.append(f"opkit run {folder / 'job.py' if chosen.has_spec else target}")
     factor = "".join(f"{attr.name} * " for attr in map(parse_attr, attrs) if attr.is_scale)
+    values = f"and the values in test_{name}.py, " if chosen.has_spec or chosen.library else ""
     lines = [
         f"{name} computes {chosen.formula.format(factor=factor)} Edit forward and backward,",
-        'or begin with a formula: opkit new NAME --from "x * sigmoid(x)"',
+        f'{values}or begin with a formula: opkit new NAME --from "x * sigmoid(x)"',
     ]
     if job and not chosen.has_spec and not chosen.library:
         lines.append(f"note: {name}.py holds its own job; --job adds none")

@@ -1,7 +1,7 @@
 """Diagnostics: what is wrong with a user's text, where, and what to do about it."""
 
 from opkit.diagnostics.diagnostic import Diagnostic, Note, Severity, sort_diagnostics, to_json
-from opkit.diagnostics.pages import FAMILIES, codes, explain, titles
+from opkit.diagnostics.pages import FAMILIES, codes, explain, titles, words
 from opkit.diagnostics.render import render_text
 from opkit.diagnostics.source import SourceText, Span
 
@@ -18,4 +18,5 @@ __all__ = [
     "sort_diagnostics",
     "titles",
     "to_json",
+    "words",
 ]

@@ -1,4 +1,4 @@
-"""The explanation pages: one markdown file per code, shipped as package data."""
+"""The explanation pages: one markdown file per code, and one of the words of reports, shipped as package data."""
 
 from __future__ import annotations
 
@@ -26,17 +26,25 @@ def titles(family: str = "") -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+def words() -> str:
+    """Return what the words of reports mean, as a list in markdown."""
+    return files("opkit.diagnostics").joinpath("words.md").read_text(encoding="utf-8")
+
+
 def explain(code: str) -> str:
-    """Return the page of a code, as markdown.
+    """Return the page of a code, or what a word of reports means, as markdown.
 
     Args:
-        code: for example ``SPEC010``; case does not matter.
+        code: for example ``SPEC010`` or ``undecided``; case does not matter.
 
     Raises:
         UsageError: no such code; the message names the nearest, and the families.
     """
     name = code.strip().upper()
-    known = codes()
+    meanings = {item.partition("**")[0].upper(): f"**{' '.join(item.split())}\n" for item in words().split("- **")[1:]}
+    if name.replace("-", " ") in meanings:
+        return meanings[name.replace("-", " ")]
+    known = (*codes(), *meanings)
     if name not in known:
         near = did_you_mean(_near(name, known))
         families = ", ".join(f"{family} ({what})" for family, what in FAMILIES.items())

@@ -86,6 +86,11 @@ class Design:
     weak: Callable[[], Sequence[str]]
     cpp: Callable[[], CppDesign]
 
+    @property
+    def narrowed(self) -> list[str]:
+        """Where inputs lie that are not any number: "x positive"."""
+        return [f"{item} {region.name}" for item, region in self.regions.items() if region.low is not None]
+
 
 def design(
     text: str, attrs: Mapping[str, Any], *, inputs: Sequence[str] = (), outputs: Sequence[str] = (), grad: bool = True

@@ -78,7 +78,7 @@ def _plain(attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict[str, Any]:
         "times": times,
         "shapes": [{"x": (3, 4)}, {"x": (5,)}, {"x": (2, 1, 3)}],
         "draws": {"x": "rng.standard_normal(x)"},
-        "domain_doc": "",
+        "narrowed": [],
         "own": "",
     }
 
@@ -89,7 +89,6 @@ def _designed(design: Design, attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict
     said = translated(design, kind.name, [attr.name for attr in attrs])
     inputs, outputs = list(design.inputs), list(design.outputs)
     many = "s" * (len(design.gradients) > 1)
-    told = [f"{item} {region.name}" for item, region in design.regions.items() if region.low is not None]
     return {
         **_names(inputs, outputs, design.reads, attrs, design.forward_attrs, design.backward_attrs),
         "summary": "; ".join(f"{output} = {text}" for output, text in design.formulas.items()) + ".",
@@ -103,7 +102,7 @@ def _designed(design: Design, attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict
         "times": "",
         "shapes": design.shapes,
         "draws": {item: region.text(item) for item, region in design.regions.items()},
-        "domain_doc": f", {', '.join(told)}" if told else "",
+        "narrowed": design.narrowed,
         "own": ".clone()" if said.is_view and len(outputs) == 1 else "",
     }
 

@@ -103,7 +103,7 @@ def _context(name: str, design: Design, attrs: Sequence[ScaffoldAttr]) -> Mappin
         "example": design.example,
         "example_args": f"({inputs[0]},)" if len(inputs) == 1 else f"({', '.join(inputs)})",
         "example_shapes": sizes,
-        "domain_doc": _domain(design),
+        "narrowed": design.narrowed,
         "job_draws": {
             item: design.regions[item].text(repr(sizes[item])) for item in (inputs[1:] if design.gradients else inputs)
         },
@@ -125,11 +125,6 @@ def _cpp(made: CppDesign, attrs: Sequence[ScaffoldAttr]) -> Mapping[str, object]
 
     backward = kernel(made.backward) if made.backward is not None else None
     return {"own": made.own, "helpers": made.helpers, "forward": kernel(made.forward), "backward": backward}
-
-
-def _domain(design: Design) -> str:
-    told = [f"{item} {region.name}" for item, region in design.regions.items() if region.low is not None]
-    return f", {', '.join(told)}" if told else ""
 
 
 def _goal(outputs: Sequence[str]) -> str:

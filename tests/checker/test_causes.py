@@ -57,6 +57,26 @@ def test_a_mistake_is_one_finding(backward: Callable[..., Any], code: str, line:
     assert [item["code"] for item in cause.to_json()["consequences"]] == [item.code for item in cause.consequences]
 
 
+def overwriting(x: np.ndarray, y: np.ndarray, dy: np.ndarray) -> Any:
+    dy[x < 0] = 0
+    return dy
+
+
+def test_what_follows_from_a_write_is_folded_under_it() -> None:
+    """Other layouts and derivatives that cannot be compared say nothing more; a wrong derivative stands for itself."""
+    (write,) = check(checkable_of(lambda x: np.maximum(x, 0), overwriting, [X[0]])).findings
+    assert write.code == "GC123"
+    wrong = CheckResult("jacobian", Status.FAIL, "GC101", "wrong")
+    layout = CheckResult("backward_layout", Status.FAIL, "GC131", "backward gave another result")
+    assert [item.code for item in folded([wrong, write, layout])] == ["GC101", "GC123"]
+
+
+def test_a_check_may_give_its_own_hint() -> None:
+    """A region of values that nobody may mean: what can be declared is said."""
+    report = gradcheck(forward=lambda x: x**3, backward=lambda x, dy: 3 * x * np.abs(x) * dy)
+    assert "if x < 0 is not meant, " in " ".join(item.hint for item in report.ops[0].findings)
+
+
 def test_a_wrong_dtype_of_a_result_is_one_finding() -> None:
     """The gradient that comes in has it too, and so does what backward makes of it; another dtype stands for itself."""
     cast = CheckResult("dtype", Status.FAIL, "GC141", output="y", expected="float32", actual="float64")

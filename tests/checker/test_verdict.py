@@ -47,7 +47,15 @@ def test_one_derivative_is_decided_whatever_the_time(factor: float, status: Stat
     """It comes first where calls take long, along one direction; the report says what was left out."""
     report = check(square(factor, seconds=seconds), Options(seconds=1e-6))
     assert report.status is status
-    assert any(note.startswith("left out to keep within the time set: ") for note in report.notes)
+    assert "; left out for want of time: " in report.rests_on
+
+
+def test_a_pass_says_that_a_derivative_is_nowhere_but_0() -> None:
+    """A wrong gradient of a loss that is constant on the cases would pass too; an input that is not 0 elsewhere says more."""
+    flat = check(checkable_of(lambda x, b: b * b, lambda x, b, y, dy: (0 * x, 2 * b * dy), [X, X]))
+    assert flat.status is Status.PASS
+    assert [note.partition(" is 0 on all these inputs")[0] for note in flat.notes] == ["the derivative with respect to x"]
+    assert not check(square()).notes
 
 
 def test_a_failure_found_in_time_stands() -> None:

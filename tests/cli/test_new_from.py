@@ -17,6 +17,13 @@ def test_a_formula_becomes_a_checked_op_and_a_job(tmp_path: Path) -> None:
     assert opkit(tmp_path, "test", "swish", "--", "-q").returncode == 0
 
 
+def test_what_the_cases_leave_out_is_said(tmp_path: Path) -> None:
+    """A formula that is not finite everywhere gets cases where it is: that half of the numbers is missing is a note."""
+    made = opkit(tmp_path, "new", "angle", "--from", "arctan2(y, x)", "--dry-run")
+    assert "note: angle_cases.py draws x positive: " in made.stderr
+    assert "note" not in opkit(tmp_path, "new", "cube", "--from", "x**3", "--dry-run").stderr
+
+
 def test_dry_run_writes_nothing(tmp_path: Path) -> None:
     """The files are printed with their names."""
     made = opkit(tmp_path, "new", "t", "--from", "y = x*cos(t); z = x*sin(t)", "--dry-run")

@@ -91,6 +91,8 @@ ROWS = (
     Row("graph good --shape x=2,3 --dtype float64 --format text", 0, rf"{ANY}good_backward{ANY}", ""),
     Row("explain GC101 --format markdown", 0, rf"# GC101: {ANY}", ""),
     Row("explain --all", 0, rf"SPEC: definitions\n{ANY}", ""),
+    Row("explain undecided", 0, rf"undecided: {ANY}", ""),
+    Row("explain not-served --format markdown", 0, rf"\*\*not served\*\*: {ANY}", ""),
     Row("explain GC999", 2, "", r"error: there is no code 'GC999'\n  help: .*\n"),
     Row("config --format json", 0, rf"\{{\n  \"schema\": 1,{ANY}", ""),
     Row("watch nowhere --effort 0.1", 2, "", rf"error: {ANY}"),

@@ -42,6 +42,12 @@ def test_backward_may_have_any_of_the_signatures(backward) -> None:
     )
 
 
+def test_no_output_is_called_as_an_input_is() -> None:
+    """Where an input is called y, the result is y_out: `d y / d y` says nothing."""
+    report = gradcheck(forward=lambda x, y: x * y, backward=lambda x, y, dy: (y * dy, -x * dy), inputs=[X, X + 1])
+    assert {(item.output, item.input) for item in report.ops[0].findings} == {("y_out", "y")}
+
+
 def test_two_outputs_get_two_gradients() -> None:
     """Each output's gradient arrives in its place."""
     assert_gradients(

@@ -23,9 +23,6 @@ from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_PLOTTED, STEPS
 from opkit.ir import Shape
 
-#: What helps where a function is wrong for values that nobody may have meant.
-_NOT_MEANT = "if such values are not meant, raise in forward, or give cases: --write-cases writes the inputs found"
-
 
 def described(
     session: CheckSession,
@@ -66,8 +63,16 @@ def described(
         bound=failure.bound,
         evidence=evidence,
         where=session.checkable.backward_where,
-        hint=_NOT_MEANT if EXACTLY in pattern and session.is_found(ev.case) else "",
+        hint=_unmeant(pattern.partition(f"{EXACTLY} ")[2], failure.leaf.name) if session.is_found(ev.case) else "",
     )
+
+
+def _unmeant(where: str, name: str) -> str:
+    """Return what helps where a function is wrong for values of an input that nobody may have meant; "" elsewhere."""
+    if not where:
+        return ""
+    said = f"if {where} is not meant, raise in forward there, or declare the values that are"
+    return f"{said}: --write-cases writes cases, in which {name} can be drawn from them: rng.uniform(0, 3, shape)"
 
 
 def undecided(

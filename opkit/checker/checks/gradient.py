@@ -75,7 +75,7 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
     ledger = _Ledger(session)
     evaluators = [ev for ev in session.evaluators if ev.leaves and ev.entries]
     if session.is_impure:
-        message = "forward or backward is not a function of its arguments; no derivative was compared"
+        message = "no derivative can be compared: forward or backward gives different results for the same arguments"
         yield session.result("GC101", Status.UNDECIDED, message)
         return
     budget = RUN_BUDGET * session.options.effort
@@ -101,7 +101,7 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
         for number, ev in enumerate(session.large):
             _probe_large(ev, 900 + number, ledger)
     if ledger.left_out:
-        session.notes.append(f"{ledger.left_out} cases were left out to keep within the time limit")
+        session.left_out.append(f"the derivative on {ledger.left_out} of them")
     yield from _results(ledger, evaluators)
 
 
@@ -261,6 +261,11 @@ def _results(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResu
     for (name, output), pair in ledger.pairs.items():
         if name not in wrong:
             yield _pair_result(session, name, output, pair)
+    telling = {name for (name, _), pair in ledger.pairs.items() if pair.detectable or not pair.agreed}
+    flat = dict.fromkeys(name for name, _ in ledger.pairs if name not in telling | wrong)
+    if flat and not ledger.probes:
+        said = f"the derivative with respect to {' and '.join(flat)} is 0 on all these inputs, and so is backward's"
+        session.notes.append(f"{said}: inputs where it is not 0 would show more")
     if not ledger.pairs and not ledger.failures and not ledger.large:
         yield from _nothing(ledger)
     else:

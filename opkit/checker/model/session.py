@@ -63,6 +63,7 @@ class CheckSession:
         trial: decides what lies in the domain.
         cases: the cases found or given, all of them accepted by forward.
         notes: what a reader should know.
+        left_out: what was not done, for want of time.
         dtype: of the float inputs, as the cases were found; "" where the cases mix dtypes.
         claims_float64: whether infer and kernel take float64, so that its resolution may be asked for.
         custody: hands the op's functions copies, and knows what was written.
@@ -82,6 +83,7 @@ class CheckSession:
     trial: Trial
     cases: list[Case]
     notes: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     dtype: str = ""
     claims_float64: bool = True
     custody: Custody = field(default_factory=Custody)

@@ -357,7 +357,7 @@ def finished(
         fixed = announced.call(Phase.FORWARD, runner.fixed_outputs, case.inputs, case.attrs)
     except Exception:  # user code: the checks report what it raises
         return replace(made, own=_own(made, runner), fatal=announced.fatal)
-    names = numbered(runner.result, len(fixed))
+    names = numbered(runner.result, len(fixed), {arg.name for arg in made.inputs})
     hidden = made.nondifferentiable_outputs
     if not all(fixed):
         hidden = hidden | {name for name, is_fixed in zip(names, fixed) if is_fixed}

@@ -37,15 +37,14 @@ class GradientOp(ABC, Generic[Runner]):
     Attributes:
         names: the op's inputs.
         targets: those with a gradient.
-        douts: the incoming gradients; one whose name an input has already gets an underscore.
+        douts: the incoming gradients.
     """
 
     def __init__(self, first: Checkable, of_first: Runner) -> None:
         self._first, self.of_first = first, of_first
         self.names = [arg.name for arg in first.inputs]
         self.targets = sorted(first.gradients or (), key=self.names.index)
-        douts = numbered("dy", len(first.outputs))
-        self.douts = [name if name not in self.names else f"{name}_" for name in douts]
+        self.douts = numbered("dy", len(first.outputs), self.names)
         inputs = (*self.names, *self.douts)
         parameters = Parameters(inputs, "", tuple(attr.name for attr in first.attrs), False, {})
         self.runner = self.made(Signature(parameters, frozenset(inputs), of_first.constants))

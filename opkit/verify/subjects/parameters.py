@@ -6,7 +6,7 @@ Reads signatures only; nothing is applied.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from opkit.ops.core.types import Function
@@ -109,9 +109,10 @@ def annotations_of(function: Function) -> dict[str, Any]:
         return {}
 
 
-def numbered(stem: str, count: int) -> list[str]:
-    """Return names for several things of a kind; one alone has no number."""
-    return [stem] if count == 1 else [f"{stem}{index}" for index in range(count)]
+def numbered(stem: str, count: int, taken: Iterable[str]) -> list[str]:
+    """Return names for several things of a kind, none of those taken; one alone has no number."""
+    names = [stem] if count == 1 else [f"{stem}{index}" for index in range(count)]
+    return names if set(names).isdisjoint(taken) else numbered(f"{stem}_out", count, taken)
 
 
 def names_taken(function: Function, count: int) -> list[str]:

@@ -151,7 +151,7 @@ def _has_shapes(inputs: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
 
 def joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> OpReport:
     """Note the former failures that the run itself did not meet: no verdict depends on what an earlier run left."""
-    known = {former(item) for item in report.findings}
+    known = {former(one) for item in report.findings for one in (item, *item.consequences)}
     missed = (item for item in again if former(item) not in known)
     notes = [f"on inputs of an earlier run, not of this one, {item.code} fails: {item.message}" for item in missed]
     return replace(report, notes=(*report.notes, *notes), seconds=seconds)
