@@ -93,7 +93,8 @@ class Confirmation:
         except SilentError as error:
             if script.seconds * _PATIENCE > self._until - time.monotonic():  # a slow op, or little time
                 return _skipped(f"an ordinary process {error}")
-            text = f"an ordinary process {error}; the same calls took {script.seconds:.2g} s here"
+            text = f"an ordinary process {error}; the same calls took {script.seconds:.2g} s here. It hangs there, "
+            text += "or the machine is busy: check it again alone"
             return _result(self._checkable, Status.UNDECIDED, text)
         except NoAnswerError as error:
             return _skipped(f"an ordinary process {error}")
