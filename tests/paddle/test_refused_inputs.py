@@ -22,7 +22,7 @@ def test_a_condition_holds_booleans(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "float32"])
 def test_classes_are_whole_numbers(dtype: str) -> None:
     """one_hot takes int32 and int64 alone."""
-    with pytest.raises(TypeError, match="one_hot: x holds integers"):
+    with pytest.raises(TypeError, match="one_hot: x must hold integers"):
         F.one_hot(paddle.ones([3]).astype(dtype), 4)
 
 

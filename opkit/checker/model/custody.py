@@ -136,7 +136,7 @@ class Custody:
             message = f"{who} wrote to its {name}"
             if all(breach.message != message for breach in self.breaches):
                 inputs, attrs = option_copied(dict(given.arrays)), option_copied(dict(given.attrs))
-                self.breaches.append(Breach(code, message, Case(inputs, attrs, origin="called")))
+                self.breaches.append(Breach(code, message, Case(inputs, attrs, "called", origin="called")))
 
     # --- the op's functions
     def _forward(self, function: Function, who: str = "forward") -> Function:

@@ -245,7 +245,7 @@ def _item(item: Any, tensors: list[Any], place: int) -> Any:
         return slice(*[None if bound is None else as_int(bound) for bound in (item.start, item.stop, item.step)])
     if is_value(item):
         if item._data.dtype.kind not in "biu":
-            raise UsageError(f"an index tensor holds integers or booleans, item {place} is {item._data.dtype}")
+            raise UsageError(f"an index tensor must hold integers or booleans, item {place} is {item._data.dtype}")
         tensors.append(item)
         return _Place(len(tensors) - 1)
     if isinstance(item, (list, tuple, range, ndarray, np.bool_)):

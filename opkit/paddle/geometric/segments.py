@@ -31,7 +31,7 @@ def numbers_of(function: str, argument: str, item: Any, length: int | None = Non
     """
     data = need_value(function, argument, item)._data
     if data.dtype.kind not in "iu":
-        raise UsageError(f"{function}: {argument} holds integers, got {data.dtype}")
+        raise UsageError(f"{function}: {argument} must hold integers, got {data.dtype}")
     if data.ndim != 1 or (length is not None and len(data) != length):
         wanted = "a vector" if length is None else f"a vector of {length}"
         raise ShapeError(f"{function}: {argument} is {wanted}, got shape {list(data.shape)}")

@@ -75,7 +75,7 @@ def take(x: Any, index: Any, mode: str = "raise", name: Name = None) -> Any:
     if mode not in ("raise", "wrap", "clip"):
         raise UsageError(f"take: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
     if needed(index)._data.dtype.kind not in "iu":
-        raise TypeError(f"take: the index holds integers, got {index._data.dtype}")
+        raise TypeError(f"take: the index must hold integers, got {index._data.dtype}")
     flat = ops.reshape(needed(x), [-1])
     size = ops.count_of(flat)
     if mode == "wrap":

@@ -81,7 +81,8 @@ def _imported(target: Target) -> ModuleType:
 def _missing(target: Target, module: ModuleType, found: Any) -> CheckResult:
     known = [item.name for item in held(vars(module), module.__name__)]
     kinds = " or ".join(family.kinds for family in families())
-    tail = f": it is a {type(found).__name__}" if found is not None else ""
+    sort = "class" if isinstance(found, type) else type(found).__name__
+    tail = f": it is a {sort}" if found is not None else ""
     said = unknown(f"the file has no {kinds}", target.name, known, tail=tail, has="it has")
     pair = "a pair of numpy functions: opkit.gradcheck(forward=f, backward=df, inputs=[x])"
     hint = pair if "function" in tail else ""

@@ -158,12 +158,13 @@ def joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> 
 
 
 def offer(report: OpReport, checkable: Checkable) -> OpReport:
-    """Add to an undecided report without cases the command that writes them."""
+    """Add to an undecided report without cases the command that writes them; a surrogate is decided otherwise."""
     word = report.dir if report.dir is not None else report.op.partition("#")[0]
     if report.dir is None and checkable.recorded:
         word = word.partition("::")[0]
     is_named = report.dir is not None or "::" in report.op
-    if report.status is not Status.UNDECIDED or checkable.cases is not None or not is_named:
+    is_open = any(item.status is Status.UNDECIDED and "SURROGATE" not in item.message for item in report.checks)
+    if report.status is not Status.UNDECIDED or not is_open or checkable.cases is not None or not is_named:
         return report
     note = (
         f"opkit gradcheck {word} --write-cases writes the inputs found as cases, which decide once they are corrected"

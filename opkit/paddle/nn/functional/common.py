@@ -82,7 +82,7 @@ def embedding(x: Any, weight: Any, padding_idx: int | None = None, sparse: bool 
         name: ignored.
     """
     if needed(x)._data.dtype.kind not in "iu":
-        raise DtypeError(f"embedding: x holds integers, got {x._data.dtype}")
+        raise DtypeError(f"embedding: x must hold integers, got {x._data.dtype}")
     if len(needed(weight).shape) != 2:
         raise ShapeError(f"embedding: weight must be (entries, size), got shape {list(weight.shape)}")
     rows = ops.gather(weight, x, 0)
@@ -98,7 +98,7 @@ def embedding(x: Any, weight: Any, padding_idx: int | None = None, sparse: bool 
 def one_hot(x: Any, num_classes: int, name: Name = None) -> Any:
     """Return a new last axis with a 1 at the place that each integer names."""
     if needed(x)._data.dtype.name not in ("int32", "int64"):
-        raise DtypeError(f"one_hot: x holds integers (int32 or int64), got {x._data.dtype}")
+        raise DtypeError(f"one_hot: x must hold integers (int32 or int64), got {x._data.dtype}")
     return ops.one_hot(x, int(num_classes), default_dtype())
 
 
