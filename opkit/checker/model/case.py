@@ -51,7 +51,7 @@ class Case:
     Args:
         inputs: {input name: array | list of arrays | None}.
         attrs: complete attributes.
-        regime: what is special about the values: "normal", "large", "ties", "empty", "user"; "called" where a call is shown
+        regime: what is special about the values: "normal", "large", "ties", "user", "called" (a call is shown)
         seed: reproduces the values.
         origin: "search", "user" (drawn by a cases function), "recorded" (by a run) or "given" (to a Python call).
         label: "case 3 of the cases file", for messages.
