@@ -71,6 +71,15 @@ def test_sums_in_half_precision_are_told_apart() -> None:
     noise = np.random.default_rng(1).standard_normal(EXACT.shape) * 0.04 * np.abs(EXACT).max()
     assert found(EXACT + noise, terms=1000).kind == "lower"
     assert found(EXACT + noise, terms=2).kind == "value"
+    assert found(EXACT + noise, terms=1000, sums=lambda element: 40.0).kind == "lower"
+    assert found(EXACT + noise, terms=1000, sums=lambda element: 0.1).kind == "value"
+
+
+def test_noise_is_of_sums_in_half_precision_only_where_there_are_sums() -> None:
+    """Errors that are larger on the whole, none of them at one element, are explained alike."""
+    noise = np.random.default_rng(1).standard_normal(EXACT.shape) * 0.008 * np.abs(EXACT).max()
+    assert found(EXACT + noise, terms=1000, sums=lambda element: 10.0).kind == "lower"
+    assert found(EXACT + noise, terms=1000, sums=lambda element: 0.0).kind == "noise"
 
 
 def test_infinity_is_an_error_where_the_reference_has_none() -> None:

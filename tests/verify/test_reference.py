@@ -216,3 +216,27 @@ def test_a_surrogate_judges_gradients_and_the_reference_values() -> None:
     assert findings(check(of_examples(layer_subject(names["Step"]), declared, "Step", cases=names["cases"]))).keys() == {
         "GC107"
     }
+
+
+def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return a product in float16, whose last element is lost."""
+    assert x.dtype == np.float16
+    found = x * y
+    found[-1] = 0
+    return found
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.01])
+def test_sums_explain_nothing_where_there_are_none(lost: float) -> None:
+    """A lost element of 1 % of the largest fails among 100 products; a sum of 100 terms might be off by as much."""
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0.5, 1, (2, 100)).astype(np.float16)
+    x[-1] = lost
+    report = gradcheck(
+        forward=product,
+        backward=lambda x, y, dy: (dy * y, dy * x),
+        inputs=[x, y],
+        reference=lambda x, y: x * y,
+        **QUICK,
+    )
+    assert ("GC107" in findings(report.ops[0])) == bool(lost), str(report)

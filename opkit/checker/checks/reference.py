@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,18 @@ from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.checks.entries import index_of
-from opkit.checker.derivative.columns import Columns
+from opkit.checker.checks.reference_terms import slopes, summed_gradient, summed_result
 from opkit.checker.derivative.directions import probe_leaf
-from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.draws import generator
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
+from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
 from opkit.checker.model.numbers import place_of, signed, widened
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.reference_tolerance import Found, Samples, judged
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import MEASURED_ELEMENTS, REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR
+from opkit.checker.model.thresholds import REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR
 from opkit.checker.model.types import Arrays, Attrs, Computed, Gradients, Ran, Results
 from opkit.ir import Shape
 from opkit.listed import each
@@ -110,10 +110,12 @@ def _compare(session: CheckSession, given: Reference, ev: Evaluator, number: int
     ledger.compared.add(number)
     judges = bool(ev.leaves) and checkable.has_gradient and given.judges_gradients
     values, gradients = _samples(given, run, ev, near, douts if judges and given.has_gradient else None, format, ledger)
-    _judge(session, ev, values, names, (VALUES, form), ledger)
+    sums = partial(summed_result, given, ev, inputs, douts)
+    _judge(session, ev, values, names, (VALUES, form), sums, ledger)
     if judges:
         gradients = gradients or _measured_gradients(given, run, ev, near, douts, format)
-        _judge(session, ev, gradients, [str(leaf) for leaf in ev.leaves], (GRADIENTS, form), ledger)
+        sums = partial(summed_gradient, given, ev, inputs, douts)
+        _judge(session, ev, gradients, [str(leaf) for leaf in ev.leaves], (GRADIENTS, form), sums, ledger)
 
 
 def _misfit(given: Reference, names: Sequence[str], outputs: Sequence[Any], exact: Sequence[Any]) -> str:
@@ -224,38 +226,12 @@ def _measured_gradients(
     rows = []
     for arrays in near[:2]:
         claimed = ev.by_leaf(run(arrays, ev.attrs, douts, format)[1])
-        rows.append([(*_slopes(given, ev, arrays, leaf, douts), claimed[leaf]) for leaf in ev.leaves])
+        rows.append([(*slopes(given, ev, arrays, leaf, douts), claimed[leaf]) for leaf in ev.leaves])
     first, second = rows
     return [
         [(here[0], beside[0], here[2], here[1]) for here, beside in zip(row, other)]
         for row, other in ((first, second), (second, first))
     ]
-
-
-def _slopes(
-    given: Reference, ev: Evaluator, arrays: Arrays, leaf: InputLeaf, douts: Results
-) -> tuple[ndarray, ndarray]:
-    """Return the gradient of a reference's weighted results by differences, and how far each element may be off.
-
-    What is not measured, and what has no derivative, is NaN.
-    """
-    weights, base = np.concatenate([item.ravel() for item in douts]), np.zeros(1)
-
-    def change(arrays: Arrays, attrs: Attrs) -> list[ndarray]:
-        results, _ = given.run(arrays, attrs, None, "float64")
-        return [weights @ np.concatenate([widened(item).ravel() for item in results]) - base]
-
-    base = change(arrays, ev.attrs)[0]  # differences keep the digits
-    alone = replace(ev.checkable, forward=change, surrogate=None, nondifferentiable_outputs=frozenset())
-    columns = Columns(Evaluator(alone, replace(ev.case, inputs=arrays)).prepare(), leaf)
-    size = columns.flat.size
-    slopes, bound = np.full(size, np.nan), np.full(size, np.inf)
-    elements = np.unique(np.linspace(0, size - 1, min(size, MEASURED_ELEMENTS)).astype(int))
-    found = columns.estimate(elements, columns.scales)
-    is_smooth = (found.kind[:, 0] <= Behaviour.ONE_SIDED) & np.isfinite(found.bound[:, 0])
-    slopes[elements] = np.where(is_smooth, found.value[:, 0], np.nan)
-    bound[elements] = found.bound[:, 0]
-    return slopes.reshape(columns.array.shape), bound
 
 
 # --- judging
@@ -265,12 +241,13 @@ def _judge(
     rows: Sequence[Sequence[_Sample]],
     names: Sequence[str],
     what: tuple[str, Format],
+    sums: Callable[[int, int], float],
     ledger: _Ledger,
 ) -> None:
-    """Judge each result, or gradient, over the inputs tried."""
+    """Judge each result, or gradient, over the inputs tried; ``sums`` of its number and an element: see Samples."""
     code, form = what
     terms = max((array.size for array in ev.case.arrays), default=1)
-    for name, column in zip(names, zip(*rows)):
+    for number, (name, column) in enumerate(zip(names, zip(*rows))):
         if any(item is None for sample in column for item in sample):
             continue  # the contract check reports what is missing
         shape = np.shape(column[0][0])
@@ -278,7 +255,7 @@ def _judge(
             continue
         exact, own, given = (np.stack([widened(sample[which]).ravel() for sample in column]) for which in range(3))
         slack = float(session.checkable.tolerance.get(name, 0.0))
-        samples = Samples(exact, own, given, form.name, terms, slack, column[0][3])
+        samples = Samples(exact, own, given, form.name, terms, slack, column[0][3], partial(sums, number))
         found = judged(_at_single(samples) if form.name == "float64" else samples)
         if found is None:
             continue

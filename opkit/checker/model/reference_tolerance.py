@@ -6,10 +6,13 @@ the factors. Arrays only: what was run to get them is not known here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy import ndarray
 
 from opkit.checker.model.formats import FORMATS, Format
+from opkit.checker.model.numbers import typical
 from opkit.checker.model.thresholds import (
     BIAS_ULPS,
     FACTOR_FITS,
@@ -17,6 +20,7 @@ from opkit.checker.model.thresholds import (
     FLOOR,
     GREW_TIMES,
     GREW_ULPS,
+    MEASURED_ELEMENTS,
     NONZERO,
     RECURS_ULPS,
     REFERENCE_TIMES,
@@ -39,6 +43,7 @@ class Samples:
         terms: how many numbers one element may be the sum of.
         slack: the share of the largest element that is allowed beside.
         bound: (elements,) how far ``exact`` may be off.
+        sums: how far an element may be off where the additions that make it round by a share of 1.
     """
 
     exact: ndarray
@@ -48,6 +53,7 @@ class Samples:
     terms: int = 1
     slack: float = 0.0
     bound: ndarray | float = 0.0
+    sums: Callable[[int], float] = lambda element: np.inf
 
 
 @record
@@ -107,7 +113,8 @@ def judged(samples: Samples) -> Found | None:
         floor = ulps + samples.slack
         grown = _is_grown(exact, own, given, bulk, (GREW_ULPS * form.eps + floor, least))
         recurs = _recurs(exact, own, given, bulk.all(axis=0), (RECURS_ULPS * form.eps + floor, least))
-        wrong = 2 * over.sum(axis=0) > exact.shape[0]
+        steady = np.sort(off, axis=0)[(exact.shape[0] - 1) // 2]
+        wrong = steady > allowed
     which = np.where(wrong, off / allowed, -1.0).max(axis=0) if wrong.any() else (off / allowed).max(axis=0)
     element = int(np.argmax(which))
     worst = int(np.argmax(off[:, element]))
@@ -116,8 +123,15 @@ def judged(samples: Samples) -> Found | None:
     factor = _factor(exact, given, usable)
     kind = "value" if wrong.any() else "bias" if abs(bias) > limit else "recurs" if recurs else "noise" if grown else ""
     if kind in ("value", "noise") and not recurs and form.eps > FORMATS["float32"].eps and factor is None:
-        summed = allowed + np.sqrt(samples.terms) * form.eps * size
-        kind = "lower" if not (2 * (off > summed).sum(axis=0) > exact.shape[0]).any() else kind
+        most = form.eps * float(np.sqrt(samples.terms)) * size
+        if kind == "value":
+            worst_first = np.argsort(-which)[: min(int(wrong.sum()), MEASURED_ELEMENTS)].tolist()
+            is_more = any(steady[one] > allowed[one] + min(form.eps * samples.sums(one), most) for one in worst_first)
+        else:
+            chosen = np.arange(0, wrong.size, -(-wrong.size // MEASURED_ELEMENTS))
+            summed = typical(np.array([min(form.eps * samples.sums(one), most) for one in chosen.tolist()]))
+            is_more = _is_grown(exact, own, given, bulk, (GREW_ULPS * form.eps + floor, least + summed))
+        kind = kind if is_more else "lower"
     return Found(
         kind,
         largest / unit,
