@@ -37,6 +37,8 @@ _HEADER = struct.Struct("<Q")
 _ALWAYS = ("encodings.utf_8_sig", "resource")
 #: Descriptors out of the way of code that closes low numbers; the highest that the server closes when it begins.
 _HIGH, _HIGHEST = 700, 4096
+#: What a process answers once it has loaded a function, and is to be told what to call.
+_LOADED = b""
 #: Seconds between two looks whether the process that started the server is still there.
 _GLANCE = 1.0
 #: Seconds of the processor that a process may take beyond the time that its client waits.
@@ -54,6 +56,10 @@ class NoAnswerError(Exception):
 
 class SilentError(NoAnswerError):
     """A process had what it was asked, and ended or took its time."""
+
+
+class UnloadedError(SilentError):
+    """It did so before it had loaded what it was to call."""
 
 
 @record
@@ -213,6 +219,7 @@ def perform(connection: int, environment: dict[str, str | None], load: Callable[
         _limit(opening.memory)
 
         def read() -> Request:
+            _write(connection, _LOADED)
             request: Request = _Unpickler(io.BytesIO(_read(connection))).load()
             return request
 
@@ -295,29 +302,44 @@ class Client:
             os.close(watched)
         return Client(mine, lambda: os.close(lifeline))
 
-    def ask(self, opening: Opening, request: Request, seconds: float) -> Answers:
+    def ask(self, opening: Opening, request: Request, loading: float, calling: float, until: float) -> Answers:
         """Tell the process what to do, and return its answers.
+
+        Args:
+            opening: what it loads, and how.
+            request: what it calls then.
+            loading: seconds that it has to load.
+            calling: seconds that it has to call.
+            until: when both have an end, by the monotonic clock.
 
         Raises:
             SilentError: it ended without an answer, or took longer than that.
             NoAnswerError: the request cannot be sent.
         """
-        until = time.monotonic() + seconds
         try:
             body = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
         except Exception as error:  # an object of the user's of any kind
             raise NoAnswerError(f"cannot be given the arguments: {type(error).__name__}: {error}") from error
-        descriptor = self._end.fileno()
-        self._end.settimeout(seconds)
+        found = self._exchanged(pickle.dumps(opening), min(loading, until - time.monotonic()), UnloadedError)
+        if found == _LOADED:
+            found = self._exchanged(body, min(calling, until - time.monotonic()), SilentError)
         try:
-            _write(descriptor, pickle.dumps(opening), self._end)
-            _write(descriptor, body, self._end)
-            turns, raised, unloaded, changed = pickle.loads(_read(descriptor, self._end, until))
-        except TimeoutError:
-            raise SilentError(f"gave no answer within {seconds:.3g} s") from None
+            turns, raised, unloaded, changed = pickle.loads(found)
         except Exception as error:  # whatever a process that runs user code may have written
             raise SilentError("ended without an answer") from error
         return Answers([[Taken(*item) for item in turn] for turn in turns], raised, unloaded, changed)
+
+    def _exchanged(self, body: bytes, seconds: float, silent: type[SilentError]) -> bytes:
+        """Send a frame, and return the next one that comes."""
+        until, what = time.monotonic() + seconds, "had not loaded it" if silent is UnloadedError else "gave no answer"
+        self._end.settimeout(max(seconds, 0.001))
+        try:
+            _write(self._end.fileno(), body, self._end)
+            return _read(self._end.fileno(), self._end, until)
+        except TimeoutError:
+            raise silent(f"{what} within {seconds:.3g} s") from None
+        except Exception as error:
+            raise silent("ended without an answer") from error
 
     def close(self) -> None:
         """End the process, whatever it does."""

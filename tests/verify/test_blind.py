@@ -123,6 +123,43 @@ def test_a_function_of_this_process_is_not_copied() -> None:
     assert [ordinary(item) for item in report.ops] == [""]
 
 
+def test_loading_has_a_limit_of_its_own() -> None:
+    """What takes long to load is answered; silence says whether it was while loading, and how long it lasted."""
+    program = """
+import time
+from opkit.blind.call import Kind, Origin, Request
+from opkit.blind.server import Client, NoAnswerError, Opening
+
+class Slow:
+    made = fill = play = None
+
+def asked(seconds, loading):
+    client = Client.of_copy(lambda origin: time.sleep(seconds) or Slow())
+    try:
+        return client.ask(Opening(Origin(Kind.OP, "", ""), "", 0, {}), Request(()), loading, 0.5, time.monotonic() + 60)
+    except NoAnswerError as error:
+        return type(error).__name__, str(error)
+    finally:
+        client.close()
+
+print(asked(1.0, 30.0))
+print(asked(9.0, 0.5))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    answered, silent = done.stdout.splitlines()
+    assert answered.startswith("Answers(turns=[[]")
+    assert "unloaded=''" in answered
+    assert silent == "('UnloadedError', 'had not loaded it within 0.5 s')"
+
+
+def test_a_file_that_never_loads_elsewhere_is_undecided(here: Path) -> None:
+    """However little time is left: what would not be looked at would pass."""
+    text = "import sys, time\n\nwhile not any(name.startswith('opkit.checker') for name in sys.modules):\n    time.sleep(1)\n"
+    (here / "hangs.py").write_text(text + _RIGHT)
+    (report,) = opkit.gradcheck(str(here / "hangs.py::Square"), replay=False, timeout=10).ops
+    assert (report.status.value, ordinary(report)) == ("undecided", "undecided"), str(report)
+
+
 def test_compiled_modules_find_the_classes_of_dates_that_they_are_built_for() -> None:
     """Modules as pandas' lay instances out after the class that they find; one of Python's own there ends the process."""
     program = """

@@ -228,6 +228,7 @@ class Checkable:
         dimensions: the axes that the signature declares, of the inputs that say them; forward takes no others.
         first: what a first look found forward to take; the search begins with its dtypes and ends with its shapes.
         spent: seconds that the first look took, which are of the op's own.
+        loading: seconds that what the op is of took to load.
         remarks: what a reader of the report should know.
         uses_misfits: whether the framework that the op is for uses a gradient of another shape than its input, and
             says nothing.
@@ -286,6 +287,7 @@ class Checkable:
     dimensions: Dimensions = field(default_factory=Dimensions)
     first: Case | None = None
     spent: float = 0.0
+    loading: float = 0.0
     remarks: tuple[str, ...] = ()
     uses_misfits: bool = False
     seen: tuple[Case, ...] = ()

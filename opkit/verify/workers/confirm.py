@@ -15,7 +15,7 @@ import numpy as np
 
 from opkit.blind.call import Answers, Kind, Manner, Origin, Request, Step, Taken
 from opkit.blind.judge import Difference, Ray, contradicts, difference
-from opkit.blind.server import Client, NoAnswerError, Opening, SilentError, is_open
+from opkit.blind.server import Client, NoAnswerError, Opening, SilentError, UnloadedError, is_open
 from opkit.checker import Checkable, CheckResult, Status
 from opkit.checker.model.codes import ORDINARY
 from opkit.checker.model.draws import generator
@@ -33,11 +33,13 @@ _DRAWS = 9000
 _NEAR, _WIDE = 1e-3, 1e-2
 #: Fresh points of each case beside its own: more than 50 calls if cheap.
 _FRESH = 3
-#: Seconds that an ordinary process has at most, and at least to be worth its start.
+#: Seconds that an ordinary process has for its calls at most, and at least to be worth its start.
 _LONGEST, _SHORTEST = 30.0, 0.3
+#: Share of --timeout after which none is waited for: the rest is for the report.
+_SHARE = 0.95
 #: How far apart a device and the CPU are, relative, where one of them is wrong: products may have ten bits there.
 _FAR = 0.01
-#: Times that the calls take which an ordinary process is given, at least, before its silence says something.
+#: Times that the calls, or loading, take which an ordinary process is given before its silence says something.
 _PATIENCE = 30.0
 
 
@@ -53,7 +55,7 @@ class Confirmation:
     def __init__(self, checkable: Checkable, options: RunOptions, is_ours: bool = True) -> None:
         self._checkable, self._options = checkable, options
         self._ordinary: Ordinary | None = checkable.ordinary if is_open() else None
-        self._until = time.monotonic() + options.timeout if options.timeout else float("inf")
+        self._until = time.monotonic() + _SHARE * options.timeout if options.timeout else float("inf")
         self._client: Client | None = None
         wants = options.command == "gradcheck" and options.check.wants(ORDINARY.code)
         if wants and is_ours and self._ordinary is None and hasattr(os, "fork") and threads_here() == 1:
@@ -91,9 +93,11 @@ class Confirmation:
                 if _are_unlike(script, answers, again):
                     return _skipped("its answers are others in each process")
         except SilentError as error:
-            if script.seconds * _PATIENCE > self._until - time.monotonic():  # a slow op, or little time
+            is_unloaded = isinstance(error, UnloadedError)
+            if not is_unloaded and script.seconds * _PATIENCE > self._until - time.monotonic():  # slow, or little time
                 return _skipped(f"an ordinary process {error}")
-            text = f"an ordinary process {error}; the same calls took {script.seconds:.2g} s here. It hangs there, "
+            what, taken = ("that", self._checkable.loading) if is_unloaded else ("the same calls", script.seconds)
+            text = f"an ordinary process {error}; {what} took {taken:.2g} s here. It hangs there, "
             text += "or the machine is busy: check it again alone"
             return _result(self._checkable, Status.UNDECIDED, text)
         except NoAnswerError as error:
@@ -101,8 +105,7 @@ class Confirmation:
         return found
 
     def _asked(self, script: Script) -> Answers:
-        seconds = min(_LONGEST, self._until - time.monotonic())
-        if seconds < _SHORTEST:
+        if self._until - time.monotonic() < _SHORTEST:
             raise NoAnswerError("was not asked: the time is over")
         origin = self._ordinary.origin if self._ordinary is not None else Origin(Kind.OP, self._checkable.name, "")
         client = self._client if self._ordinary is None else Client.of_server()
@@ -110,7 +113,8 @@ class Confirmation:
         try:
             extra = {INTERPRETED: "1"} if self._options.device else {}
             opening = Opening(origin, _folder(), self._options.memory if is_limited() else 0, extra)
-            return client.ask(opening, Request(script.steps), seconds)
+            loading = max(_LONGEST, _PATIENCE * self._checkable.loading)
+            return client.ask(opening, Request(script.steps), loading, _LONGEST, self._until)
         finally:
             if client is not self._client:
                 client.close()

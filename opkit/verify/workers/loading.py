@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from opkit.checker import OpReport
 from opkit.forked import end_if_forked
@@ -21,13 +23,14 @@ from opkit.verify.workers.one_op import sendable
 
 def try_to_load(account: Account, recipe: Recipe, options: RunOptions, flight: Flight) -> Loaded:
     """Load a target; what raises becomes a report about the target itself."""
-    process = os.getpid()
+    process, started = os.getpid(), time.perf_counter()
     try:
         loaded = recipe.make(options, flight)
     except (Exception, SystemExit, Paused) as error:
         loaded = Loaded(reports=(OpReport(account.label, (blame_error(error, LOAD, "loading"),)),))
     end_if_forked(process)
-    return loaded
+    seconds = time.perf_counter() - started
+    return replace(loaded, checkables=tuple(replace(item, loading=seconds) for item in loaded.checkables))
 
 
 def opening(account: Account, loaded: Loaded) -> Iterator[Message]:
