@@ -248,7 +248,8 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     if trial.errors:
         case, error = trial.errors[0]
         message = f"forward raised on everything that was tried, first {type(error).__name__}: {error}"
-        found.findings.append(_result("GC180", Status.ERROR, message, checkable, case, error))
+        code = "GC182" if checkable.infer is None else "GC180"  # nothing declares what it takes
+        found.findings.append(_result(code, Status.ERROR, message, checkable, case, error))
         return found
     message = "no inputs were found that the infer function accepts; a cases file would provide them"
     if trial.refusal is not None:

@@ -20,6 +20,7 @@ from opkit.checker.derivative.ties import compare_ties
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, flat
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.thresholds import (
+    CALLS_A_LADDER,
     FLOOR,
     FLOOR_SINGLE,
     GRID_ULPS,
@@ -135,6 +136,7 @@ def compare(
     rng: Generator,
     declared: Mapping[str, float],
     known: dict[str, Steps],
+    most: float = np.inf,
 ) -> Comparison:
     """Compare the claimed Jacobian with the numeric one.
 
@@ -143,6 +145,7 @@ def compare(
         rng: source of the directions.
         declared: {input name: relative tolerance} that the user declared.
         known: {input name: steps} that suited other cases of the op, or its other inputs; filled by this one.
+        most: calls of forward that there is time for, beside those that every element takes.
 
     Raises:
         Exception: what backward raised.
@@ -153,11 +156,12 @@ def compare(
     claimed = analytic(evaluator)
     outcome.analytic = claimed
     single = evaluator.eps() > IS_SINGLE
+    judged = int(max(min(MOST_JUDGED, most / CALLS_A_LADDER / len(evaluator.leaves)), 1))
     for leaf in evaluator.leaves:
         if evaluator.array(leaf).size:
             single_leaf = single | (evaluator.array(leaf).dtype.itemsize < 8)
             tolerance = max(float(declared.get(leaf.name, 0.0)), evaluator.slack())
-            _compare_leaf(evaluator, leaf, claimed[leaf].T, single_leaf, tolerance, rng, known, outcome)
+            _compare_leaf(evaluator, leaf, claimed[leaf].T, single_leaf, tolerance, rng, known, judged, outcome)
     if any(tally.corners for tally in outcome.tallies.values()) and not declared:
         wrong = {failure.entry for failure in outcome.failures}
         outcome.failures.extend(compare_ties(evaluator, claimed, single, rng, wrong))
@@ -172,6 +176,7 @@ def _compare_leaf(
     declared: float,
     rng: Generator,
     known: dict[str, Steps],
+    judged: int,
     out: Comparison,
 ) -> None:
     columns = Columns(evaluator, leaf)
@@ -188,8 +193,8 @@ def _compare_leaf(
     corner = np.zeros(settled.shape, dtype=bool)
     undecided = np.zeros(settled.shape, dtype=bool)
     rows = np.flatnonzero(~settled.all(axis=1))
-    if rows.size > MOST_JUDGED:
-        rows = _worst(rows, claimed, value, tolerance, undecided)
+    if rows.size > judged:
+        rows = _worst(rows, judged, claimed, value, tolerance, undecided)
     if rows.size:
         judge = Judge(columns, rows, columns.scales, claimed[rows], single, ~settled[rows], declared)
         judge.confirm(evaluator, leaf)
@@ -203,12 +208,14 @@ def _compare_leaf(
     _tally(evaluator, leaf, np.where(claimed == 0, 0.0, value), tolerance, corner, undecided, out)
 
 
-def _worst(rows: ndarray, claimed: ndarray, value: ndarray, tolerance: ndarray, undecided: ndarray) -> ndarray:
+def _worst(
+    rows: ndarray, most: int, claimed: ndarray, value: ndarray, tolerance: ndarray, undecided: ndarray
+) -> ndarray:
     """Keep the rows that are furthest off and some of the others; the rest is left undecided."""
     excess = np.nan_to_num(np.abs(claimed[rows] - value[rows]) / tolerance[rows], nan=np.inf).max(axis=1)
     order = np.argsort(-excess, kind="stable")
-    half = MOST_JUDGED // 2
-    spread = order[half :: max(1, (order.size - half) // half)][:half]
+    half = -(-most // 2)
+    spread = order[half :: max(1, (order.size - half) // half)][: most - half]
     kept = np.sort(rows[np.concatenate([order[:half], spread])])
     undecided[np.setdiff1d(rows, kept)] = True
     return kept

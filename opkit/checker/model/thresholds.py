@@ -228,8 +228,9 @@ ENOUGH_FAILING = 6
 SLOW_CALL, CALLS_TIMED, CALLS_A_CASE = 0.004, 3, 200
 #: Calls that a check of one case takes, those of a probe along a direction with few steps, and of an excuse. Cost.
 CALLS_A_CHECK, CALLS_A_PROBE, CALLS_AN_EXCUSE = 40, 17, 14
-#: Calls for each element of an input that a whole Jacobian takes at most, ladders aside. Derived: two steps.
-PLAIN_CALLS = 4
+#: Calls for each element of an input that a whole Jacobian takes at most, ladders aside, and those of two ladders of
+#: its own. Derived: two steps, and all rungs, on both sides.
+PLAIN_CALLS, CALLS_A_LADDER = 4, 2 * (2 * STEPS + MORE_RUNGS)
 #: Share of the time that the search for cases may take, once some are found, where calls take long. Cost.
 SEARCH_SHARE = 0.1
 #: Share of the clock's limit after which no further case is searched for. Cost.

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import (
+    CALLS_TIMED,
     EMPTIED_CASES,
     FIRST_VALUES,
     FLOAT_CASES,
@@ -24,6 +26,7 @@ from opkit.checker.model.thresholds import (
     MOST_GROWN,
     MOST_LARGE,
     REGIME_INPUTS,
+    SLOW_GRADIENT,
     VALUE_CASES,
 )
 from opkit.checker.search.attributes import alternatives, fits, pairwise
@@ -91,10 +94,8 @@ class Sweeps:
         for carrier in one_per_rank(shapes) if not self.scope.options.shapes else ():
             sizes = sorted({size for array in arrays_of(carrier) for size in array.shape if size > 1}, reverse=True)
             for changed in (sizes, sizes[:1]):
-                assignment = shapes_of(carrier)
-                for number, size in enumerate(changed):
-                    assignment = resized(assignment, size, (LONG if len(changed) < 3 else MIDDLE) + number)
-                if not LEAST_LARGE < elements(assignment) < MOST_LARGE:
+                quarter, half, assignment = (_enlarged(shapes_of(carrier), changed, part) for part in (4, 2, 1))
+                if not LEAST_LARGE < elements(assignment) < MOST_LARGE or self._takes_long(attrs, quarter, half):
                     continue
                 case = self.natural.attempt(assignment, attrs, 9900, {})
                 if case is None:
@@ -103,6 +104,26 @@ class Sweeps:
                 if outcome.keeps_promise() and sum(np.size(item) for item in outcome.outputs) < 2 * MOST_LARGE:
                     return replace(case, regime="many elements")
         return None
+
+    def _takes_long(self, attrs: Mapping[str, Any], quarter: Assignment, half: Assignment) -> bool:
+        """Return whether forward would take longer than is worth it with sizes of which these are a half and a quarter.
+
+        By how its time grows from one to the other; each of a few times, since others may have kept the machine busy.
+        """
+        if self.scope.trial.is_late:
+            return True
+        roles = self.scope.roles or (Role(),) * len(self.scope.args)
+        smaller, larger = (self.scope.case(one, attrs, roles, seed=9900) for one in (quarter, half))
+        for _ in range(CALLS_TIMED):
+            seconds = self._seconds(smaller)
+            if seconds <= SLOW_GRADIENT and self._seconds(larger) ** 2 <= SLOW_GRADIENT * seconds:
+                return False
+        return True
+
+    def _seconds(self, case: Case) -> float:
+        begun = perf_counter()
+        self.scope.trial.probe(case)
+        return perf_counter() - begun
 
     def emptied(self, shapes: Sequence[Case]) -> list[Case]:
         """Take a natural case of several arrays and make each of its sizes 0 in turn, and each part of a list empty."""
@@ -304,6 +325,13 @@ class Sweeps:
             is_tied = regime == "ties" and not role.is_order and value.size
             return np.full_like(value, rng.choice(value.reshape(-1))) if is_tied else value
         return self.scope.array(value.shape, role, regime, rng, value.dtype.name)
+
+
+def _enlarged(shapes: Assignment, sizes: Sequence[int], part: int) -> Assignment:
+    """Return shapes with sizes made as large as kernels work in blocks of, or that part of it."""
+    for number, size in enumerate(sizes):
+        shapes = resized(shapes, size, (LONG if len(sizes) < 3 else MIDDLE) // part + number)
+    return shapes
 
 
 def _with_one_changed(shapes: Assignment) -> Iterator[Assignment]:
