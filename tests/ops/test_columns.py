@@ -9,6 +9,7 @@ import pytest
 
 from opkit import ops
 from opkit.eager import Tensor, grad
+from opkit.errors import ShapeError
 
 SAMPLES = 9
 
@@ -62,3 +63,31 @@ def test_the_gradient_of_a_weight_errs_no_more_than_a_sum_by_samples() -> None:
     alone = sum(run(given[0][i : i + 1], given[1], single[2][i : i + 1], {"padding": 1})[2] for i in range(len(x)))
     together = run(*given, single[2], {"padding": 1})[2]
     assert np.linalg.norm(together - exact) < 1.02 * np.linalg.norm(alone - exact)
+
+
+def test_the_gradient_of_a_depthwise_input_errs_no_more_than_products_added_up() -> None:
+    """It is a convolution with the flipped kernel: each number a sum of as many terms as the kernel has places."""
+    rng = np.random.default_rng(0)
+    x, weight, dy = (rng.normal(size=shape) for shape in ((16, 8, 14, 14), (8, 1, 3, 3), (16, 8, 14, 14)))
+    single = [array.astype(np.float32) for array in (x, weight, dy)]
+    options = {"groups": 8, "padding": 1}
+    exact = run(*(array.astype(np.float64) for array in single), options)[1]
+    wide = np.zeros((16, 8, 16, 16), np.float32)
+    for row, column in np.ndindex(3, 3):
+        wide[:, :, row : row + 14, column : column + 14] += single[2] * single[1][:, :, row, column][:, 0, None, None]
+    found = run(*single, options)[1]
+    assert np.linalg.norm(found - exact) < 1.02 * np.linalg.norm(wide[:, :, 1:-1, 1:-1] - exact)
+
+
+def test_what_is_kept_for_the_next_call_does_not_show() -> None:
+    """Other sizes and dtypes in between, and a call whose products fail, change no result."""
+    rng = np.random.default_rng(0)
+    given = [rng.normal(size=shape).astype(np.float32) for shape in ((9, 4, 6, 6), (4, 1, 3, 3), (9, 4, 6, 6))]
+    options = {"groups": 4, "padding": 1}
+    before = run(*given, options)
+    kept = [array.copy() for array in before]
+    run(rng.normal(size=(3, 2, 20, 20)), rng.normal(size=(5, 2, 3, 3)), None, {"strides": 2})
+    with pytest.raises(ShapeError):
+        run(given[0], given[1][:, :, :, :2].repeat(2, axis=1), None, options)
+    for found, alone, again in zip(before, kept, run(*given, options)):
+        assert found.tobytes() == alone.tobytes() == again.tobytes()

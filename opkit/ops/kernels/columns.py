@@ -2,13 +2,15 @@
 
 The columns of some samples at a time: at most 8 MB, or one sample's. Where the outputs' rows are short, samples become
 one more spatial axis, the last, so that what is copied lies together in long runs. Windows are unfolded along all axes
-but the first, whose windows are views of what is unfolded. The ops are in ``opkit.ops.network.conv``.
+but the first, whose windows are views of what is unfolded. What is written on the way is kept for the next call, since
+fresh memory may cost more than the products. The ops are in ``opkit.ops.network.conv``.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -31,8 +33,6 @@ _NARROW = 96
 class Window:
     """The geometry of one convolution, spatial axes only: sizes of input, kernel and output."""
 
-    __slots__ = ("dilations", "inputs", "kernel", "outputs", "pads", "strides")
-
     def __init__(self, attrs: Mapping[str, Any], inputs: Sequence[int], outputs: Sequence[int] | None = None) -> None:
         self.kernel = tuple(attrs["kernel_size"])
         self.strides = tuple(attrs["strides"])
@@ -47,12 +47,17 @@ class Window:
             for n, p, d, k, s in zip(self.inputs, self.pads, self.dilations, self.kernel, self.strides)
         )
 
+    def kept(self) -> Window:
+        """Return the one geometry that is equal to this, which keeps what is computed of it."""
+        return _window(self._axes())
+
     def block(self, count: int) -> Window:
         """Return the geometry for a block of samples as ``laid`` lays it out."""
         return _window((*self._axes(), (1, 1, 1, 0, count, count))) if self._is_turned(count) else self
 
+    @cached_property
     def split(self) -> tuple[Window, Window]:
-        """Return the geometry with a first axis that need not be unfolded, and that of the others."""
+        """The geometry with a first axis that need not be unfolded, and that of the others."""
         axes = self._axes()
         if self.is_pointwise or prod(self.outputs[1:]) < _NARROW:
             axes = ((1, 1, 1, 0, 1, 1), *axes)
@@ -63,35 +68,46 @@ class Window:
 
     def laid(self, samples: ndarray) -> ndarray:
         """Return a view ``(N, C, sizes...)`` of samples, or ``(1, C, sizes..., N)`` where rows are short."""
-        return np.moveaxis(samples, 0, -1)[None] if self._is_turned(len(samples)) else samples
+        return samples.transpose(*range(1, samples.ndim), 0)[None] if self._is_turned(len(samples)) else samples
 
     def _is_turned(self, count: int) -> bool:
         return count >= _FEW and self.outputs[-1] < _SHORT and not self.is_pointwise
 
-    @property
+    @cached_property
     def is_pointwise(self) -> bool:
         """Whether each output reads one input: no unfolding is needed."""
         return set(self.kernel) == {1} and set(self.strides) == {1} and set(self.pads) == {0}
 
-    def offsets(self) -> Any:
-        """Yield, for each place in the kernel, its index and the part of the padded input's last axes it reads."""
-        for offset in product(*map(range, self.kernel)):
-            part = (
-                slice(o * d, o * d + s * (n - 1) + 1, s)
-                for o, d, s, n in zip(offset, self.dilations, self.strides, self.outputs)
-            )
-            yield offset, (..., *part)
+    @cached_property
+    def offsets(self) -> list[Any]:
+        """For each place in the kernel, its index and the part of the padded input's last axes it reads."""
+        return [
+            (offset, (..., *map(self._read, range(len(offset)), offset)))
+            for offset in product(*map(range, self.kernel))
+        ]
 
+    def _read(self, axis: int, place: int) -> slice:
+        stride, start = self.strides[axis], place * self.dilations[axis]
+        return slice(start, start + stride * (self.outputs[axis] - 1) + 1, stride)
+
+    @cached_property
     def padded(self) -> tuple[int, ...]:
-        """Return the sizes of the padded input that the offsets index."""
+        """The sizes of the padded input that the offsets index."""
         needed = (
             d * (k - 1) + s * (n - 1) + 1 for d, k, s, n in zip(self.dilations, self.kernel, self.strides, self.outputs)
         )
         return tuple(max(n + 2 * p, last) for n, p, last in zip(self.inputs, self.pads, needed))
 
+    @cached_property
     def inner(self) -> tuple[Any, ...]:
-        """Return the part of the padded ``(N, C, ...)`` where the input itself lies."""
+        """The part of the padded ``(N, C, ...)`` where the input itself lies."""
         return (..., *(slice(p, p + n) for p, n in zip(self.pads, self.inputs)))
+
+    @cached_property
+    def reverse(self) -> Window | None:
+        """The geometry by which the flipped kernel takes outputs to inputs; None where it is not a convolution's."""
+        axes = [(k, s, d, d * (k - 1) - p, m, n) for k, s, d, p, n, m in self._axes()]
+        return _window(tuple(axes)) if set(self.strides) == {1} and min(axis[3] for axis in axes) >= 0 else None
 
 
 @lru_cache(256)
@@ -101,35 +117,70 @@ def _window(axes: tuple[tuple[int, ...], ...]) -> Window:
     return Window(attrs, inputs, outputs)
 
 
+class _Space:
+    """Memory to write into, by name: at most ``_COLUMN_BYTES`` of each are kept."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, ndarray] = {}
+
+    def array(self, name: str, shape: Sequence[int], dtype: np.dtype) -> Any:
+        """Return an array of any content, which the next of its name overwrites."""
+        if prod(shape) * dtype.itemsize > _COLUMN_BYTES:
+            return np.empty(shape, dtype)
+        if name not in self._held:  # as large as may be: untouched memory costs nothing, large pages are quicker
+            self._held[name] = np.empty(_COLUMN_BYTES, np.uint8)
+        return np.ndarray(shape, dtype, self._held[name].data)
+
+    def flat(self, x: ndarray, *shape: int) -> Any:
+        """Return ``x.reshape(shape)``, copied where need be."""
+        if not x.flags.c_contiguous:
+            copied = self.array("flat", x.shape, x.dtype)
+            np.copyto(copied, x)
+            x = copied
+        return x.reshape(shape)
+
+
+class _Idle(threading.local):
+    """The space of a thread while no convolution runs in it: a finalizer or a debugger may run another in between."""
+
+    space: _Space | None = None
+
+    def take(self) -> _Space:
+        space, self.space = self.space or _Space(), None
+        return space
+
+
+_idle = _Idle()
+
+
 def _grouped(x: ndarray, groups: int, window: Window) -> Any:
     """Return a view ``(N, groups, first outputs, F/groups, outputs...)`` of results ``(N, F, ...)``."""
     return x.reshape(len(x), groups, -1, *window.outputs).swapaxes(2, 3)
 
 
-def _unfold(x: ndarray, window: Window, others: Window, groups: int) -> Any:
+def _unfold(x: ndarray, window: Window, others: Window, groups: int, space: _Space) -> Any:
     """Return columns ``(N, groups, first outputs, first kernel * C/groups * kernel, outputs)`` of ``x (N, C, ...)``.
 
     What windows side by side along the first axis share is there once: rows of a matrix lie one after another.
     """
-    x = x.reshape(len(x), groups, -1, *window.inputs)
-    sizes = window.padded()
-    if sizes == window.inputs:
-        wide = np.ascontiguousarray(x.swapaxes(2, 3))
-    else:
-        wide = np.zeros((*x.shape[:2], sizes[0], x.shape[2], *sizes[1:]), x.dtype)
-        wide.swapaxes(2, 3)[window.inner()] = x
-    columns = wide
+    x = x.reshape(len(x), groups, -1, *window.inputs).swapaxes(2, 3)
+    sizes = window.padded
+    columns = wide = x
+    if sizes != window.inputs or not x.flags.c_contiguous:
+        shape = (*x.shape[:2], sizes[0], x.shape[3], *sizes[1:])
+        columns = wide = np.zeros(shape, x.dtype)
+        wide.swapaxes(2, 3)[window.inner] = x.swapaxes(2, 3)
     if not others.is_pointwise:
-        columns = np.empty((*wide.shape[:4], *others.kernel, *others.outputs), x.dtype)
-        for offset, part in others.offsets():
+        columns = space.array("columns", (*wide.shape[:4], *others.kernel, *others.outputs), x.dtype)
+        for offset, part in others.offsets:
             columns[(slice(None),) * 4 + offset] = wide[part]
     columns = columns.reshape(*wide.shape[:3], -1, prod(others.outputs))
     kernel, stride, dilation, count = window.kernel[0], window.strides[0], window.dilations[0], window.outputs[0]
     if dilation > 1:
         at = np.arange(count)[:, None] * stride + np.arange(kernel) * dilation
-        return columns[:, :, at].reshape(*x.shape[:2], count, -1, columns.shape[4])
+        return columns[:, :, at].reshape(*columns.shape[:2], count, -1, columns.shape[4])
     by_sample, by_group, by_row, *within = columns.strides
-    shape = (*x.shape[:2], count, kernel * columns.shape[3], columns.shape[4])
+    shape = (*columns.shape[:2], count, kernel * columns.shape[3], columns.shape[4])
     return np.ndarray(shape, x.dtype, columns, strides=(by_sample, by_group, stride * by_row, *within))
 
 
@@ -139,15 +190,15 @@ def _matrix(weight: ndarray, window: Window, groups: int) -> Any:
     return terms.reshape(groups, 1, len(weight) // groups, -1)
 
 
-def _fold(columns: ndarray, window: Window) -> Any:
+def _fold(columns: ndarray, window: Window, space: _Space) -> Any:
     """Return the adjoint of ``_unfold``: ``x (N, C, inputs...)`` with all columns added where they were read."""
     lead = columns.shape[:2]
     if window.is_pointwise:
         return columns.reshape(*lead, *window.inputs)
-    wide = np.zeros((*lead, *window.padded()), columns.dtype)
-    for offset, part in window.offsets():
+    wide = np.zeros((*lead, *window.padded), columns.dtype)
+    for offset, part in window.offsets:
         wide[part] += columns[(slice(None),) * 2 + offset]
-    return wide[window.inner()]
+    return wide[window.inner]
 
 
 def _chunks(count: int, bytes_each: int) -> Any:
@@ -184,20 +235,26 @@ def given_shape(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ..
 # ---- the three products ----------------------------------------------------------------------------------------------
 def forward(x: ndarray, weight: ndarray, attrs: Mapping[str, Any], out: ndarray | None = None) -> ndarray:
     """Return ``(N, F, outputs...)`` of ``x (N, C, inputs...)`` and ``weight (F, C/groups, kernel...)``."""
-    window = Window(attrs, x.shape[2:])
+    window = Window(attrs, x.shape[2:]).kept()
     if 0 in window.outputs:
         raise ShapeError(f"the kernel {window.kernel} is larger than the padded input {window.inputs}")
-    groups, filters = attrs["groups"], weight.shape[0]
+    return _forward(x, weight, window, attrs["groups"], out)
+
+
+def _forward(x: ndarray, weight: ndarray, window: Window, groups: int, out: ndarray | None) -> ndarray:
+    space = _idle.take()
     if out is None:
-        out = np.empty((x.shape[0], filters, *window.outputs), x.dtype)
+        out = np.empty((x.shape[0], weight.shape[0], *window.outputs), x.dtype)
     for part in _chunks(x.shape[0], prod(weight.shape[1:]) * groups * prod(window.outputs) * x.itemsize):
-        first, others = window.block(len(x[part])).split()
-        columns, rows = _unfold(window.laid(x[part]), first, others, groups), _matrix(weight, first, groups)
+        first, others = window.block(len(x[part])).split
+        columns, rows = _unfold(window.laid(x[part]), first, others, groups, space), _matrix(weight, first, groups)
         target = _grouped(window.laid(out[part]), groups, first)
         if target.flags.c_contiguous:
             np.matmul(rows, columns, out=target.reshape(*target.shape[:4], -1))
         else:
-            target[...] = np.matmul(rows, columns).reshape(target.shape)
+            found = space.array("flat", (*target.shape[:4], columns.shape[4]), x.dtype)
+            target[...] = np.matmul(rows, columns, out=found).reshape(target.shape)
+    _idle.space = space
     return out
 
 
@@ -205,31 +262,36 @@ def by_data(
     dy: ndarray, weight: ndarray, shape: Sequence[int], attrs: Mapping[str, Any], out: ndarray | None = None
 ) -> ndarray:
     """Return the adjoint of ``_forward`` in x: ``(N, C, inputs...)`` of ``dy (N, F, outputs...)``."""
-    window = Window(attrs, shape[2:], dy.shape[2:])
+    window = Window(attrs, shape[2:], dy.shape[2:]).kept()
     groups, filters = attrs["groups"], weight.shape[0]
-    rows = weight.reshape(groups, filters // groups, -1).swapaxes(1, 2)
+    if filters == groups and window.reverse:  # sums of as many terms as there are places in the kernel, either way
+        flipped = np.flip(weight.reshape(shape[1], 1, *window.kernel), tuple(range(2, weight.ndim)))
+        return _forward(dy, np.ascontiguousarray(flipped), window.reverse, groups, out)
+    rows, space = weight.reshape(groups, filters // groups, -1).swapaxes(1, 2), _idle.take()
     dx = np.empty(tuple(shape), dy.dtype) if out is None else out
     each = rows.shape[1] * groups * prod(window.outputs) * dy.itemsize
     for part in _chunks(dy.shape[0], each):
         block, whole = window.laid(dy[part]), window.block(len(dy[part]))
-        flat = block.reshape(len(block), groups, rows.shape[2], -1)
+        flat = space.flat(block, len(block), groups, rows.shape[2], -1)
+        columns = space.array("columns", (len(block), groups, rows.shape[1], flat.shape[3]), dy.dtype)
         # numpy multiplies matrices of one column slower than it broadcasts them.
-        columns = rows * flat if rows.shape[2] == 1 else np.matmul(rows, flat)
+        (np.multiply if rows.shape[2] == 1 else np.matmul)(rows, flat, out=columns)
         columns = columns.reshape(len(block), shape[1], *whole.kernel, *whole.outputs)
-        window.laid(dx[part])[...] = _fold(columns, whole)
+        window.laid(dx[part])[...] = _fold(columns, whole, space)
+    _idle.space = space
     return dx
 
 
 def by_weight(dy: ndarray, x: ndarray, attrs: Mapping[str, Any]) -> ndarray:
     """Return the adjoint of ``_forward`` in weight: ``(F, C/groups, kernel...)``."""
-    window = Window(attrs, x.shape[2:], dy.shape[2:])
+    window = Window(attrs, x.shape[2:], dy.shape[2:]).kept()
     groups, filters, channels = attrs["groups"], dy.shape[1], x.shape[1] // attrs["groups"]
-    total = np.zeros((filters, channels, *window.kernel))
+    total, space = np.zeros((filters, channels, *window.kernel)), _idle.take()
     for part in _chunks(x.shape[0], channels * groups * prod(window.kernel) * prod(window.outputs) * x.itemsize):
-        first, others = window.block(len(x[part])).split()
-        columns = _unfold(window.laid(x[part]), first, others, groups)
+        first, others = window.block(len(x[part])).split
+        columns = _unfold(window.laid(x[part]), first, others, groups, space)
         flat = _grouped(window.laid(dy[part]), groups, first)
-        flat = flat.reshape(*flat.shape[:4], -1)
+        flat = space.flat(flat, *flat.shape[:4], -1)
         # One long sum would round more than many short ones: by samples, or in pieces where samples are an axis.
         count, wide = flat.shape[2], flat.shape[4]
         pieces = 1 if len(flat) == len(x[part]) else -(-wide // max(_SUMMED, count * wide // 20))
@@ -239,4 +301,5 @@ def by_weight(dy: ndarray, x: ndarray, attrs: Mapping[str, Any]) -> ndarray:
             found = np.matmul(columns[..., piece], flat[..., piece].swapaxes(3, 4)).sum(axis=(0, 2), dtype=np.float64)
             found = found.reshape(groups, first.kernel[0], channels, -1, filters // groups)
             total += np.moveaxis(found, (4, 2), (1, 2)).reshape(total.shape)
+    _idle.space = space
     return total.astype(x.dtype)

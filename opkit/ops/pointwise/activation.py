@@ -24,7 +24,7 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Function, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
-from opkit.ops.kernels.small import HALF, ONE, ZERO, Number, clipped, number, own, put, within
+from opkit.ops.kernels.small import HALF, ONE, ZERO, Number, clipped, number, put, within
 from opkit.ops.kernels.special import erf_of
 from opkit.ops.pointwise.compare import greater, less, less_equal, logical_and, logical_or, where
 from opkit.ops.pointwise.elementwise import abs as absolute
@@ -226,9 +226,7 @@ def gelu_second(x: Value, attrs: Attrs) -> Value:
 
 def _silu_slope(x: ndarray, dy: ndarray) -> Any:
     s, one = logistic(x), ONE[x.dtype]
-    found = own(np.subtract(one, s))
-    np.add(one, np.multiply(x, found, found), found)
-    return np.multiply(dy, np.multiply(s, found, found), found)
+    return dy * (s * (one + x * (one - s)))
 
 
 def _silu_second(x: Value, attrs: Attrs) -> Value:

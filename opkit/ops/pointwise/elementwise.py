@@ -179,8 +179,8 @@ def _sigmoid_slope(y: ndarray, dy: ndarray) -> Any:
 
 
 @elementwise_blocks
-def _sqrt_slope(y: ndarray, dy: ndarray, out: Out = None) -> Any:
-    return np.multiply(np.true_divide(dy, y, out=out), 0.5, out=out)
+def _sqrt_slope(y: ndarray, dy: ndarray) -> Any:
+    return dy / y * 0.5
 
 
 tanh_from_y = _from_output("tanh_grad_from_y", _tanh_slope, lambda y: scalar_mul(y, -2.0))
@@ -205,13 +205,13 @@ def softplus_of(x: ndarray, out: Out = None) -> Any:
 
 
 @elementwise_blocks
-def _log_sigmoid_of(x: ndarray, out: Out = None) -> Any:
-    return np.negative(softplus_of(np.negative(x, out=out), out=out), out=out)
+def _log_sigmoid_of(x: ndarray) -> Any:
+    return -softplus_of(-x)
 
 
 @elementwise_blocks
-def _rsqrt_of(x: ndarray, out: Out = None) -> Any:
-    return np.reciprocal(np.sqrt(x, out=out), out=out)
+def _rsqrt_of(x: ndarray) -> Any:
+    return np.reciprocal(np.sqrt(x))
 
 
 def _reciprocal_no_nan_of(x: ndarray, out: Out = None) -> Any:
