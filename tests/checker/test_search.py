@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -278,11 +279,11 @@ def _small(arrays: object, attrs: object) -> list[np.ndarray]:
 
 def _cut(arrays: object, outputs: object, douts: Sequence[np.ndarray], attrs: object, needs: object) -> object:
     gradient = np.cos(arrays["x"]) * douts[0]  # type: ignore[index]
-    gradient.reshape(-1)[1500:] = 0
+    gradient.reshape(-1)[4096:] = 0
     return {"x": gradient}
 
 
-def test_a_fault_beyond_a_thousand_elements_is_found() -> None:
+def test_a_fault_beyond_4096_elements_is_found() -> None:
     """The one case with many elements is compared along random directions."""
 
     op = Checkable(
@@ -296,6 +297,20 @@ def test_a_fault_beyond_a_thousand_elements_is_found() -> None:
     )
     report = check(op, Options())
     assert "GC102" in {item.code for item in report.checks if item.status.value == "fail"}
+
+
+def test_forward_is_not_called_with_many_elements_where_that_would_take_long() -> None:
+    """How its time grows with smaller arrays says so."""
+    sizes = []
+
+    def slow(arrays: Mapping[str, np.ndarray], attrs: object) -> list[np.ndarray]:
+        sizes.append(arrays["x"].size)
+        time.sleep(3e-8 * arrays["x"].size ** 2)
+        return [np.sin(arrays["x"])]
+
+    op = Checkable("slow", (Arg("x"),), (Arg("y"),), slow, lambda arrays, outputs, douts, attrs, needs: {"x": np.cos(arrays["x"]) * douts[0]})  # fmt: skip
+    assert collect(op, Options(), Trial(op)).large is None
+    assert 1000 < max(sizes) < 2000
 
 
 def test_a_shape_for_an_unknown_input_is_named() -> None:

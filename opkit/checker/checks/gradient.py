@@ -151,7 +151,7 @@ def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
         ledger.large += 1
         _probe(ev, number, ledger)
         return
-    most = (session.left() / 2 - takes) / session.call_seconds if session.is_slow else np.inf
+    most = (session.left() / 2 - takes) / session.call_seconds
     outcome = compare(ev, session.rng(2000 + number), session.checkable.tolerance, ledger.steps, most)
     for (leaf, slot), tally in outcome.tallies.items():
         ledger.pairs.setdefault((leaf.name, session.output_name(slot)), Tally()).add(tally)

@@ -376,7 +376,7 @@ LARGEST_HINT, CLIMB_HINTS, CLIMB_NAMED, CLIMB_PASSES = {1: 1024, 2: 64, 3: 32, 4
 #: Shapes made from one case by changing a size: this many per size, and elements that they may have. Cost.
 GROWN, MOST_GROWN = 4, 300
 #: Sizes of the one large case, with few sizes to change and with many, and the elements that it may have. Cost.
-LONG, MIDDLE, LEAST_LARGE, MOST_LARGE = 49, 17, 500, 20_000
+LONG, MIDDLE, LEAST_LARGE, MOST_LARGE = 67, 17, 500, 20_000
 #: Settings that mix attributes, and values of one that take part. Cost.
 MOST_MIXED, MOST_VALUES = 14, 6
 #: How deep functions that kernels call are read for constants, and the longest string among these. Cost.

@@ -6,9 +6,7 @@ from deepinv.models.deal import LinearSplineDerivativeFunc, LinearSplineFunc, Qu
 from deepinv.models.mmse import MMSEFunction  # noqa: F401
 from deepinv.optim.linear.least_squares import LeastSquaresSolver  # noqa: F401
 
-_REFUSED = dict.fromkeys(("GC130", "GC131"), "transposed arrays are refused")
-ALLOW_LinearSplineFunc = ALLOW_QuadraticSplineFunc = _REFUSED
-ALLOW_MMSEFunction = {**_REFUSED, "GC141": "the option dtype says float64"}
+ALLOW_MMSEFunction = {"GC141": "the option dtype says float64"}
 
 
 class Diagonal:

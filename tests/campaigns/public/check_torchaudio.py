@@ -3,7 +3,6 @@
 from torchaudio.functional.filtering import DifferentiableFIR, DifferentiableIIR  # noqa: F401
 from torchaudio.models.wav2vec2.components import GradMultiply  # noqa: F401
 
-ALLOW_DifferentiableFIR = {"GC131": "backward refuses transposed gradients"}
 SURROGATE_GradMultiply = {"forward": lambda x, scale: scale * x}
 
 

@@ -180,7 +180,7 @@ FUNCTIONS = [
     *_of("deepinv", "deepinv.models.deal", "right", "LinearSplineFunc QuadraticSplineFunc"),
     *_of("deepinv", "deepinv.models.deal", "wrong", "LinearSplineDerivativeFunc", "the incoming gradient is not used"),
     *_of("deepinv", "deepinv.models.mmse", "right", "MMSEFunction"),
-    *_of("deepinv", "deepinv.optim.linear.least_squares", "right", "LeastSquaresSolver"),
+    *_of("deepinv", "deepinv.optim.linear.least_squares", "wrong", "LeastSquaresSolver", "1e-8 in what it divides by: off by 2.6e-5"),
     *_of("torch_harmonics", "torch_harmonics.utils", "right", "_EnsureContiguous"),
     *_of("botorch", "botorch.utils.rounding", "surrogate", "RoundSTE OneHotArgmaxSTE"),
     *_of("compressai", "compressai.layers.layers", "surrogate", "QReLU"),
