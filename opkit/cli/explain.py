@@ -57,33 +57,15 @@ def explain(
     if code is not None and family not in FAMILIES:
         put_page(page(code))
         return
-    families = [family] if family else list(FAMILIES)
-    put(_markdown(families) if form == "markdown" else _lists(families, with_headings=every))
-    if every:
-        put_page(f"\n## Words of a report\n\n{words()}")
+    listed = _listed([family] if family else list(FAMILIES))
+    put_page(f"{listed}\n\n## Words of a report\n\n{words()}" if every else listed)
 
 
-def _lists(families: list[str], *, with_headings: bool) -> str:
-    import sys
-
-    from opkit.cli.console import styled, text_width, uses_colour
-    from opkit.cli.page import index
-    from opkit.diagnostics import FAMILIES, titles
-
-    is_coloured = uses_colour(sys.stdout)
-    parts = []
-    for family in families:
-        if with_headings:
-            parts.append(styled(f"{family}: {FAMILIES[family]}", "strong", is_coloured))
-        parts.append(index(titles(family), text_width(), is_coloured=is_coloured) + ("\n" if with_headings else ""))
-    return "\n".join(parts).rstrip("\n")
-
-
-def _markdown(families: list[str]) -> str:
+def _listed(families: list[str]) -> str:
     from opkit.diagnostics import FAMILIES, titles
 
     parts = []
     for family in families:
-        rows = "\n".join(f"| {code} | {title} |" for code, title in titles(family))
-        parts.append(f"## {family}: {FAMILIES[family]}\n\n| code | what holds, or what was found |\n|---|---|\n{rows}")
+        rows = "\n".join(f"- **{code}**: {title}" for code, title in titles(family))
+        parts.append(f"## {family}: {FAMILIES[family]}\n\n{rows}")
     return "\n\n".join(parts)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from opkit.cli.console import styled
 
@@ -20,17 +20,6 @@ _INDENT = "    "
 def laid_out(page: str, width: int, *, is_coloured: bool) -> str:
     """Return a page of Markdown as text of a width; code keeps its lines, however long they are."""
     return "\n\n".join(_block(block, width, is_coloured) for block in _blocks(page))
-
-
-def index(titles: Sequence[tuple[str, str]], width: int, *, is_coloured: bool) -> str:
-    """Return a line per code and title, wrapped beside the code."""
-    widest = max((len(code) for code, _ in titles), default=0) + 2
-    lines = []
-    for code, title in titles:
-        first, *others = textwrap.wrap(title, max(width - widest, 20)) or [""]
-        lines.append(styled(f"{code + ': ':<{widest}}", "strong", is_coloured) + first)
-        lines += [" " * widest + other for other in others]
-    return "\n".join(lines)
 
 
 def _blocks(page: str) -> Iterator[list[str]]:

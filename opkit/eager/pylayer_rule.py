@@ -121,8 +121,8 @@ def _checked(cls: Any, value: Any, wanted: Input, position: int) -> Tensor | Non
             cls,
             "backward",
             f"backward returned None at position {position}, but that input takes a gradient",
-            help="return a Tensor of zeros if the gradient is zero; an input that takes none is a Tensor whose "
-            "stop_gradient is True, in cases too",
+            help="return a Tensor of zeros if the gradient is zero; an input that takes none must be a Tensor whose "
+            "stop_gradient is True, in cases too, and no array of numpy's",
         )
     if not isinstance(value, Tensor):
         refuse(

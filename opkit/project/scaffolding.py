@@ -149,9 +149,7 @@ def check_name(name: str, *, has_spec: bool) -> None:
         raise UsageError(f"the name {name[:20]!r}... has {len(name)} characters, more than {_LONGEST_NAME}")
     if keyword.iskeyword(name):
         raise UsageError(f"{name!r} is a keyword of Python")
-    if not has_spec and (
-        name in sys.stdlib_module_names or name in ("numpy", "paddle", "oneflow", "opkit", "torch", "jax")
-    ):
+    if not has_spec and (name in sys.stdlib_module_names or name in _MODULES):
         raise UsageError(f"a file {name}.py would hide the module {name!r} from every script beside it")
 
 
