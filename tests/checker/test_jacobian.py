@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
 
-from opkit.checker import OpReport, Status
+from opkit.checker import Arg, Checkable, OpReport, Status
+from opkit.checker.derivative.jacobian import compare
+from opkit.checker.model.case import Case
+from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.pattern import guess_pattern
 from tests.checker.functions import check_functions
 
@@ -45,6 +48,28 @@ def test_the_right_gradient_passes_and_says_what_it_would_have_seen() -> None:
     assert report.status is Status.PASS
     assert result.detectable is not None
     assert result.detectable < 1e-7
+
+
+def test_closer_looks_end_with_the_time() -> None:
+    """The element that is furthest off is looked at whatever time is left, and found; with time 48 are."""
+    calls = [0]
+
+    def mixed(arrays: Mapping[str, np.ndarray], attrs: object) -> list[np.ndarray]:
+        calls[0] += 1
+        return [np.tanh(arrays["x"].sum()) * np.cos(arrays["x"])]
+
+    def zero(arrays: Mapping[str, np.ndarray], *others: object) -> dict[str, np.ndarray]:
+        return {"x": np.zeros_like(arrays["x"])}
+
+    op = Checkable("mixed", (Arg("x"),), (Arg("y"),), mixed, zero)  # type: ignore[arg-type]
+    taken = []
+    for seconds in (0.0, np.inf):
+        ev = Evaluator(op, Case({"x": X / 8}, {})).prepare()
+        calls[0] = 0
+        found = compare(ev, np.random.default_rng(0), {}, {}, seconds)
+        taken.append(calls[0])
+        assert found.failures
+    assert 4 * taken[0] < taken[1]
 
 
 @pytest.mark.parametrize(

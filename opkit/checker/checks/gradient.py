@@ -151,8 +151,8 @@ def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
         ledger.large += 1
         _probe(ev, number, ledger)
         return
-    most = (session.left() / 2 - takes) / session.call_seconds
-    outcome = compare(ev, session.rng(2000 + number), session.checkable.tolerance, ledger.steps, most)
+    seconds = session.rest().clock / 2
+    outcome = compare(ev, session.rng(2000 + number), session.checkable.tolerance, ledger.steps, seconds)
     for (leaf, slot), tally in outcome.tallies.items():
         ledger.pairs.setdefault((leaf.name, session.output_name(slot)), Tally()).add(tally)
     _note(ev, outcome, ledger.tipped.sift(session, ev, outcome), ledger)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from time import perf_counter
 
 import numpy as np
 from numpy import ndarray
@@ -27,6 +28,7 @@ from opkit.checker.model.thresholds import (
     IS_SINGLE,
     LITTLE,
     MOST_JUDGED,
+    PLAIN_CALLS,
     RATIO,
     ROW_MARGIN,
     WEIGHT,
@@ -136,7 +138,7 @@ def compare(
     rng: Generator,
     declared: Mapping[str, float],
     known: dict[str, Steps],
-    most: float = np.inf,
+    seconds: float = np.inf,
 ) -> Comparison:
     """Compare the claimed Jacobian with the numeric one.
 
@@ -145,7 +147,7 @@ def compare(
         rng: source of the directions.
         declared: {input name: relative tolerance} that the user declared.
         known: {input name: steps} that suited other cases of the op, or its other inputs; filled by this one.
-        most: calls of forward that there is time for, beside those that every element takes.
+        seconds: of the clock, that the closer looks at what does not agree may take.
 
     Raises:
         Exception: what backward raised.
@@ -156,12 +158,12 @@ def compare(
     claimed = analytic(evaluator)
     outcome.analytic = claimed
     single = evaluator.eps() > IS_SINGLE
-    judged = int(max(min(MOST_JUDGED, most / CALLS_A_LADDER / len(evaluator.leaves)), 1))
+    share = seconds / len(evaluator.leaves)
     for leaf in evaluator.leaves:
         if evaluator.array(leaf).size:
             single_leaf = single | (evaluator.array(leaf).dtype.itemsize < 8)
             tolerance = max(float(declared.get(leaf.name, 0.0)), evaluator.slack())
-            _compare_leaf(evaluator, leaf, claimed[leaf].T, single_leaf, tolerance, rng, known, judged, outcome)
+            _compare_leaf(evaluator, leaf, claimed[leaf].T, single_leaf, tolerance, rng, known, share, outcome)
     if any(tally.corners for tally in outcome.tallies.values()) and not declared:
         wrong = {failure.entry for failure in outcome.failures}
         outcome.failures.extend(compare_ties(evaluator, claimed, single, rng, wrong))
@@ -176,7 +178,7 @@ def _compare_leaf(
     declared: float,
     rng: Generator,
     known: dict[str, Steps],
-    judged: int,
+    seconds: float,
     out: Comparison,
 ) -> None:
     columns = Columns(evaluator, leaf)
@@ -184,7 +186,9 @@ def _compare_leaf(
     for turn in range(2):
         steps = columns.steps(rng) if turn else columns.usual_steps(first)
         columns.find_rows(ROW_MARGIN * RATIO * steps.share)
+        begun = perf_counter()
         value, noise = columns.quick(steps)
+        a_call = (perf_counter() - begun) / (PLAIN_CALLS * columns.flat.size)
         tolerance = _agreement(claimed, value, noise, single, declared)
         settled = np.abs(claimed - value) <= tolerance
         if settled.all():
@@ -193,6 +197,7 @@ def _compare_leaf(
     corner = np.zeros(settled.shape, dtype=bool)
     undecided = np.zeros(settled.shape, dtype=bool)
     rows = np.flatnonzero(~settled.all(axis=1))
+    judged = int(max(min(MOST_JUDGED, seconds / (CALLS_A_LADDER * a_call)), 1))
     if rows.size > judged:
         rows = _worst(rows, judged, claimed, value, tolerance, undecided)
     if rows.size:
