@@ -13,7 +13,7 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import Check
-from opkit.checker.model.thresholds import MOST_BEYOND
+from opkit.checker.model.thresholds import FEW
 
 
 def beyond(checkable: Checkable, options: Options, check: Check) -> Iterator[CheckResult]:
@@ -33,7 +33,7 @@ def beyond(checkable: Checkable, options: Options, check: Check) -> Iterator[Che
         for item in report.checks
         if item.status is Status.FAIL or (item.beyond and item.status is Status.UNDECIDED)
     ]
-    for item in bad[:MOST_BEYOND]:
+    for item in bad[:FEW]:
         where = _difference(item, other)
         hint = item.hint or _hint(item, other)
         message = f"beyond the inputs seen{f' ({where})' if where else ''}: {item.message}"

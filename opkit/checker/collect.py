@@ -242,6 +242,9 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     dropped = trial.counts[Answer.NONFINITE]
     if dropped:
         found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")
+    untried = trial.counts[Answer.UNTRIED]
+    if cases and untried:
+        found.notes.append(f"left out to keep within the time set: {untried} inputs that would have been tried")
     found.findings.extend(_breaches(checkable, trial))
     if cases or found.findings:
         return found

@@ -38,7 +38,7 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import CALLS_A_CHECK, CLOCK_SEARCH, CONFIRMED_CASES, MOST_NAMED, SEARCH_SHARE
+from opkit.checker.model.thresholds import CALLS_A_CHECK, CLOCK_SEARCH, FEW, SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.search.fatal import FatalCallError
@@ -105,7 +105,7 @@ def check(
         raise error
     if not changed:
         return report
-    row, message = CODES["GC198"], f"the op's functions changed {', '.join(changed[:MOST_NAMED])}"
+    row, message = CODES["GC198"], f"the op's functions changed {', '.join(changed[:FEW])}"
     if error is not None:
         message += f", after which no check can run ({words_of(error)})"
     failure = CheckResult.of(row, Status.FAIL, message, where=checkable.forward_where)
@@ -145,7 +145,7 @@ def _checked(
             confirm = None
             session.notes.append(f"checked in {unlike}: not confirmed in an ordinary process")
         if confirm is not None and options.wants(ORDINARY.code) and _is_pass(results):
-            results.append(confirm(session.diverse(CONFIRMED_CASES)))
+            results.append(confirm(session.diverse(FEW)))
             session.notes += [item.message for item in results[-1:] if item.status is Status.SKIP]
     results.sort(key=lambda item: item.code)
     return OpReport(

@@ -474,3 +474,48 @@ def test_arrays_without_elements_do_not_say_that_floats_are_taken() -> None:
 
     op = Checkable("scaled", (Arg("x"), Arg("places")), (Arg("y"),), forward, infer=infer)  # type: ignore[arg-type]
     assert any(case.inputs["places"].dtype.kind == "i" and case.inputs["x"].size for case in _cases_of(op))
+
+
+def _masked(refused: list[int]) -> Checkable:
+    """Return a Huber loss whose gradient forgets its option, of three inputs of one shape, the last one a mask."""
+
+    def forward(arrays: object, attrs: object) -> list[np.ndarray]:
+        x, target, mask = arrays["x"], arrays["target"], arrays["mask"]  # type: ignore[index]
+        if not x.shape == target.shape == mask.shape or mask.dtype != bool:
+            refused[0] += 1
+            raise ValueError("x, target and mask must agree (mask: bool)")
+        away, delta = np.abs(x - target), attrs["delta"]  # type: ignore[index]
+        loss = np.where(away <= delta, away**2 / 2, delta * (away - delta / 2))
+        return [np.asarray(loss[mask].sum() / max(mask.sum(), 1))]
+
+    def backward(arrays: object, outputs: object, douts: object, attrs: object, needs: object) -> object:
+        x, target, mask = arrays["x"], arrays["target"], arrays["mask"]  # type: ignore[index]
+        away = x - target
+        slope = np.where(np.abs(away) <= attrs["delta"], away, np.sign(away))  # type: ignore[index]
+        found = douts[0] * slope * mask / max(mask.sum(), 1)  # type: ignore[index]
+        return {"x": found, "target": -found}
+
+    return Checkable(
+        "huber",
+        (Arg("x"), Arg("target"), Arg("mask")),
+        (Arg("y"),),
+        forward,
+        backward,  # type: ignore[arg-type]
+        attrs=(Attr("delta", "float", 1.0),),
+        first=Case({"x": np.ones((3, 4)), "target": np.zeros((3, 4)), "mask": np.ones((3, 4), bool)}, {"delta": 1.0}),
+        gradients=frozenset({"x", "target"}),
+    )
+
+
+def test_shapes_that_forward_refuses_take_few_calls() -> None:
+    """Where all arrays have one shape, as forward insists, others are given up, and options are tried."""
+    refused = [0]
+    assert check(_masked(refused), Options()).status is Status.FAIL
+    assert refused[0] < 12_000
+
+
+def test_what_was_not_tried_for_want_of_time_is_told() -> None:
+    """No time at all is left for the search: the first inputs are checked, and a note says what was left out."""
+    report = check(_masked([0]), Options(clock=0.0))
+    assert report.status is not Status.ERROR
+    assert any("inputs that would have been tried" in note for note in report.notes)

@@ -19,7 +19,6 @@ from opkit.checker.derivative.tips import is_tip
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import TIP_SIZES
 from opkit.record import mutable
 
 Found: TypeAlias = "tuple[Evaluator, Comparison, list[EntryFailure]]"
@@ -54,7 +53,7 @@ class Tipped:
         others = [one for one in odd if (one.leaf, one.element) not in tips]
         if at_tips and self._first is None:
             self._first = (ev, outcome, sorted(at_tips, key=lambda one: -one.kind))
-        if others and any(size in TIP_SIZES for shape in ev.shapes for size in (shape or (1,))):
+        if others and any(size in (1, 2) for shape in ev.shapes for size in (shape or (1,))):
             self._small.append((ev, outcome, others))
             others = []
         return [*others, *(one for one in failures if one.code != "GC105")]

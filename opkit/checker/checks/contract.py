@@ -22,13 +22,7 @@ from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings, cast_case
 from opkit.checker.model.steps import is_step
-from opkit.checker.model.thresholds import (
-    CALLS_A_CASE,
-    CONTRACT_CASES,
-    REGISTRATION_CASES,
-    SINGLE_CASES,
-    SUM_ULPS,
-)
+from opkit.checker.model.thresholds import CALLS_A_CASE, FEW, MANY, PLENTY, SUM_ULPS
 from opkit.errors import InferError, KernelError, OpkitError
 
 
@@ -130,7 +124,7 @@ def gradient_contract(session: CheckSession) -> Iterator[CheckResult]:
     for ev in evaluators:
         _check_gradients(ev, found)
     if session.checkable.registration is not None and not found.results:
-        for number, ev in enumerate(session.diverse(CONTRACT_CASES, 1, evaluators)):
+        for number, ev in enumerate(session.diverse(FEW, 1, evaluators)):
             _check_alone(ev, found, session.rng(number))
     yield from found.told(("GC142", "GC143", "GC145", "GC148", "GC181"), len(evaluators))
     cases = [ev.case for ev in evaluators]
@@ -252,7 +246,7 @@ def registration(session: CheckSession) -> Iterator[CheckResult]:
     unused: dict[str, CheckResult] = {}
     unread: dict[str, CheckResult] = {}
     evaluators = [ev for ev in session.evaluators if ev.leaves]
-    for ev in evaluators[:REGISTRATION_CASES]:
+    for ev in evaluators[:PLENTY]:
         try:
             facts = ask(describe_inputs(ev.case.inputs), ev.attrs)
         except OpkitError:
@@ -274,7 +268,7 @@ def single_cases(session: CheckSession) -> list[Evaluator]:
     found: list[Evaluator] = []
     if not session.has_time(CALLS_A_CASE):
         return found
-    for ev in session.diverse(SINGLE_CASES, 0, session.evaluators):
+    for ev in session.diverse(MANY, 0, session.evaluators):
         if not any(array.dtype == np.float64 for array in ev.case.arrays):
             continue
         is_recorded = bool(session.checkable.recorded or session.checkable.seen)

@@ -20,7 +20,7 @@ from opkit.checker.model.numbers import place_of, resolution_of
 from opkit.checker.model.pattern import EXACTLY, guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import MOST_PLOTTED, STEPS
+from opkit.checker.model.thresholds import MOST_ELEMENTS, STEPS
 from opkit.ir import Shape
 
 
@@ -51,7 +51,7 @@ def described(
         text += f"; looks {pattern}" if not pattern.startswith(("the", "takes")) else f"; {pattern}"
     errors = np.abs(claimed - numeric).T
     slopes = _slopes(ev, failure) if failure.code == "GC103" else None
-    evidence = Evidence(ev.case, (), place, element, errors if errors.size <= MOST_PLOTTED else None, slopes, pattern)
+    evidence = Evidence(ev.case, (), place, element, errors if errors.size <= MOST_ELEMENTS else None, slopes, pattern)
     return session.failed(
         code,
         text,

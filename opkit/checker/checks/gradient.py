@@ -29,17 +29,15 @@ from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
     BESIDE,
     CALLS_A_CASE,
-    CALLS_A_PROBE,
-    ENOUGH_FAILING,
-    EXTRA_PROBES,
+    MANY,
     PLAIN_CALLS,
+    PLENTY,
     PROMISE_TOLERANCE,
     RUN_BUDGET,
-    RUNS_A_CASE,
     SLIGHT,
     SLOW_GRADIENT,
-    SMALL_CASE,
-    SURE_CASES,
+    SMALL_ARRAY,
+    SOME,
 )
 from opkit.record import mutable
 
@@ -81,10 +79,10 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
     budget = RUN_BUDGET * session.options.effort
     for number, ev in enumerate(_ordered(evaluators)):
         budget -= _cost(ev)
-        if ledger.failing >= ENOUGH_FAILING:
+        if ledger.failing >= SOME:
             break
-        is_late = number > 0 and not session.has_time(CALLS_A_PROBE if session.is_slow else CALLS_A_CASE)
-        if is_late or (budget < 0 and number >= SURE_CASES):
+        is_late = number > 0 and not session.has_time(MANY if session.is_slow else CALLS_A_CASE)
+        if is_late or (budget < 0 and number >= MANY):
             ledger.left_out += 1
             continue
         known = ledger.found
@@ -118,7 +116,7 @@ def _probe_large(ev: Evaluator, number: int, ledger: _Ledger) -> None:
             return
         ledger.large += 1
         ledger.is_extra = ledger.large == 1
-        _probe(ev, number, ledger, EXTRA_PROBES)
+        _probe(ev, number, ledger, 2)
     except Exception as error:  # user code; where small cases raise it too, it is theirs to say
         if not any(str(error) in item.message for item in ledger.broken):
             ledger.session.notes.append(f"the case with many elements could not be compared: {error}")
@@ -126,7 +124,7 @@ def _probe_large(ev: Evaluator, number: int, ledger: _Ledger) -> None:
 
 def _cost(ev: Evaluator) -> int:
     """Return about how many runs of the kernels a comparison takes: a count, the same on every machine."""
-    return RUNS_A_CASE + 2 * sum(ev.array(leaf).size for leaf in ev.leaves) + ev.entries
+    return PLENTY + 2 * sum(ev.array(leaf).size for leaf in ev.leaves) + ev.entries
 
 
 def _ordered(evaluators: list[Evaluator]) -> list[Evaluator]:
@@ -134,7 +132,7 @@ def _ordered(evaluators: list[Evaluator]) -> list[Evaluator]:
     return sorted(
         evaluators,
         key=lambda ev: (
-            sum(ev.array(leaf).size for leaf in ev.leaves) + ev.entries > SMALL_CASE,
+            sum(ev.array(leaf).size for leaf in ev.leaves) + ev.entries > SMALL_ARRAY,
             ev.case.is_extreme,
         ),
     )
@@ -222,7 +220,7 @@ def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> Non
             if np.isfinite(probe.detectable):
                 ledger.probes.append(probe.detectable)
             if probe.is_wrong and (
-                not session.has_time(CALLS_A_PROBE)
+                not session.has_time(MANY)
                 or probe_leaf(ev, leaf, np.random.default_rng([number, count, 1]), None, declared, is_slow).is_wrong
             ):
                 ledger.fail("GC102", leaf, "", partial(_describe_probe, session, ev, leaf, probe, declared))

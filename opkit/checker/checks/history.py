@@ -17,9 +17,7 @@ from opkit.checker.model.evaluate import Evaluator, snapshot
 from opkit.checker.model.numbers import widened
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import (
-    HISTORY_CASES,
-)
+from opkit.checker.model.thresholds import SOME
 
 
 def history(session: CheckSession) -> Iterator[CheckResult]:
@@ -27,7 +25,7 @@ def history(session: CheckSession) -> Iterator[CheckResult]:
     afresh = session.checkable.afresh
     if afresh is None or session.is_impure:
         return
-    for number, ev in enumerate(session.diverse(HISTORY_CASES, 1)):
+    for number, ev in enumerate(session.diverse(SOME, 1)):
         message = _difference(ev, afresh(), session.rng(800 + number))
         if message:
             session.is_impure = True

@@ -15,7 +15,7 @@ from opkit.checker.model.agreement import same
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import Check, CheckSession
-from opkit.checker.model.thresholds import MODE_CASES, SUM_ULPS
+from opkit.checker.model.thresholds import SOME, SUM_ULPS
 
 
 def parity(session: CheckSession) -> Iterator[CheckResult]:
@@ -24,7 +24,7 @@ def parity(session: CheckSession) -> Iterator[CheckResult]:
     if not runners:
         yield session.skipped("GC170", "there is only one way to run it")
         return
-    evaluators = session.diverse(MODE_CASES)
+    evaluators = session.diverse(SOME)
     for name, run in runners.items():
         for number, ev in enumerate(evaluators):
             message = _differs(ev, name, run, session.rng(6000 + number))

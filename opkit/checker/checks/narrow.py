@@ -18,25 +18,18 @@ from opkit.checker.model.formats import FORMATS
 from opkit.checker.model.numbers import signed, widened
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import (
-    LINE_SHARES,
-    LINE_STEPS,
-    LINES,
-    NARROW_PROMISE,
-    REFERENCE_CASES,
-    SPREADS,
-)
+from opkit.checker.model.thresholds import LINE_SHARES, LINE_STEPS, NARROW_PROMISE, SOME, SPREADS
 
 
 def narrow(session: CheckSession) -> Iterator[CheckResult]:
     """GC102 of an op of one format, for each input: on lines through a few cases."""
-    chosen = session.diverse(REFERENCE_CASES, 2)
+    chosen = session.diverse(SOME, 2)
     lines: dict[str, list[tuple[float, float, float]]] = {}
     for number, ev in enumerate(chosen):
         for leaf in ev.leaves:
             found = lines.setdefault(leaf.name, [])
-            for turn in range(LINES):
-                found += _line(ev, leaf, session.rng(6700 + LINES * number + turn))
+            for turn in range(SOME):
+                found += _line(ev, leaf, session.rng(6700 + SOME * number + turn))
     for name, found in lines.items():
         yield _result(session, name, np.array(found).reshape(-1, 3), len(chosen))
 

@@ -11,13 +11,13 @@ from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import OWN_CASES
+from opkit.checker.model.thresholds import FEW
 from opkit.checker.model.types import Results
 
 
 def own(session: CheckSession) -> Iterator[CheckResult]:
     """Run every check that the subject brings; the first fault of each is reported."""
-    few = session.diverse(OWN_CASES)
+    few = session.diverse(FEW)
     for check in session.checkable.own:
         evaluators = session.ordinary() if check.is_thorough else few
         found = None

@@ -24,29 +24,25 @@ from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession, cast_case
 from opkit.checker.model.thresholds import (
     ARGUMENT_LEAST,
+    FEW,
     FLOOR,
     FLOOR_SINGLE,
     GRADIENT_LEAST,
-    LEAST_NUDGE,
     LITTLE,
-    NOISE_CASES,
+    MOVES,
     NOISE_MOST,
-    NOISE_VALUES,
-    NOISY_CASES,
-    NUDGES,
+    NOISE_TIMES,
     ORDINARY_MOST,
     OVERFLOW,
-    PRECISION_CASES,
     RATIO,
     RESOLUTION,
     RESULT_LEAST,
-    SATURATED_CASES,
     SINGLE_RESOLUTION,
     SINGLE_ROUNDINGS,
-    SINGLE_SPREAD,
     SLIGHT,
     SMALL,
-    STEEP_CASES,
+    SMALL_ARRAY,
+    SOME,
     UNDERFLOW,
 )
 from opkit.checker.model.trial import Answer, Attempt
@@ -59,12 +55,9 @@ def single_precision(session: CheckSession) -> Iterator[CheckResult]:
     """GC150: float32 results and gradients agree with float64's within what rounding the inputs explains."""
     pool = [ev for ev in session.evaluators if not ev.case.is_extreme or ev.case.regime.split()[0] == "saturated"]
     chosen = (
-        session.diverse(PRECISION_CASES, 1, pool)
-        + [ev for ev in pool if ev.case.regime in ("large", "saturated", "ties")][:SATURATED_CASES]
+        session.diverse(SOME, 1, pool) + [ev for ev in pool if ev.case.regime in ("large", "saturated", "ties")][:FEW]
     )
-    chosen += [ev for ev in session.evaluators if ev.case.regime in ("steep", "offset") and not ev.case.is_empty][
-        :STEEP_CASES
-    ]
+    chosen += [ev for ev in session.evaluators if ev.case.regime in ("steep", "offset") and not ev.case.is_empty][:FEW]
     tried = 0
     highest = _gradient_sizes(session, chosen)
     doubt: CheckResult | None = None
@@ -125,7 +118,7 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highes
     weights = rng.uniform(-1, 1, high.entries).astype(np.float32)
     try:
         wobbled = [
-            [_results(high, weights, _nudged(high, leaf, k)) for k in range(NUDGES)]
+            [_results(high, weights, _nudged(high, leaf, k)) for k in range(FEW)]
             for leaf, array in leaves_of(high.inputs)
             if is_float(array)
         ]
@@ -204,7 +197,7 @@ def _explain(name: str, exact: ndarray, single: ndarray, spread: ndarray, natura
     size = max(largest(exact), natural)
     if size > OVERFLOW or not np.isfinite(spread).all():
         return ""
-    allowed = SINGLE_SPREAD * spread + SINGLE_ROUNDINGS * SINGLE_RESOLUTION * (size + spread.max()) + UNDERFLOW
+    allowed = NOISE_TIMES * spread + SINGLE_ROUNDINGS * SINGLE_RESOLUTION * (size + spread.max()) + UNDERFLOW
     off = np.abs(single - exact)
     if (off <= allowed).all():
         return ""
@@ -218,7 +211,7 @@ def _nudged(ev: Evaluator, leaf: InputLeaf, number: int) -> dict[str, object]:
     array = ev.array(leaf)
     rng = np.random.default_rng([7, number])
     # Magnitudes vary too: what is the same for a whole row may have no effect, and an oscillation's phase may recur.
-    share = signed(rng, array.shape, (LEAST_NUDGE, 1.0)) if number else 1.0
+    share = signed(rng, array.shape, MOVES) if number else 1.0
     return ev.replaced(leaf, frozen(array * (1 + share * SINGLE_RESOLUTION)))
 
 
@@ -240,13 +233,13 @@ def low_precision(session: CheckSession) -> Iterator[CheckResult]:
         return
     evaluators = [
         ev
-        for ev in session.diverse(NOISE_CASES, 2)
+        for ev in session.diverse(SOME, 2)
         if not ev.case.is_extreme
         and ev.leaves
         and ev.slots
         and ev.case.regime != "zeros"
         and (session.checkable.infer is None or all(ev.outputs[index].dtype == np.float64 for index in ev.slots))
-    ][:NOISY_CASES]
+    ]
     suspects = []
     for number, ev in enumerate(evaluators):
         noise = _noise(ev, session.rng(5000 + number))
@@ -274,7 +267,7 @@ def _noise(ev: Evaluator, rng: Generator) -> float | None:
     moves = {leaf: scales_of(array).reshape(array.shape) * signed(rng, array.shape) for leaf, array in arrays.items()}
     steps = steps_for(np.ones(1))
     base, eps = ev.vector(ev.outputs), ev.eps()
-    entries = np.linspace(0, base.size - 1, min(base.size, NOISE_VALUES)).astype(int)
+    entries = np.linspace(0, base.size - 1, min(base.size, SMALL_ARRAY)).astype(int)
     plus, minus = (side[:, :, entries] for side in Line(ev, moves, of_forward=True).ladder(steps[0]))
     base = base[entries]
     found = settle(plus, minus, base, steps, steps, eps[entries], np.ones(1))

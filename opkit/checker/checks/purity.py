@@ -21,11 +21,7 @@ from opkit.checker.model.error_location import is_users
 from opkit.checker.model.evaluate import Evaluator, copies, is_float, leaves_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings
-from opkit.checker.model.thresholds import (
-    BACKWARD_PURITY_CASES,
-    PURITY_CASES,
-    REPEATS,
-)
+from opkit.checker.model.thresholds import FEW, REPEATS, SOME
 
 
 def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
@@ -99,7 +95,7 @@ def _faults(
 def forward_purity(session: CheckSession) -> Iterator[CheckResult]:
     """GC120, GC122, GC124, GC125 for forward."""
     found = Findings(session, {item.code: item for item in session.breaches("GC122")})
-    evaluators = session.diverse(PURITY_CASES) + session.large
+    evaluators = session.diverse(FEW) + session.large
 
     def gives_the_same(ev: Evaluator) -> bool:
         return same(ev.outputs, ev.forward(ev.inputs))
@@ -124,7 +120,7 @@ def forward_purity(session: CheckSession) -> Iterator[CheckResult]:
 def backward_purity(session: CheckSession) -> Iterator[CheckResult]:
     """GC121, GC123, GC124, GC125 for backward."""
     found = Findings(session, {item.code: item for item in session.breaches("GC123")})
-    evaluators = [ev for ev in session.diverse(BACKWARD_PURITY_CASES) + session.large if ev.leaves and ev.slots]
+    evaluators = [ev for ev in session.diverse(SOME) + session.large if ev.leaves and ev.slots]
     where = session.checkable.backward_where
     for number, ev in enumerate([] if found.results else evaluators):
         try:

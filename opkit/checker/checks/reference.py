@@ -26,7 +26,7 @@ from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.reference_tolerance import Found, Samples, judged
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import REFERENCE_CASES, REFERENCE_DOUTS, REFERENCE_NEAR
+from opkit.checker.model.thresholds import REFERENCE_DOUTS, SOME
 from opkit.checker.model.types import Arrays, Attrs, Computed, Gradients, Ran, Results
 from opkit.ir import Shape
 from opkit.listed import each
@@ -59,7 +59,7 @@ def reference(session: CheckSession) -> Iterator[CheckResult]:
     if given is None or session.is_impure:
         return
     ledger = _Ledger()
-    chosen = [ev for ev in session.evaluators if ev.case.origin != "search"] or session.diverse(REFERENCE_CASES)
+    chosen = [ev for ev in session.evaluators if ev.case.origin != "search"] or session.diverse(SOME)
     confirmed = next(_confirmed(session, given, chosen), None)
     for number, ev in enumerate(chosen):
         if session.left() < 0 and ledger.compared:
@@ -136,7 +136,7 @@ def _near(ev: Evaluator, inputs: Arrays, form: Format, rng: Generator) -> list[A
         share = form.eps * signed(rng, array.shape, (1.0, 2.0))
         return frozen(form.rounded(form.rounded(array) * (1 + share)))
 
-    return [inputs, *(ev.map_inputs(moved) for _ in range(REFERENCE_NEAR - 1))]
+    return [inputs, *(ev.map_inputs(moved) for _ in range(SOME - 1))]
 
 
 # --- running

@@ -16,7 +16,7 @@ from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import typical, widened
 from opkit.checker.model.reference import Reference
-from opkit.checker.model.thresholds import MEASURED_ELEMENTS
+from opkit.checker.model.thresholds import SMALL_ARRAY
 from opkit.checker.model.types import Arrays, Attrs, Results
 
 
@@ -35,7 +35,7 @@ def slopes(given: Reference, ev: Evaluator, arrays: Arrays, leaf: InputLeaf, dou
     columns = _columns(given, ev, arrays, leaf, douts, change)
     size = columns.flat.size
     values, bound = np.full(size, np.nan), np.full(size, np.inf)
-    elements = np.unique(np.linspace(0, size - 1, min(size, MEASURED_ELEMENTS)).astype(int))
+    elements = np.unique(np.linspace(0, size - 1, min(size, SMALL_ARRAY)).astype(int))
     found = columns.estimate(elements, columns.scales)
     is_smooth = (found.kind[:, 0] <= Behaviour.ONE_SIDED) & np.isfinite(found.bound[:, 0])
     values[elements] = np.where(is_smooth, found.value[:, 0], np.nan)

@@ -20,11 +20,11 @@ from opkit.checker.model.numbers import widened
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
     BOUNDS,
+    FEW,
+    MANY,
+    PLENTY,
     PROMISE,
-    SCAN_FEW,
-    SCAN_INPUTS,
     SCAN_NATURAL,
-    SECOND_LOOKS,
     SLOW_SCAN,
     UNDERFLOW,
     WEIGHT,
@@ -44,7 +44,7 @@ def scan(session: CheckSession, domain: str) -> None:
     alike = [ev for ev in session.ordinary() if ev.leaves and _is_alike(ev)]
     settings = alike[:1] + [ev for ev in alike if not ev.is_set_like(alike[0])][:1]
     for number, ev in enumerate(settings):
-        for leaf in ev.leaves[:SCAN_INPUTS]:
+        for leaf in ev.leaves[:FEW]:
             line = _ScanLine(ev, leaf, _points(domain), session.rng(6000 + number))
             found = line.suspects(session)
             if line.is_slow:
@@ -106,7 +106,7 @@ class _ScanLine:
         """Return a prepared case of the points where backward looks off, None where there are none."""
         points = self.points
         try:
-            if not _is_elementwise(self.forward, points[:SCAN_FEW]):
+            if not _is_elementwise(self.forward, points[:PLENTY]):
                 return None
             start = process_time()
             self.forward(points)
@@ -119,7 +119,7 @@ class _ScanLine:
             excess = _excess(claimed, derivative(self.forward, points), self.forward(points) / points)
         except Exception:  # user code; it does not take that many elements: the other cases are those it does take
             return None
-        chosen = np.argsort(-excess, kind="stable")[:SECOND_LOOKS]
+        chosen = np.argsort(-excess, kind="stable")[:MANY]
         chosen = chosen[excess[chosen] > 1.0]
         if not chosen.size:
             return None

@@ -16,7 +16,7 @@ from numpy.random import Generator
 from opkit.checker.claims.cutting import Cut, Outcome, as_named, compared, is_empty_cut, run_shards
 from opkit.checker.claims.prove import Proof, Ranks, ranks_of
 from opkit.checker.claims.subject import Subject, Whole, run_whole
-from opkit.checker.model.thresholds import PROOF_CANDIDATES, PROOF_DEVICES, PROOF_LEAST, PROOF_READ, PROOF_TRIED
+from opkit.checker.model.thresholds import FEW, PROOF_CANDIDATES, PROOF_DEVICES, SOME
 from opkit.record import mutable, record
 from opkit.sharding import BROADCAST, PARTIAL, Arg, Sbp, Signature, split
 
@@ -87,7 +87,7 @@ def _of_ranks(
     if not any(array.ndim for array in wholes[0].inputs.values()):
         return found  # partial sums of single numbers are too few to be trusted
     tried = _spread(wholes)
-    unread = _unread(subject, tried[:PROOF_READ])
+    unread = _unread(subject, tried[:FEW])
     ways, found.left = _ways(tried[0], unread)
     known = {_essence(item, unread) for item in proof.claimed.get(ranks_of(tried[0]), ())}
     for number, inputs in enumerate(ways):
@@ -95,7 +95,7 @@ def _of_ranks(
             found.left += 1
             continue
         outputs, cuts = _outputs(subject, tried, inputs, np.random.default_rng([seed, number]))
-        if outputs is None or cuts < PROOF_LEAST:
+        if outputs is None or cuts < 2 * len(PROOF_DEVICES):
             continue
         chosen = {arg: lies[0] for arg, lies in outputs.items()}
         if all(sbp.kind == "B" for sbp in chosen.values()):
@@ -125,8 +125,8 @@ def _spread(wholes: Sequence[Whole]) -> list[Whole]:
     """Return cases whose sizes differ first, then the others, not too many."""
     best = max(wholes, key=lambda whole: len({size for array in whole.inputs.values() for size in array.shape}))
     rest = [whole for whole in wholes if whole is not best]
-    step = max(1, len(rest) // PROOF_TRIED)
-    return [best, *rest[::step][:PROOF_TRIED]]
+    step = max(1, len(rest) // SOME)
+    return [best, *rest[::step][:SOME]]
 
 
 def _unread(subject: Subject, wholes: Sequence[Whole]) -> frozenset[Arg]:

@@ -19,20 +19,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.options import Options
-from opkit.checker.model.thresholds import (
-    LEAST_NEAR,
-    MOST_HINT,
-    MOST_HINTS,
-    PROOF_ELEMENTS,
-    PROOF_FACTORS,
-    PROOF_FOUND,
-    PROOF_GROUPS,
-    PROOF_GROWN,
-    PROOF_LARGER,
-    PROOF_MODERATE,
-    PROOF_WHOLE,
-    PROOF_WHOLE_SCALE,
-)
+from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, MOVES, PLENTY, PROOF_MODERATE, PROOF_WHOLE_SCALE, SOME
 from opkit.checker.model.trial import Trial
 from opkit.listed import each
 
@@ -51,14 +38,14 @@ def proof_cases(checkable: Checkable, found: Sequence[Case], options: Options, t
     usable = [case for case in usable if _is_moderate(case)] or usable
     if not usable:
         larger = sorted((case for case in found if _has_elements(case)), key=_elements)
-        usable = larger[:PROOF_LARGER] or list(_filled(checkable, found, options, trial))
+        usable = larger[:FEW] or list(_filled(checkable, found, options, trial))
     kept = _distinct(usable)
-    made = [*kept[:PROOF_FOUND]]
+    made = [*kept[:MANY]]
     grown: list[Case] = []
     for number, case in enumerate(_representatives(usable)):
-        grown += islice(_grown(checkable, case, trial, options.seed + number), PROOF_GROWN)
+        grown += islice(_grown(checkable, case, trial, options.seed + number), 2)
     made += grown
-    made += islice(_whole_numbers(grown or made, trial), PROOF_WHOLE)
+    made += islice(_whole_numbers(grown or made, trial), FEW)
     return sorted(made, key=lambda case: (_elements(case), case.regime != "normal"))
 
 
@@ -76,7 +63,7 @@ def _elements(case: Case) -> int:
 
 
 def _is_usable(case: Case) -> bool:
-    return _has_elements(case) and _elements(case) <= PROOF_ELEMENTS
+    return _has_elements(case) and _elements(case) <= MOST_LARGE
 
 
 def _is_moderate(case: Case) -> bool:
@@ -129,7 +116,7 @@ def _representatives(cases: Sequence[Case]) -> list[Case]:
         key = _ranks(case)
         if key not in best or len(_sizes(case)) > len(_sizes(best[key])):
             best[key] = case
-    return list(best.values())[:PROOF_GROUPS]
+    return list(best.values())[:PLENTY]
 
 
 def _sizes(case: Case) -> list[int]:
@@ -147,8 +134,8 @@ def _grown(checkable: Checkable, case: Case, trial: Trial, seed: int) -> Iterato
     wide = [dict(zip(sizes, row)) for row in _TARGETS] if len(sizes) <= len(_TARGETS[0]) else []
     rules = [{size: rule(size) for size in sizes} for rule in _RULES]
     single = [{size: rule(size)} for size in sizes for rule in _RULES[:2]]
-    hints = [value for value in checkable.constants if type(value) is int and LEAST_NEAR <= value <= MOST_HINT]
-    near = [{size: 2 * value + 1} for value in hints[:MOST_HINTS] for size in sizes]
+    hints = [value for value in checkable.constants if type(value) is int and 2 < value <= PLENTY]
+    near = [{size: 2 * value + 1} for value in hints[:SOME] for size in sizes]
     for changes in (near, *([change] for change in (*wide, *rules, *single))):
         yield from _first(case, changes, trial, seed, seen)
 
@@ -163,7 +150,7 @@ def _first(case: Case, changes: Sequence[_Map], trial: Trial, seed: int, seen: s
         seen.add(key)
         for fill in (_drawn, _chosen, _tiled):
             made = _resized(case, change, fill, np.random.default_rng([seed, *key]))
-            if _elements(made) > PROOF_ELEMENTS:
+            if _elements(made) > MOST_LARGE:
                 break
             if (outcome := trial.probe(made)).is_accepted and outcome.keeps_promise():
                 yield made
@@ -188,7 +175,7 @@ def _drawn(array: ndarray, shape: tuple[int, ...], rng: Generator) -> ndarray:
         return np.asarray(rng.standard_normal(shape)).astype(array.dtype)
     values = rng.choice(array.ravel(), shape)
     if is_float(array):
-        return np.asarray(values * rng.uniform(*PROOF_FACTORS, shape)).astype(array.dtype)
+        return np.asarray(values * rng.uniform(*MOVES, shape)).astype(array.dtype)
     return np.asarray(values)
 
 

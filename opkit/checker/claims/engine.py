@@ -29,7 +29,7 @@ from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import is_float
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
-from opkit.checker.model.thresholds import PROOF_KEPT, PROOF_SHARE, PROOF_SHARE_BACKWARD, SLOW_CALL
+from opkit.checker.model.thresholds import PROOF_SHARE, PROOF_SHARE_BACKWARD, SLOW_CALL, SOME
 from opkit.checker.model.trial import Trial
 from opkit.sharding import Arg
 
@@ -137,7 +137,7 @@ class _Run:
         return wholes
 
     def _proved(self, subject: Subject, wholes: Sequence[Whole], share: float) -> Proof:
-        proof = prove(subject, wholes, self.options.seed, lambda: self.budget.is_over(share), PROOF_KEPT)
+        proof = prove(subject, wholes, self.options.seed, lambda: self.budget.is_over(share), SOME)
         if proof.left:
             self.notes.append(f"{subject.op}: {proof.left} cases were left out to keep within the time set")
         return proof

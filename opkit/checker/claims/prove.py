@@ -16,7 +16,7 @@ from numpy.random import Generator
 from opkit.checker.claims.cutting import Cut, Outcome, Shards, compared, is_empty_cut, run_shards
 from opkit.checker.claims.subject import Subject, Whole
 from opkit.checker.model.claim import Claim, Claims
-from opkit.checker.model.thresholds import PROOF_CASES, PROOF_DEVICES, PROOF_DRAWS
+from opkit.checker.model.thresholds import FEW, PROOF_DEVICES
 from opkit.errors import OpkitError
 from opkit.record import mutable, record
 from opkit.sharding import Arg, Sbp, Signature
@@ -110,7 +110,7 @@ def prove(subject: Subject, wholes: Sequence[Whole], seed: int, is_over: Callabl
     """
     proof = Proof()
     known: dict[object, Tally] = {}
-    least = set(np.linspace(0, len(wholes) - 1, PROOF_CASES, dtype=int).tolist())
+    least = set(np.linspace(0, len(wholes) - 1, FEW, dtype=int).tolist())
     for number, whole in enumerate(wholes):
         if number not in least and is_over():
             proof.left += 1
@@ -197,7 +197,7 @@ def _try(subject: Subject, whole: Whole, tally: Tally, count: int, rng: Generato
     assert tally.signature is not None
     inputs = dict(tally.signature.inputs)
     is_short = is_empty_cut(whole, inputs, count)
-    draws = PROOF_DRAWS if any(sbp.kind == "P" for sbp in inputs.values()) else 1
+    draws = 2 if any(sbp.kind == "P" for sbp in inputs.values()) else 1
     holds = False
     for _ in range(draws):
         cut, shards = _outcome(subject, whole, tally.signature, count, rng)

@@ -18,7 +18,7 @@ from opkit.checker.claims.subject import Whole, args_of, bound_of, nudge
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import is_float
 from opkit.checker.model.numbers import largest
-from opkit.checker.model.thresholds import PROOF_DOUTS
+from opkit.checker.model.thresholds import MAGNITUDES
 from opkit.checker.model.types import Attrs, Results
 from opkit.sharding import Arg, cut
 
@@ -98,7 +98,7 @@ def incoming(output: ndarray, rng: Generator) -> ndarray:
     """Return an incoming gradient of both signs; zeros for what is not differentiated."""
     if not is_float(output):
         return np.zeros_like(output)
-    return np.asarray(rng.uniform(*PROOF_DOUTS, output.shape) * rng.choice([-1.0, 1.0], output.shape)).astype(
+    return np.asarray(rng.uniform(*MAGNITUDES, output.shape) * rng.choice([-1.0, 1.0], output.shape)).astype(
         output.dtype
     )
 

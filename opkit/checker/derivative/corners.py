@@ -12,14 +12,14 @@ from numpy import ndarray
 
 from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.grid import Grid, Picked, at
-from opkit.checker.model.thresholds import COARSE, CORNER_NOISE, CORNER_RUNGS, GROWTH, NEGLIGIBLE, SLIGHT, SMALL, SMOOTH
+from opkit.checker.model.thresholds import COARSE, CORNER_RUNGS, GROWTH, NEGLIGIBLE, NOISE_TIMES, SLIGHT, SMALL, SMOOTH
 
 
 def mark_kinks(grid: Grid, out: Estimate, left: Picked, right: Picked) -> None:
     """A bend D+ - D- that does not shrink with the step is a kink; its slopes bound the valid gradients."""
     bend = grid.plus_slope - grid.minus_slope
     own = np.maximum(grid.level, out.noise[:, None, :]) / grid.step
-    clear = np.isfinite(bend) & (np.abs(bend) > CORNER_NOISE * own)
+    clear = np.isfinite(bend) & (np.abs(bend) > NOISE_TIMES * own)
     size = np.abs(bend)
     steady = clear.copy()
     steady[:, :2] = False
@@ -52,7 +52,7 @@ def _mark(out: Estimate, where: ndarray, kind: Behaviour, found: tuple[ndarray, 
 def _mark_singular(grid: Grid, out: Estimate) -> None:
     """A slope that keeps growing as the step shrinks has no finite limit."""
     steep = np.fmax(np.abs(grid.plus_slope), np.abs(grid.minus_slope))
-    quiet = np.isfinite(steep) & (steep * grid.step > CORNER_NOISE * grid.level)
+    quiet = np.isfinite(steep) & (steep * grid.step > NOISE_TIMES * grid.level)
     index = grid.finest(quiet)
     rungs = [at(np.maximum(index - coarser, 0), steep) for coarser in range(4)]
     singular = (quiet.sum(axis=1) >= CORNER_RUNGS) & (index[:, 0] >= CORNER_RUNGS - 1)
@@ -69,7 +69,7 @@ def mark_jumps(grid: Grid, out: Estimate) -> None:
     leap = np.fmax(np.abs(grid.plus_change), np.abs(grid.minus_change))
     last = leap[:, -1]
     before = leap[:, -3] if leap.shape[1] > 2 else leap[:, 0]
-    jump = (last > CORNER_NOISE * grid.level[:, -1]) & (np.abs(last - before) < SMALL * last)
+    jump = (last > NOISE_TIMES * grid.level[:, -1]) & (np.abs(last - before) < SMALL * last)
     jump &= (leap.shape[1] >= CORNER_RUNGS) & (last > NEGLIGIBLE * grid.size())
     if not jump.any():
         return

@@ -21,10 +21,10 @@ from opkit.checker.model.numbers import place_of, resolution_of, signed, widened
 from opkit.checker.model.thresholds import (
     BOUNDS,
     COARSE,
-    CORNER_NOISE,
     FLOOR,
     FLOOR_SINGLE,
     IS_SINGLE,
+    NOISE_TIMES,
     RATIO,
     SLOW_LAST,
     SLOW_STEPS,
@@ -134,7 +134,7 @@ def _crossing(line: Line, base: ndarray, eps: ndarray) -> ndarray:
     """Return the outputs (J,) that cross a kink or a jump on the way, none where they are most of them."""
     wide, near = ([line.at(sign * step) - base for sign in (1.0, -1.0)] for step in (COARSE, COARSE / RATIO))
     bend, near_bend = np.abs(wide[0] + wide[1]), np.abs(near[0] + near[1])
-    noise = CORNER_NOISE * eps * np.abs(base)
+    noise = NOISE_TIMES * eps * np.abs(base)
     crossing = ~(bend <= SMALL * (np.abs(wide[0]) + np.abs(wide[1])) + noise)
     crossing |= ~(near_bend <= SMOOTH * bend + noise)
     found: ndarray = crossing & (2 * crossing.mean() <= 1)

@@ -27,8 +27,8 @@ from opkit.checker.model.thresholds import (
     GRID_ULPS,
     IS_SINGLE,
     LITTLE,
-    MOST_JUDGED,
     PLAIN_CALLS,
+    PLENTY,
     RATIO,
     ROW_MARGIN,
     WEIGHT,
@@ -197,7 +197,7 @@ def _compare_leaf(
     corner = np.zeros(settled.shape, dtype=bool)
     undecided = np.zeros(settled.shape, dtype=bool)
     rows = np.flatnonzero(~settled.all(axis=1))
-    judged = int(max(min(MOST_JUDGED, seconds / (CALLS_A_LADDER * a_call)), 1))
+    judged = int(max(min(PLENTY, seconds / (CALLS_A_LADDER * a_call)), 1))
     if rows.size > judged:
         rows = _worst(rows, judged, claimed, value, tolerance, undecided)
     if rows.size:

@@ -21,25 +21,25 @@ from opkit.checker.model.thresholds import (
     BOUNDS,
     CANCELLED_ULPS,
     CORNER,
+    CORNER_RUNGS,
+    FEW,
     FIRST_STEP,
     FLOOR,
     FLOOR_SINGLE,
+    GOLDEN,
     GRID_ULPS,
     LITTLE,
-    MORE_RUNGS,
-    MOST_MOVED,
-    MOST_TIED,
+    MANY,
     NEGLIGIBLE,
     NONZERO,
-    NUDGES,
+    PLENTY,
     REPEAT_ULPS,
     ROW_MARGIN,
-    SECOND_LADDER,
-    SECOND_LOOKS,
     SLIGHT,
     SMALL,
+    SMALL_ARRAY,
+    SOME,
     STEPS,
-    TIE_ORDERS,
     UNDERFLOW,
     UNSTEADY,
     VAGUE,
@@ -162,12 +162,12 @@ class Judge:
         unsteady = self.is_wrong & self._unsteady(evaluator, leaf)
         self.cancelled = unsteady & self._is_well_conditioned(unsteady)
         self.is_wrong &= ~unsteady | self.cancelled
-        if again.size > SECOND_LOOKS:  # that many columns cannot all be accidents: confirm the worst ones only
+        if again.size > MANY:  # that many columns cannot all be accidents: confirm the worst ones only
             excess = np.where(self.is_wrong, np.abs(self.claimed - self.estimate.value) / self.tolerance, 0.0)
-            again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:SECOND_LOOKS])
+            again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:MANY])
         own = np.abs(self.columns.flat.astype(np.float64))
         own = np.where((own > 0) & (2 * own < self.scales), own, self.scales)
-        second = self.columns.estimate(self.rows[again], own, STEPS + MORE_RUNGS, SECOND_LADDER)
+        second = self.columns.estimate(self.rows[again], own, STEPS + CORNER_RUNGS, GOLDEN)
         confirmed = self._wrong(second, again)
         keep = np.zeros(self.is_wrong.shape, dtype=bool)
         keep[again] = self.is_wrong[again] & confirmed
@@ -185,12 +185,12 @@ class Judge:
         tied = np.isin(flat[self.rows], values[counts > 1])
         suspects = np.flatnonzero(wrong.any(axis=1) & tied)
         inside: ndarray = np.zeros(wrong.shape, dtype=bool)
-        if not suspects.size or pooled.size > MOST_TIED:
+        if not suspects.size or pooled.size > SMALL_ARRAY:
             return inside
         low, high = np.full(wrong.shape, np.inf), np.full(wrong.shape, -np.inf)
         rng = np.random.default_rng(11)
         order = np.linspace(-1.0, 1.0, pooled.size)
-        for shift in (order, -order, *(rng.permutation(order) for _ in range(TIE_ORDERS))):
+        for shift in (order, -order, *(rng.permutation(order) for _ in range(PLENTY))):
             nearby = Columns(_apart(evaluator, shift), leaf)
             steps = NEGLIGIBLE * self.scales[:, None]
             plus, minus, up, down = nearby.ladder(self.rows[suspects], steps[self.rows[suspects]])
@@ -207,13 +207,13 @@ class Judge:
         spread = np.zeros(self.claimed.shape)
         rng = np.random.default_rng(7)
         deviation = np.abs(self.claimed - self.estimate.value)
-        if worst.size > MOST_MOVED:
+        if worst.size > SOME:
             relative = np.where(self.is_wrong, deviation / np.fmax(np.abs(self.estimate.value), NONZERO), 0.0)
             if np.nanmax(relative, initial=0.0) > LITTLE:
                 return spread > 0
-            worst = worst[:MOST_MOVED]
+            worst = worst[:SOME]
         array = evaluator.array(leaf)
-        for _ in range(NUDGES):
+        for _ in range(FEW):
             nudge = 1 + GRID_ULPS * resolution_of(array) * rng.choice([-1, 1], array.shape)
             moved = evaluator.replaced(leaf, frozen((array * nudge).astype(array.dtype)))
             spread = np.fmax(spread, self._moved(evaluator, leaf, moved, worst))

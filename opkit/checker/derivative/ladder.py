@@ -17,15 +17,7 @@ from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.grid import Grid
 from opkit.checker.derivative.staircases import mark_staircases
 from opkit.checker.model.numbers import widened
-from opkit.checker.model.thresholds import (
-    BETTER_SIDE,
-    FIRST_STEP,
-    LEAST_STEP,
-    NONZERO,
-    RATIO,
-    RESOLUTION,
-    STEPS,
-)
+from opkit.checker.model.thresholds import FIRST_STEP, LEAST_STEP, NONZERO, RATIO, RESOLUTION, SMALL, STEPS
 
 
 def steps_for(scale: ndarray | float, count: int = STEPS, eps: float = RESOLUTION) -> ndarray:
@@ -74,7 +66,7 @@ def settle(
     kind = np.full(value.shape, Behaviour.REGULAR, dtype=np.int8)
     both = np.isfinite(plus).any(axis=1) & np.isfinite(minus).any(axis=1)
     for side in (right, left):
-        better = ~np.isfinite(bound) & np.isfinite(side[1]) | (side[1] < BETTER_SIDE * bound) & ~both
+        better = ~np.isfinite(bound) & np.isfinite(side[1]) | (side[1] < SMALL * bound) & ~both
         value, bound = np.where(better, side[0], value), np.where(better, side[1], bound)
         step = np.where(better, side[3], step)
         kind[better] = Behaviour.ONE_SIDED

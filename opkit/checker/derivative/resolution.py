@@ -15,14 +15,14 @@ from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.thresholds import (
     BOUNDS,
-    COARSE_LOOKS,
-    FINE_LOOKS,
     GRID_ULPS,
-    MOST_LOOKED_AT,
+    LEAST_RUNGS,
+    MANY,
     OSCILLATION_ULPS,
     SLIGHT,
     SMALL,
     SMOOTH,
+    STEPS,
     WHOLE_LADDER,
 )
 
@@ -42,7 +42,7 @@ def misled(columns: Columns, rows: ndarray, estimate: Estimate, claimed: ndarray
     is_steep = np.isfinite(claimed) & (np.abs(claimed) > BOUNDS * np.abs(estimate.value))
     open_ = wrong & (is_steep | is_smooth)
     every = np.flatnonzero(open_.any(axis=1))
-    chosen = every[:MOST_LOOKED_AT]
+    chosen = every[:MANY]
     if not chosen.size:
         return found
     scales, base, value, slope = columns.scales[rows[chosen]], columns.base, estimate.value[chosen], claimed[chosen]
@@ -77,7 +77,8 @@ class Looks:
         sides = (self.right - self.up * value[:, None], self.left - self.down * value[:, None])
         change = np.fmax(*map(np.abs, sides))
         coarse, fine = (
-            np.fmax.reduce(part, axis=1, initial=0.0) for part in (change[:, :COARSE_LOOKS], change[:, FINE_LOOKS:])
+            np.fmax.reduce(part, axis=1, initial=0.0)
+            for part in (change[:, :LEAST_RUNGS], change[:, STEPS + LEAST_RUNGS :])
         )
         found: ndarray = (fine > SMALL * coarse) & (fine > OSCILLATION_ULPS * self.rounding)
         return found
@@ -96,7 +97,7 @@ class Looks:
         central = (self.right + self.left) / (self.up + self.down)
         holds |= np.abs(central - claimed[:, None]) <= slack
         holds &= 2 * slack < gap[:, None]  # not where both are 0
-        found: ndarray = holds[:, COARSE_LOOKS:].any(axis=1)
+        found: ndarray = holds[:, LEAST_RUNGS:].any(axis=1)
         if found.any():  # where some have another scale, slight differences are of that kind too
             found |= (gap < SMOOTH * size) & np.isfinite(claimed)
         return found

@@ -15,11 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.model.thresholds import (
-    LEAST_ROWS_SIZE,
-    MOST_POWERS,
-    MOST_STRUCTURES,
-)
+from opkit.checker.model.thresholds import FEW, LEAST_ROWS_SIZE, MOST_POWERS
 from opkit.checker.model.types import ArrayMap
 from opkit.ir import Shape
 from opkit.record import record
@@ -135,7 +131,7 @@ def _shared(shape: Shape, outputs: tuple[Shape, ...]) -> list[tuple[int, int]]:
             is_whole = lead + trail == len(shape) and all(len(item) == len(shape) for item in outputs)
             if count > 1:
                 found.setdefault((len(shape), 0) if is_whole else (lead, trail), count)
-    return sorted(found, key=lambda axes: (-found[axes], -axes[0]))[:MOST_STRUCTURES]
+    return sorted(found, key=lambda axes: (-found[axes], -axes[0]))[:FEW]
 
 
 def _by_row(indices: ndarray, lead: int, trail: int) -> ndarray:

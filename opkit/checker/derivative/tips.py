@@ -14,7 +14,7 @@ from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.lines import Line
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import resolution_of, signed
-from opkit.checker.model.thresholds import RATIO, SMALL, TIP_CURVES, TIP_LEAST, TIP_SEED, TIP_SHARES
+from opkit.checker.model.thresholds import FEW, RATIO, SEED, SMALL, TIP_CURVES, TIP_LEAST
 
 
 def is_tip(
@@ -35,7 +35,7 @@ def is_tip(
         is_bent: whether they are known to bend. Where a ladder's finest steps are lost in rounding, as those of a
             distance by way of an arccosh, a kink is seen at larger ones only.
     """
-    rng = np.random.default_rng(TIP_SEED)
+    rng = np.random.default_rng(SEED)
     own = {one: np.zeros(evaluator.array(one).shape) for one in evaluator.leaves}
     own[leaf].reshape(-1)[element] = 1.0
     other = {one: signed(rng, part.shape) for one, part in own.items()}
@@ -87,7 +87,7 @@ def _is_tip_beside(
         shrinks_slowly = TIP_CURVES * RATIO * abs(bend(0.0, length / RATIO)) > size
         bent = torn | is_bent | (shrinks_slowly & (size > TIP_LEAST * coarse))
         tips, is_open = torn, bent & ~torn
-        for share in RATIO ** -np.arange(TIP_SHARES):
+        for share in RATIO ** -np.arange(FEW):
             if not is_open.any():
                 break
             wide, narrow = (bend(part) + bend(-part) - 2 * alone for part in (share, share / 2))

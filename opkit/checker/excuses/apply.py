@@ -15,7 +15,7 @@ from opkit.checker.excuses.surrogates import surrogates
 from opkit.checker.excuses.ties import NOT_FINITE, tied
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import CALLS_A_CASE, CALLS_AN_EXCUSE
+from opkit.checker.model.thresholds import CALLS_A_CASE, MANY
 
 #: The sentence that says why, for each result by its index that a rule leaves undecided.
 Excuse: TypeAlias = "Callable[[CheckSession, Mapping[int, CheckResult]], Mapping[int, str]]"
@@ -53,7 +53,7 @@ def excused(session: CheckSession, results: Sequence[CheckResult]) -> list[Check
 
 def _apply(session: CheckSession, results: list[CheckResult], rule: Excuse, codes: frozenset[str]) -> None:
     failed = _failed(results, codes)
-    is_late = session.is_slow and not session.has_time(CALLS_AN_EXCUSE)
+    is_late = session.is_slow and not session.has_time(MANY)
     if failed and (is_late or session.rest().clock < CALLS_A_CASE * session.call_seconds):
         if _NO_TIME not in session.notes:
             session.notes.append(_NO_TIME)

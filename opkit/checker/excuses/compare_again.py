@@ -19,7 +19,7 @@ from opkit.checker.model.checkable import Checkable, Forward
 from opkit.checker.model.evaluate import frozen
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import SECOND_LOOKS
+from opkit.checker.model.thresholds import MANY
 from opkit.checker.model.types import ArrayMap, Arrays, Attrs, Gradients, Ran, Results
 
 Bring = ArrayMap
@@ -68,7 +68,7 @@ def gone(failed: Mapping[int, CheckResult], results: Sequence[CheckResult]) -> l
 def telling(session: CheckSession, failed: Mapping[int, CheckResult]) -> list[Case]:
     """Return the cases that failed, and the most various of the others."""
     shown = [item.evidence.case for item in failed.values() if item.evidence is not None]
-    cases = [*(case for case in shown if case is not None), *(ev.case for ev in session.diverse(SECOND_LOOKS))]
+    cases = [*(case for case in shown if case is not None), *(ev.case for ev in session.diverse(MANY))]
     return list({id(case): case for case in cases}.values())
 
 

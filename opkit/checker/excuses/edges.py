@@ -18,12 +18,12 @@ from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
     EDGE_NEAR,
     EDGE_STEPS,
+    GOLDEN,
     MAGNITUDES,
     NONZERO,
     ORDINARY,
     ORDINARY_MOST,
     REPEAT_ULPS,
-    SECOND_LADDER,
     SMALL,
     STEEP,
 )
@@ -64,7 +64,7 @@ class Region:
             low = max(low, self.near)
         low = low if low > -inf else min(high, 1.0) - 1.0
         high = high if high < inf else low + 1.0
-        shares = 0.5 * (0.5 + np.modf((1 + np.arange(array.size)) * SECOND_LADDER)[0].reshape(array.shape))
+        shares = 0.5 * (0.5 + np.modf((1 + np.arange(array.size)) * GOLDEN)[0].reshape(array.shape))
         is_outside = (array <= self.low) | (array >= self.high) | (np.abs(array) <= self.near)
         return np.where(is_outside, low + (high - low) * shares, array)
 

@@ -12,7 +12,7 @@ from opkit.checker.excuses.compare_again import again, brought, gone, holds, tel
 from opkit.checker.excuses.edges import Region, points_of, region_of
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import LOOKS
+from opkit.checker.model.thresholds import FEW
 
 
 def guarded(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
@@ -26,7 +26,7 @@ def guarded(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[in
     """
     cases, regions = telling(session, failed), dict[str, Region]()
     wrong = list(failed.values())
-    for _ in range(LOOKS):
+    for _ in range(FEW):
         found = _found(session, wrong)
         if found is None:
             return {}
@@ -45,7 +45,7 @@ def guarded(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[in
 
 
 def _found(session: CheckSession, wrong: Iterable[CheckResult]) -> Region | None:
-    for item in list(wrong)[:LOOKS]:
+    for item in list(wrong)[:FEW]:
         for point in points_of(session, item) if item.code != "GC105" else ():
             region = region_of(point) if session.left() > 0 else None
             if region is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter, process_time
 
-from opkit.checker.model.thresholds import CALLS_TIMED
+from opkit.checker.model.thresholds import FEW
 
 
 class Budget:
@@ -51,7 +51,7 @@ class Spent:
 
 def takes_longer(seconds: float, call: Callable[[], object]) -> bool:
     """Return whether a call takes longer, each of a few times: the machine may have been busy with others."""
-    for _ in range(CALLS_TIMED):
+    for _ in range(FEW):
         begun = perf_counter()
         call()
         if perf_counter() - begun <= seconds:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any
 
-from opkit.checker.model.thresholds import CONSTANTS_DEPTH
+from opkit.checker.model.thresholds import SOME
 from opkit.checker.model.types import Function
 
 
@@ -36,7 +36,7 @@ def reached(functions: Iterable[Function]) -> Iterator[Any]:
     """
     seen: set[int] = set()
     for function in functions:
-        yield from _visit(function, seen, CONSTANTS_DEPTH)
+        yield from _visit(function, seen, SOME)
 
 
 def _visit(function: Any, seen: set[int], depth: int) -> Iterator[Any]:

@@ -18,7 +18,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.copies import is_same_option
 from opkit.checker.model.numbers import largest, place_of, resolution_of, typical, widened
-from opkit.checker.model.thresholds import LOOK_WEIGHTS, REPEAT_ULPS
+from opkit.checker.model.thresholds import MAGNITUDES, REPEAT_ULPS
 from opkit.checker.model.types import ArrayMap, Gradients, Pullback, Ran, Results
 from opkit.ir import Shape
 from opkit.record import record
@@ -266,7 +266,7 @@ class Evaluator:
     def weights(self) -> ndarray:
         """Return an incoming gradient (J,) of which no entries are alike, in float32's digits."""
         signs = (-1.0) ** np.arange(self.entries)
-        return (signs * np.linspace(*LOOK_WEIGHTS, self.entries)).astype(np.float32).astype(np.float64)
+        return (signs * np.linspace(*MAGNITUDES, self.entries)).astype(np.float32).astype(np.float64)
 
     def uneven(self) -> list[ndarray]:
         """Return incoming gradients that all differ: ones say nothing where results sum to 1."""

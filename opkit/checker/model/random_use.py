@@ -10,11 +10,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random.mtrand import get_bit_generator, set_bit_generator
 
-from opkit.checker.model.thresholds import DRAWN_SEED
+from opkit.checker.model.thresholds import SEED
 
 #: In the place of the global generator while a call runs. To make one takes as long as hundreds of calls of most ops.
-_PROBE = np.random.MT19937(DRAWN_SEED)
-np.random.RandomState(_PROBE).seed(DRAWN_SEED)
+_PROBE = np.random.MT19937(SEED)
+np.random.RandomState(_PROBE).seed(SEED)
 #: The second number after the seed: what a call leaves to be drawn that draws nothing.
 _SECOND = int(_PROBE.random_raw(2)[1])
 
@@ -41,7 +41,7 @@ class Drawing:
         original = get_bit_generator()
         set_bit_generator(_PROBE)
         try:
-            np.random.seed(DRAWN_SEED)
+            np.random.seed(SEED)
             _PROBE.random_raw()
             call()
             return get_bit_generator() is not _PROBE or _PROBE.random_raw() != _SECOND

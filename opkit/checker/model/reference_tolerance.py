@@ -20,11 +20,11 @@ from opkit.checker.model.thresholds import (
     FLOOR,
     GREW_TIMES,
     GREW_ULPS,
-    MEASURED_ELEMENTS,
     NONZERO,
     RECURS_ULPS,
     REFERENCE_TIMES,
     REFERENCE_ULPS,
+    SMALL_ARRAY,
     SPREADS,
     SUBNORMALS,
 )
@@ -125,10 +125,10 @@ def judged(samples: Samples) -> Found | None:
     if kind in ("value", "noise") and not recurs and form.eps > FORMATS["float32"].eps and factor is None:
         most = form.eps * float(np.sqrt(samples.terms)) * size
         if kind == "value":
-            worst_first = np.argsort(-which)[: min(int(wrong.sum()), MEASURED_ELEMENTS)].tolist()
+            worst_first = np.argsort(-which)[: min(int(wrong.sum()), SMALL_ARRAY)].tolist()
             is_more = any(steady[one] > allowed[one] + min(form.eps * samples.sums(one), most) for one in worst_first)
         else:
-            chosen = np.arange(0, wrong.size, -(-wrong.size // MEASURED_ELEMENTS))
+            chosen = np.arange(0, wrong.size, -(-wrong.size // SMALL_ARRAY))
             summed = typical(np.array([min(form.eps * samples.sums(one), most) for one in chosen.tolist()]))
             is_more = _is_grown(exact, own, given, bulk, (GREW_ULPS * form.eps + floor, least + summed))
         kind = kind if is_more else "lower"

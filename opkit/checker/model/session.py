@@ -27,11 +27,7 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.random_use import Drawing
 from opkit.checker.model.recast import recast
 from opkit.checker.model.report import CheckResult, OpReport, Status
-from opkit.checker.model.thresholds import (
-    CALLS_A_CASE,
-    CALLS_TIMED,
-    MOST_ELEMENTS,
-)
+from opkit.checker.model.thresholds import CALLS_A_CASE, FEW, MOST_ELEMENTS
 from opkit.checker.model.trial import Trial
 from opkit.listed import each
 from opkit.record import mutable
@@ -116,7 +112,7 @@ class CheckSession:
     def _measure(self) -> None:
         """Time a call, and keep of a slow op's cases as many as the time allows: the small and various ones."""
         self.call_seconds = self.trial.quickest
-        for _ in range(CALLS_TIMED):  # the machine may have been busy with others
+        for _ in range(FEW):  # the machine may have been busy with others
             if not self.is_slow or not self.has_time(CALLS_A_CASE):
                 break
             begun = perf_counter()

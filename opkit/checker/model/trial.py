@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field
 from enum import Enum
 from time import perf_counter
@@ -20,7 +21,7 @@ from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
 from opkit.checker.model.evaluate import frozen, is_float, snapshot
-from opkit.checker.model.thresholds import MOST_BROKEN, MOST_ERRORS, SLOW_CALL
+from opkit.checker.model.thresholds import PLENTY, SLOW_CALL, SOME
 from opkit.checker.model.types import Attrs
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
@@ -122,6 +123,16 @@ class Trial:
     refusal: Exception | None = None
     _reached: float = -1.0
 
+    @contextmanager
+    def half(self) -> Iterator[None]:
+        """Leave half of the time that is left for what comes after."""
+        now, until, latest = self.clock(), self.until, self.latest
+        self.until, self.latest = now + (until - now) / 2, now + (latest - now) / 2
+        try:
+            yield
+        finally:
+            self.until, self.latest = until, latest
+
     def promise(self, inputs: Mapping[str, Any], attrs: Attrs) -> tuple[TensorDesc, ...] | None:
         """Return what infer promises, None where nothing is promised.
 
@@ -176,7 +187,7 @@ class Trial:
         self.has_found |= outcome.is_accepted and all(array.size for array in case.arrays)
         self.broken += isinstance(outcome.error, KernelError)
         self.wanting += outcome.answer is Answer.RAISED and bool(WHOLE.search(str(outcome.error)))
-        if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
+        if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < PLENTY:
             self.errors.append((case, outcome.error))
         return outcome
 
@@ -201,7 +212,7 @@ class Trial:
         """Whether nothing was accepted in the attempts, or the time, that a search has, or forward only broke rules."""
         if self.has_found:
             return False
-        if self.broken >= MOST_BROKEN:
+        if self.broken >= SOME:
             return True
         if not self.most:
             return False

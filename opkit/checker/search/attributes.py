@@ -11,7 +11,7 @@ from typing import Any
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Attr
-from opkit.checker.model.thresholds import MOST_MIXED, MOST_VALUES, SMALL_OPTION
+from opkit.checker.model.thresholds import MANY, SMALL_OPTION, SOME
 from opkit.checker.search.extents import arrays_of
 
 
@@ -61,7 +61,7 @@ def _plain_lists(default: list[Any]) -> list[list[Any]]:
     return []
 
 
-def pairwise(choices: Mapping[str, Sequence[Any]], most: int = MOST_MIXED) -> list[dict[str, Any]]:
+def pairwise(choices: Mapping[str, Sequence[Any]], most: int = MANY) -> list[dict[str, Any]]:
     """Return settings in which every two values of two attributes meet, as far as that many settings allow.
 
     Args:
@@ -69,7 +69,7 @@ def pairwise(choices: Mapping[str, Sequence[Any]], most: int = MOST_MIXED) -> li
         most: settings at most.
     """
     names = [name for name, values in choices.items() if len(values) > 1]
-    kept = {name: list(choices[name])[:MOST_VALUES] for name in names}
+    kept = {name: list(choices[name])[:SOME] for name in names}
     open_ = {
         (one, i, other, j): None
         for one, other in combinations(names, 2)

@@ -9,11 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 from opkit.checker.model.checkable import Arg
-from opkit.checker.model.thresholds import (
-    CLIMB_HINTS,
-    CLIMB_PASSES,
-    LARGEST_HINT,
-)
+from opkit.checker.model.thresholds import FEW, LARGEST_HINT
 from opkit.checker.search.depth import TAKEN, Depth
 from opkit.checker.search.shapes import Assignment, Shape
 
@@ -53,7 +49,7 @@ def climb(
     every = range(0 if start is None else 1, len(args))
     current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)
     best = ask(as_assignment(args, current))
-    for _ in range(CLIMB_PASSES if best != TAKEN else 0):
+    for _ in range(FEW if best != TAKEN else 0):
         before = best
         options = [*dict.fromkeys(start or ()), *_shapes(sizes(best), most)]
         few = [shape for shape in options if len(shape) < 3 and max(shape, default=0) < 8]
@@ -94,6 +90,6 @@ def as_assignment(args: Sequence[Arg], shapes: Sequence[Shape]) -> Assignment:
 def _shapes(hints: Sequence[int], most: Mapping[int, int]) -> Iterator[Shape]:
     """Shapes of rank 1, 2, 0, 3, 4, from hints first."""
     for rank in (1, 2, 0, 3, 4):
-        known = [size for size in dict.fromkeys(hints) if 0 < size <= LARGEST_HINT.get(rank, 0)][:CLIMB_HINTS]
+        known = [size for size in dict.fromkeys(hints) if 0 < size <= LARGEST_HINT.get(rank, 0)][:FEW]
         sizes = list(dict.fromkeys([*known, *_SIZES.get(rank, ())[: most.get(rank, 0)]]))
         yield from product(sizes, repeat=rank)

@@ -13,7 +13,7 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator
-from opkit.checker.model.thresholds import MIRROR_ULPS, MOST_NEIGHBOURS, ROW_SUM, TELLING_VALUES
+from opkit.checker.model.thresholds import COARSE_ULPS, FEW, MANY, ROW_SUM
 from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape
@@ -86,7 +86,7 @@ class Near(UsualShapes):
         for case, base in zip(self.scope.checkable.seen, map(shapes_of, self.scope.checkable.seen)):
             results = [np.shape(item) for item in self.scope.trial.probe(case).outputs]
             for assignment in _around(base, _ways([array.shape for array in _arrays(case)], results)):
-                if assignment in tried or len(found) >= MOST_NEIGHBOURS:
+                if assignment in tried or len(found) >= MANY:
                     continue
                 tried.add(assignment)
                 made = self.attempt(assignment, attrs, 500 + len(tried), {})
@@ -119,7 +119,7 @@ def _roles_of(arrays: Sequence[np.ndarray]) -> list[Role]:
     low, high = float(values.min()), float(values.max())
     if all(_is_mirrored(array) for array in arrays):
         return [Role(structure="symmetric")]
-    if set(np.unique(values)) == {0.0, 1.0} and values.size >= TELLING_VALUES:
+    if set(np.unique(values)) == {0.0, 1.0} and values.size >= FEW:
         return [Role("real", arrays[0].dtype.name, 2, 0, is_fixed=True)]
     if low >= 0 and all(_is_rows(array) for array in arrays):
         return [Role("unit", structure="shares")]
@@ -129,7 +129,7 @@ def _roles_of(arrays: Sequence[np.ndarray]) -> list[Role]:
         return [Role("negative")]
     if low > 1:
         return [Role("positive"), Role("above one")]
-    return [Role("unit")] if high <= 1 and values.size >= TELLING_VALUES else [Role("positive"), Role("unit")]
+    return [Role("unit")] if high <= 1 and values.size >= FEW else [Role("positive"), Role("unit")]
 
 
 def _is_order(arrays: Sequence[np.ndarray]) -> bool:
@@ -145,7 +145,7 @@ def _is_mirrored(array: np.ndarray) -> bool:
     if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] < 2:
         return False
     turned = np.swapaxes(array, -1, -2)
-    near = np.abs(array - turned) <= MIRROR_ULPS * np.finfo(array.dtype).eps * np.abs(array).max(initial=0.0)
+    near = np.abs(array - turned) <= COARSE_ULPS * np.finfo(array.dtype).eps * np.abs(array).max(initial=0.0)
     return bool(near.all()) and bool(np.tril(array, -1).any())
 
 

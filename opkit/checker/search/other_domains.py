@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.thresholds import WIDER_CASES, WIDER_DRAWS
+from opkit.checker.model.thresholds import FEW, MANY
 from opkit.checker.search.extents import shapes_of, sizes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import one_per_rank
@@ -35,7 +35,7 @@ def wider(scope: SearchScope, shapes: Sequence[Case]) -> list[Case]:
         roles = [*scope.roles]
         roles[index] = Role(domain)
         drawn = _drawn(scope, carrier, roles, 7000 + 10 * index)
-        found.extend(drawn[: WIDER_CASES - len(found)])
+        found.extend(drawn[: MANY - len(found)])
     return found
 
 
@@ -50,12 +50,10 @@ def _others(roles: Sequence[Role]) -> Iterator[tuple[int, str]]:
 def _drawn(scope: SearchScope, carrier: Case, roles: Sequence[Role], seed: int) -> list[Case]:
     """Return cases of such roles, none where forward refuses one of them: others are taken by chance."""
     shapes = shapes_of(carrier)
-    cases = [
-        scope.case(shapes, carrier.attrs, roles, label="wider", seed=seed + number) for number in range(WIDER_DRAWS)
-    ]
+    cases = [scope.case(shapes, carrier.attrs, roles, label="wider", seed=seed + number) for number in range(FEW)]
     if not all(_is_taken(scope, case) for case in cases):
         return []
-    wide = scope.case(shapes, carrier.attrs, roles, ["wide"] * len(roles), "wide", seed + WIDER_DRAWS)
+    wide = scope.case(shapes, carrier.attrs, roles, ["wide"] * len(roles), "wide", seed + FEW)
     return [*cases, wide] if _is_taken(scope, wide) else cases
 
 

@@ -13,7 +13,7 @@ from opkit.checker.model.budget import Spent
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
-from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, LEAST_EFFORT, ROUND_SEED, SLOW_FIRST
+from opkit.checker.model.thresholds import FIRST_SECONDS, LEAST_EFFORT, MOST_SHAPES, PATIENCE, SEED, SLOW_FIRST
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.near_recorded import Near
 from opkit.checker.search.other_domains import wider
@@ -49,7 +49,7 @@ class SearchResult:
 
 
 def first_cases(
-    checkable: Checkable, options: Options, most: int, seconds: float = FIRST_SECONDS, trials: int = FIRST_TRIALS
+    checkable: Checkable, options: Options, most: int, seconds: float = FIRST_SECONDS, trials: int = MOST_SHAPES
 ) -> list[Case]:
     """Return some cases of usual shapes that forward takes, none where it takes none of them: a short search.
 
@@ -60,7 +60,7 @@ def first_cases(
     trial = Trial(checkable, min(end, SLOW_FIRST), end, most=trials, give_up=end, clock=Spent())
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
-    found = UsualShapes(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
+    found = UsualShapes(scope, Roles(scope)).accepted(attrs, most, 0, PATIENCE)
     broken = [case for case, error in scope.trial.errors if isinstance(error, KernelError)]
     return [*found, *broken][:most]
 
@@ -82,7 +82,7 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
         notes = [*found.notes, f"effort {options.effort:g}: {len(kept)} of {len(found.cases)} cases were kept"]
         return replace(found, cases=kept, large=None, notes=notes)
     for number in range(1, round(options.effort) if found.cases else 1):
-        again = _round(checkable, replace(options, seed=options.seed + ROUND_SEED * number), trial)
+        again = _round(checkable, replace(options, seed=options.seed + SEED * number), trial)
         found.cases.extend(again.cases)
     return found
 
@@ -91,7 +91,8 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     natural = Near(scope, Roles(scope)) if checkable.seen else UsualShapes(scope, Roles(scope))
     table = Table(scope)
-    shapes = natural.cases()
+    with trial.half():  # values and attributes are as much of the domain as shapes
+        shapes = natural.cases()
     if not shapes:
         return SearchResult([], dtype=scope.dtype)
     is_vague = checkable.infer is None and checkable.has_gradient and not scope.has_shapes

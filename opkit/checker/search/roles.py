@@ -9,12 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.model.thresholds import (
-    MIXED_DOMAINS,
-    MIXED_INPUTS,
-    MOST_HINT,
-    TELLING_DOMAINS,
-)
+from opkit.checker.model.thresholds import MIXED_DOMAINS, MIXED_INPUTS, PLENTY
 from opkit.checker.model.trial import Answer, Attempt
 from opkit.checker.search.extents import flat_sizes
 from opkit.checker.search.scope import Role, SearchScope
@@ -60,7 +55,7 @@ class Roles:
         for number, name in enumerate(names[1:]):
             yield (Role(name),) * count
             is_told |= self.scope.trial.said != said
-            if number == TELLING_DOMAINS and not is_told:
+            if number == 1 and not is_told:
                 break
         if is_told and 2 <= count <= MIXED_INPUTS:
             yield from (
@@ -96,25 +91,36 @@ class Roles:
         self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]
     ) -> Iterator[tuple[Role, ...]]:
         """Yield the roles with a limit for the whole numbers, and floats of the usual domains in turn."""
+        said = set[str]()
         for domain in ("real", "positive", "unit"):
             if domain == "real" or all(role.is_integer or role == Role() for role in roles):
                 mapped = tuple(Role(domain) if role == Role() else role for role in roles)
                 yield from self._with_limits(mapped, assignment, attrs)
+                if self.scope.trial.said and self.scope.trial.said in said:
+                    return  # it is not about the values
+                said.add(self.scope.trial.said)
 
     def _with_limits(
         self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]
     ) -> Iterator[tuple[Role, ...]]:
-        """Yield the roles with the largest limit that forward takes for the integers of these shapes."""
+        """Yield the roles with the largest limit that forward takes for the integers of these shapes.
+
+        Where it takes none of the least numbers, all alike or not, larger ones are not tried.
+        """
+
+        def limited(limit: int, least: int) -> tuple[Role, ...]:
+            return tuple(replace(role, limit=limit, least=least) if role.is_integer else role for role in roles)
+
+        def is_taken(tried: Sequence[Role]) -> bool:
+            return self.scope.trial.attempt(self.scope.case(assignment, attrs, tried)).is_accepted
+
         sizes = {size for index, shape in enumerate(assignment) if shape for size in flat_sizes(shape)}
-        sizes |= {value for value in attrs.values() if type(value) is int and 0 < value <= MOST_HINT}
-        sizes |= {value for value in self.scope.checkable.constants if type(value) is int and 1 < value <= MOST_HINT}
-        for limit in [*sorted(sizes, reverse=True), 2]:
-            for least in (0, 1):
-                if limit <= least:
-                    continue
-                tried = tuple(replace(role, limit=limit, least=least) if role.is_integer else role for role in roles)
-                if self._takes_extremes(tried, assignment, attrs):
-                    yield tried
+        sizes |= {value for value in attrs.values() if type(value) is int and 0 < value <= PLENTY}
+        sizes |= {value for value in self.scope.checkable.constants if type(value) is int and 1 < value <= PLENTY}
+        if any(is_taken(limited(*few)) for few in ((1, 0), (2, 1), (2, 0))):
+            for limit, least in product([*sorted(sizes, reverse=True), 2], (0, 1)):
+                if limit > least and self._takes_extremes(limited(limit, least), assignment, attrs):
+                    yield limited(limit, least)
                     return
         if any(role.dtype in _PLACES for role in roles):  # places that must not repeat
             yield tuple(replace(role, is_order=True) if role.dtype in _PLACES else role for role in roles)

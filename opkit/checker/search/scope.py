@@ -12,7 +12,7 @@ from opkit.checker.model.checkable import Arg, Checkable, describe_inputs
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.options import Options
-from opkit.checker.model.thresholds import LEAST_HINT, MOST_HINT, MOST_HINTS
+from opkit.checker.model.thresholds import FEW, PLENTY, SOME
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.extents import ranks_of
 from opkit.checker.search.shapes import Assignment, Shape
@@ -145,9 +145,7 @@ class SearchScope:
 
     def hinted_sizes(self) -> list[int]:
         """Return sizes that the kernels mention."""
-        return [value for value in self.checkable.constants if type(value) is int and LEAST_HINT <= value <= MOST_HINT][
-            :MOST_HINTS
-        ]
+        return [value for value in self.checkable.constants if type(value) is int and FEW <= value <= PLENTY][:SOME]
 
     def is_unread(self, case: Case, index: int) -> bool:
         """Return whether infer's promise stays the same whatever shape an input has."""

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.thresholds import MOST_CARRIED, MOST_CARRIERS, MOST_RANKS
+from opkit.checker.model.thresholds import FEW, MANY, SMALL_ARRAY
 from opkit.checker.search.extents import ranks_of, sizes_of
 
 
 def thinned(cases: Sequence[Case], share: float) -> list[Case]:
     """Return a share of the cases: the first of each rank, then evenly of the others, which are sorted by kind."""
-    count = max(MOST_RANKS, round(share * len(cases)))
+    count = max(FEW, round(share * len(cases)))
     first = list(one_per_rank(cases))[:count]
     others = [case for case in cases if not any(case is one for one in first)]
     rest = count - len(first)
@@ -33,7 +33,7 @@ def one_per_rank(cases: Sequence[Case]) -> Iterator[Case]:
             all(sizes_of(case))
             and max(sizes_of(case), default=0) > 1
             and ranks_of(case) not in seen
-            and len(seen) < MOST_RANKS
+            and len(seen) < FEW
         ):
             seen.add(ranks_of(case))
             yield case
@@ -41,7 +41,7 @@ def one_per_rank(cases: Sequence[Case]) -> Iterator[Case]:
 
 def diverse(cases: Sequence[Case]) -> Iterator[Case]:
     """Yield small non-empty cases: one per combination of ranks, then those whose inputs differ most in size."""
-    small = [case for case in cases if 0 < max(sizes_of(case), default=0) <= MOST_CARRIED]
+    small = [case for case in cases if 0 < max(sizes_of(case), default=0) <= SMALL_ARRAY]
     seen: set[tuple[int, ...]] = set()
     later = []
     for case in small:
@@ -51,4 +51,4 @@ def diverse(cases: Sequence[Case]) -> Iterator[Case]:
             seen.add(ranks_of(case))
             yield case
     later.sort(key=lambda case: min(sizes_of(case)) - max(sizes_of(case)))
-    yield from islice(later, MOST_CARRIERS)
+    yield from islice(later, MANY)

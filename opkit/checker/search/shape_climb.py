@@ -20,7 +20,7 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, leaves_of
-from opkit.checker.model.thresholds import CLIMB_NAMED, FOLLOWED, MIXED_INPUTS
+from opkit.checker.model.thresholds import MIXED_INPUTS, SOME
 from opkit.checker.model.trial import WHOLE, Answer
 from opkit.checker.search.depth import TAKEN, Depth, depth_of
 from opkit.checker.search.hill_climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
@@ -107,7 +107,7 @@ class Climber:
         hints = [*scope.checkable.sizes, *scope.hinted_sizes()]
 
         def sizes(reached: Depth) -> Sequence[int]:
-            return [*(size for size, _ in self._named[reached].most_common(CLIMB_NAMED)), *hints]
+            return [*(size for size, _ in self._named[reached].most_common(2)), *hints]
 
         for dtypes in self._ranked(attrs, shapes):
 
@@ -273,7 +273,7 @@ class Climber:
         changed = [(*shape[:axis], size + 2, *shape[axis + 1 :]) for axis, size in enumerate(shape)]
         changed += [(*shape[:axis], least, *shape[axis + 1 :]) for axis in range(len(shape)) for least in (1, 0)]
         cases: list[Case] = []
-        for number, other in enumerate(changed[:FOLLOWED]):
+        for number, other in enumerate(changed[:SOME]):
             found, reached = climb(self.scope.args, ask, sizes, (other, *first[1:]), self._sizes)  # type: ignore[arg-type]
             case = self.attempt(found, attrs, 9001 + number, {}) if reached == TAKEN else None
             if case is not None:

@@ -11,13 +11,7 @@ from typing import Any, TypeAlias
 
 from opkit.checker.model.checkable import Arg
 from opkit.checker.model.dimensions import Dimensions
-from opkit.checker.model.thresholds import (
-    FIRST_SHAPES,
-    LEAST_NEAR,
-    MOST_NEAR,
-    RELATIONS,
-    RELATIONS_OF_MANY,
-)
+from opkit.checker.model.thresholds import FEW, MANY, RELATIONS
 
 Shape: TypeAlias = tuple[int, ...]
 #: One entry per input: a shape, a tuple of shapes (variadic), or None (left out).
@@ -78,10 +72,9 @@ def first_shapes(sizes: Sequence[int] = ()) -> Iterator[Shape]:
     yield from _MAIN
     for size in sizes:
         for near in (size + 1, size, size - 1):
-            if LEAST_NEAR <= near <= MOST_NEAR:
-                yield (near,)
-                yield (2, near)
-                yield (near, 2)
+            yield (near,)
+            yield (2, near)
+            yield (near, 2)
 
 
 def divisible(args: Sequence[Arg]) -> Iterator[Assignment]:
@@ -149,8 +142,8 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
         yield ()
         return
     if len(args) > 2:  # a product over many inputs: fewer starting points
-        shapes = [shape for shape in shapes if len(shape) <= 4][:FIRST_SHAPES]
-    depth = RELATIONS.get(len(args), RELATIONS_OF_MANY)
+        shapes = [shape for shape in shapes if len(shape) <= 4][:MANY]
+    depth = RELATIONS.get(len(args), FEW)
     seen: set[Assignment] = set()
     for shape in shapes:  # every input alike
         alike = tuple(_options(arg, shape, True)[0] for arg in args)
@@ -189,7 +182,7 @@ def declared(dimensions: Dimensions, args: Sequence[Arg]) -> Iterator[Assignment
         options: list[list[Any]] = []
         for arg in args:
             if arg.name not in shapes:
-                options.append(_options(arg, first, False)[: RELATIONS.get(len(args), RELATIONS_OF_MANY)])
+                options.append(_options(arg, first, False)[: RELATIONS.get(len(args), FEW)])
             else:
                 options.append([shapes[arg.name], None] if arg.is_optional else [shapes[arg.name]])
         yield from product(*options)

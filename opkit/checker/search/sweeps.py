@@ -12,22 +12,16 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import (
-    CALLS_TIMED,
-    EMPTIED_CASES,
-    FIRST_VALUES,
-    FLOAT_CASES,
-    GROWN,
-    LABEL_CASES,
+    FEW,
     LEAST_LARGE,
     LONG,
     LONG_CARRIER,
+    MANY,
     MIDDLE,
-    MOST_ANCHORS,
-    MOST_GROWN,
     MOST_LARGE,
-    REGIME_INPUTS,
     SLOW_GRADIENT,
-    VALUE_CASES,
+    SMALL_ARRAY,
+    SOME,
 )
 from opkit.checker.search.attributes import alternatives, fits, pairwise
 from opkit.checker.search.empty import cut, partly_cut
@@ -69,8 +63,8 @@ class Sweeps:
             for size in sorted({size for array in arrays_of(carrier) for size in array.shape}):
                 others = (*hinted, 2 * size, 9, size + 1, 23, 1, 2, 3)  # longer ones, those that kernels mention, and 1
                 changed = (resized(base, size, other) for other in others if other > 3 or other not in sizes)
-                found += islice(self._taken(changed, known), max(min(GROWN, 3 * GROWN - len(found)), 0))
-            narrowed = list(islice(self._taken(_with_one_changed(base), known), GROWN))
+                found += islice(self._taken(changed, known), max(min(FEW, 3 * FEW - len(found)), 0))
+            narrowed = list(islice(self._taken(_with_one_changed(base), known), FEW))
             found += narrowed
             for case in narrowed[:3]:  # a window may lie in many places: each size that the first input alone has, long
                 first, *rest = [array.shape for array in arrays_of(case)]
@@ -82,7 +76,7 @@ class Sweeps:
         """Yield cases of the shapes that are not known yet, not large, and that forward takes as infer promises."""
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
         for assignment in assignments:
-            if assignment not in known and elements(assignment) <= MOST_GROWN:
+            if assignment not in known and elements(assignment) <= SMALL_ARRAY:
                 known.add(assignment)
                 case = self.natural.attempt(assignment, attrs, 9000 + len(known), {})
                 if case is not None and self.scope.trial.attempt(case).keeps_promise():
@@ -114,7 +108,7 @@ class Sweeps:
             return True
         roles = self.scope.roles or (Role(),) * len(self.scope.args)
         smaller, larger = (self.scope.case(one, attrs, roles, seed=9900) for one in (quarter, half))
-        for _ in range(CALLS_TIMED):
+        for _ in range(FEW):
             seconds = self._seconds(smaller)
             if seconds <= SLOW_GRADIENT and self._seconds(larger) ** 2 <= SLOW_GRADIENT * seconds:
                 return False
@@ -132,8 +126,8 @@ class Sweeps:
         if not full or self.scope.options.shapes or sum(1 for _ in arrays_of(full[0])) < 2:
             return found
         known = {tuple(array.shape for array in arrays_of(case)) for case in shapes}
-        broadcast = [case for case in full[EMPTIED_CASES:] if any(1 in array.shape for array in arrays_of(case))]
-        for carrier in (*full[:EMPTIED_CASES], *broadcast[:1]):  # a size of 1 meets a size of 0
+        broadcast = [case for case in full[FEW:] if any(1 in array.shape for array in arrays_of(case))]
+        for carrier in (*full[:FEW], *broadcast[:1]):  # a size of 1 meets a size of 0
             sizes = sorted({size for array in arrays_of(carrier) for size in array.shape})
             changes = [{name: cut(value, size) for name, value in carrier.inputs.items()} for size in sizes]
             changes += partly_cut(carrier)
@@ -160,8 +154,8 @@ class Sweeps:
             for number, value in enumerate(alternatives(attr, self.scope.checkable.constants)):
                 if any(_breaks_pairs(base[attr.name], value, case) for case in shapes[:1]):
                     continue
-                is_late = number >= FIRST_VALUES and type(value) is float
-                limit = LABEL_CASES if isinstance(value, (bool, str)) else FLOAT_CASES if is_late else VALUE_CASES
+                is_late = number >= FEW and type(value) is float
+                limit = SOME if isinstance(value, (bool, str)) else 2 if is_late else FEW
                 cases = self._cases_with({**base, attr.name: value}, shapes, limit, 100 + number, value)
                 is_count = type(value) is type(attr.default) is int
                 if is_count and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
@@ -170,7 +164,7 @@ class Sweeps:
                     choices.setdefault(attr.name, []).append(value)
                     found.extend(cases)
         for number, mixed in enumerate(pairwise({name: [base[name], *values] for name, values in choices.items()})):
-            found.extend(self._cases_with({**base, **mixed}, shapes, FLOAT_CASES, 300 + number))
+            found.extend(self._cases_with({**base, **mixed}, shapes, 2, 300 + number))
         return found
 
     def _cases_with(
@@ -265,12 +259,12 @@ class Sweeps:
             [arg.name for arg in self.scope.args if _holds_floats(carriers[0].inputs[arg.name])] if carriers else []
         )
         if len(floats) > 1:
-            for number, name in enumerate(floats[:REGIME_INPUTS]):
+            for number, name in enumerate(floats[:FEW]):
                 for index, regime in enumerate(
                     ("large", "saturated", "small", "negative", "positive", "zeros", "ties")
                 ):
                     found.extend(self._regime(carriers[0], regime, name, 2000 + 100 * number + index))
-        constants = sorted({abs(float(c)) for c in self.scope.checkable.constants if is_anchor(c)})[:MOST_ANCHORS]
+        constants = sorted({abs(float(c)) for c in self.scope.checkable.constants if is_anchor(c)})[:MANY]
         if constants:
             for number, carrier in enumerate(carriers):
                 for exact in (False, True):

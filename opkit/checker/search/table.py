@@ -18,7 +18,7 @@ from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
-from opkit.checker.model.thresholds import LOOK_SEED, MOST_GENERALISED, MOST_GROWN, OWN_SIZE
+from opkit.checker.model.thresholds import MANY, OWN_SIZE, SEED, SMALL_ARRAY
 from opkit.checker.search.extents import arrays_of, elements, shapes_of, sizes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of
 from opkit.checker.search.scope import SearchScope
@@ -88,7 +88,7 @@ def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: 
         is_slow: whether calls take long.
     """
     ev = Evaluator(checkable, case)
-    rng = np.random.default_rng(LOOK_SEED)
+    rng = np.random.default_rng(SEED)
     with np.errstate(all="ignore"):
         try:
             ev.prepare()
@@ -127,7 +127,7 @@ def _compared(
             continue
         probe = probe_leaf(ev, leaf, rng, is_slow=is_slow, gradient=given[leaf])
         if probe.is_wrong:
-            said = f"wrong along a direction of {leaf}: {probe.actual:.6g} for {probe.expected:.6g}"
+            said = f"wrong along a direction of {leaf}: {probe.actual:.12g} for {probe.expected:.12g}"
             return Standing.WRONG, said
         if not np.isfinite(probe.bound):
             standing = Standing.OPEN
@@ -177,8 +177,8 @@ class Table:
         roles = self.scope.roles
         if answer.standing is not Standing.WRONG or roles is None:
             return
-        for shapes in islice(generalised(shapes_of(case), OWN_SIZE), MOST_GENERALISED):
-            if elements(shapes) > MOST_GROWN:
+        for shapes in islice(generalised(shapes_of(case), OWN_SIZE), MANY):
+            if elements(shapes) > SMALL_ARRAY:
                 continue
             one = self.scope.case(shapes, case.attrs, roles, seed=case.seed)
             if (kind_between(shapes), key[1]) not in self._seen and self.scope.trial.probe(one).is_accepted:

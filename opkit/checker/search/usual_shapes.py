@@ -10,19 +10,17 @@ from typing import Any
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.thresholds import (
-    BEFORE_CLIMB,
-    FIRST_PLAIN,
-    KINDS_REPEAT,
+    FEW,
     LEAST_EFFORT,
+    MANY,
     MIXED_INPUTS,
     MIXED_PATIENCE,
-    MOST_ALIKE,
     MOST_SHAPES,
-    MOST_SHAPES_OF_MANY,
     PATIENCE,
+    PLENTY,
     SHAPE_CASES,
     SHAPE_CASES_OF_MANY,
-    TELLING_ERRORS,
+    SOME,
 )
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.extents import shapes_of, sizes_of
@@ -59,6 +57,7 @@ class UsualShapes:
             shapes = self._shape_cases()
             if shapes_of(first) not in map(shapes_of, shapes):
                 again = self.attempt(shapes_of(first), first.attrs, first.seed, {})
+                again = first if again is None and self.scope.trial.is_late else again  # it was taken while loading
                 shapes += [] if again is None else [again]
             if shapes:
                 return shapes
@@ -112,14 +111,14 @@ class UsualShapes:
             # Each shape costs a call of forward for each kind of value: plain floats in all shapes come first.
             self.roles.is_plain = True
             before = scope.trial.counts.copy()
-            if not self._accepted(attrs, 1, seed, BEFORE_CLIMB):
+            if not self._accepted(attrs, 1, seed, PLENTY):
                 self.roles.is_plain = False
                 climbed = self._climbed(attrs)
                 if climbed:
                     usual = self._accepted(attrs, limit, seed, most) if scope.has_shapes else []
                     return (usual or climbed)[:limit]
                 self.roles.is_plain = True
-            found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, most)
+            found = self._accepted(attrs, max(limit, MANY), seed, most)
             self.roles.is_plain = False
             telling = [case for case in found if _is_telling(case)]
             tried = scope.trial.counts - before
@@ -167,27 +166,31 @@ class UsualShapes:
         alike = 0
         patience = MIXED_PATIENCE if self.scope.mixed else PATIENCE
         wanting = self.scope.trial.wanting
+        latest = 0
         for number, assignment in enumerate(self._assignments(sizes)):
             if (
                 len(self.scope.args) > 1
-                and alike >= MOST_ALIKE
+                and alike >= SOME
                 and self._is_alike(assignment)
                 and 0 not in (assignment[0] or ())
             ):
                 continue
-            if len(found) >= limit or number >= (most if len(self.scope.args) < 4 else min(most, MOST_SHAPES_OF_MANY)):
+            if len(found) >= limit or number >= most:
                 break
+            if found and number > latest + PATIENCE and self.scope.checkable.infer is None:
+                break  # each shape costs calls of forward
             if (number == patience and not self._got_past_infer()) or self.scope.trial.is_over:
                 break
-            if self.roles.is_plain and not found and self.scope.trial.wanting - wanting >= TELLING_ERRORS:
+            if self.roles.is_plain and not found and self.scope.trial.wanting - wanting >= FEW:
                 break  # forward asks for whole numbers: floats in yet other shapes would only cost time
             kind = signature(assignment)
-            if kind in seen and number > KINDS_REPEAT:
+            if kind in seen and number > 2 * MANY:
                 continue
             case = self.attempt(assignment, attrs, seed * 1000 + number, relations)
             if case is not None and (kind not in seen or len(self.scope.args) == 1):
                 seen.add(kind)
                 found.append(case)
+                latest = number
                 alike += self._is_alike(assignment)
         return found
 

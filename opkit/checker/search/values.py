@@ -10,10 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opkit.checker.model.thresholds import (
-    LEAST_ANCHOR,
-    MOST_ANCHOR,
-)
+from opkit.checker.model.thresholds import LEAST_ANCHOR, MOST_ANCHOR
 
 Make: TypeAlias = Callable[[np.random.Generator, int], np.ndarray]
 

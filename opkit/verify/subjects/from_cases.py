@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.session import cast_case
+from opkit.checker.model.thresholds import SLOW_GRADIENT
 from opkit.checker.search.fatal import FatalCallError
 from opkit.errors import UsageError
 from opkit.listed import each, listed
@@ -353,10 +355,12 @@ def finished(
         case: arguments that it takes.
         constants: the inputs that are known to take no gradient, None where nothing says so.
     """
+    begun = perf_counter()
     try:
         fixed = announced.call(Phase.FORWARD, runner.fixed_outputs, case.inputs, case.attrs)
     except Exception:  # user code: the checks report what it raises
         return replace(made, own=_own(made, runner), fatal=announced.fatal)
+    is_slow = perf_counter() - begun > SLOW_GRADIENT
     names = numbered(runner.result, len(fixed), {arg.name for arg in made.inputs})
     hidden = made.nondifferentiable_outputs
     if not all(fixed):
@@ -374,7 +378,8 @@ def finished(
         own=_own(made, runner),
         fatal=announced.fatal,
     )
-    if made.format or not (made.asks_second or subject.offers_second):  # it takes as long as the first order
+    # It takes as long as the first order, which comes first where calls take long.
+    if made.format or not (made.asks_second or (subject.offers_second and not is_slow)):
         return made
     example = {**case.inputs, **case.attrs}
 

@@ -30,7 +30,7 @@ from opkit.checker import (
 from opkit.checker.model.budget import Spent
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
-from opkit.checker.model.thresholds import FIRST_TRIALS
+from opkit.checker.model.thresholds import MOST_SHAPES
 from opkit.checker.search.depth import Depth, depth_of
 from opkit.checker.search.hill_climb import RANKED_SHAPES
 from opkit.errors import UsageError
@@ -126,7 +126,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
     search = _Search(subject, declared, label, options)
     first: _Taken | None = None
     empty: _Taken | None = None
-    for trials, seconds in ((_FEW_TRIALS, _SECONDS / 2), (FIRST_TRIALS, _SECONDS)):
+    for trials, seconds in ((_FEW_TRIALS, _SECONDS / 2), (MOST_SHAPES, _SECONDS)):
         for reading, count in search.readings():
             search.trials = trials // count
             taken = search.taken(reading) if reading.inputs else None
@@ -172,7 +172,7 @@ class _Search:
     label: str
     options: Options
     spent: Spent = field(default_factory=Spent)
-    trials: int = FIRST_TRIALS
+    trials: int = MOST_SHAPES
     looks: int = _LOOKED_AT
     first_error: Exception | None = None
     announced: Looks = field(default_factory=Looks)
