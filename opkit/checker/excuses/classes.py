@@ -12,8 +12,10 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker.excuses.compare_again import Bring, Pull, again, brought, gone, holds, telling, through
+from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, is_float
+from opkit.checker.model.numbers import largest
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import NONZERO, ROW_SUM
@@ -90,13 +92,14 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
         session: of an op whose inputs were found.
         failed: by index.
     """
-    cases = telling(session, failed)
+    cases, leaves = telling(session, failed), _leaves(session)
     wrong = {(item.input or "").partition("[")[0] for item in failed.values()}
     for name, kind in _tried(session, cases):
         op = through(session.checkable, name, kind.bring, kind.pull)
         meant = [brought(case, name, kind.bring) for case in cases if _fits(kind, case.inputs[name])]
         results = again(session, op, meant, failed) if meant and session.left() > 0 else []
-        if holds(results) and _has_slope(session, meant, wrong):
+        is_meant = name not in leaves or _is_meant(session, kind, name, meant, failed)
+        if holds(results) and is_meant and _has_slope(session, meant, wrong):
             why = (
                 f"it holds where {kind.text.format(name)}: if that is meant, raise in forward elsewhere, or say so "
                 "with `def cases(rng)`, which yields such inputs"
@@ -142,7 +145,7 @@ def _bits(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int,
 
 
 def _tried(session: CheckSession, cases: Sequence[Case]) -> Iterator[tuple[str, Narrow]]:
-    leaves = {leaf.name for ev in session.evaluators for leaf in ev.leaves}
+    leaves = _leaves(session)
     for name in [arg.name for arg in session.checkable.inputs]:
         arrays = [case.inputs[name] for case in cases]
         if not arrays or not all(isinstance(array, ndarray) and is_float(array) for array in arrays):
@@ -150,6 +153,41 @@ def _tried(session: CheckSession, cases: Sequence[Case]) -> Iterator[tuple[str, 
         yield from ((name, kind) for kind in (_CONSTANTS if name not in leaves else ()))
         if all(_is_square(array) for array in arrays) and not _takes_wider(session, cases[0], name):
             yield from ((name, kind) for kind in _SQUARE)
+
+
+def _leaves(session: CheckSession) -> set[str]:
+    """Return the inputs for which backward gives a gradient."""
+    return {leaf.name for ev in session.evaluators for leaf in ev.leaves}
+
+
+def _is_meant(
+    session: CheckSession, kind: Narrow, name: str, cases: Sequence[Case], failed: Mapping[int, CheckResult]
+) -> bool:
+    """Return whether a class of square matrices may be meant, not only happen to hide what is wrong.
+
+    Along symmetric matrices a transposed gradient is as good as the gradient. So the gradient has to be right element
+    by element there, or be of the class itself, or forward has to read no more of a matrix than a triangle.
+    """
+
+    def is_of_class(case: Case) -> bool:
+        found = _gradients(session, case, {name})
+        return bool(found) and all(_is_in(kind, value / (largest(value) or 1.0)) for value in found)
+
+    def reads_half(case: Case) -> bool:
+        try:
+            whole, *parts = (
+                session.checkable.forward(brought(case, name, part).inputs, case.attrs)
+                for part in (np.array, np.tril, np.triu)
+            )
+        except Exception:  # user code
+            return False
+        return any(same(whole, part) for part in parts)
+
+    return (
+        all(map(is_of_class, cases))
+        or all(map(reads_half, cases))
+        or holds(again(session, session.checkable, cases, failed))
+    )
 
 
 def _is_square(array: ndarray) -> bool:
@@ -180,13 +218,17 @@ def _has_slope(session: CheckSession, cases: Sequence[Case], names: set[str]) ->
 
 def _slopes(session: CheckSession, cases: Sequence[Case], names: set[str]) -> int:
     """Return in how many cases backward gives one of some inputs a gradient other than zero."""
-    count = 0
-    for case in cases:
+    return sum(any(map(np.any, _gradients(session, case, names))) for case in cases)
+
+
+def _gradients(session: CheckSession, case: Case, names: set[str]) -> list[ndarray]:
+    """Return the gradients that backward gives some inputs, of all of them for the name ""; none where it raises."""
+    try:
         ev = Evaluator(session.checkable, case).prepare()
         found = ev.gradients(ev.uneven())
-        known = [value for leaf, value in found.items() if value is not None and names & {"", leaf.name}]
-        count += any(map(np.any, known))
-    return count
+    except Exception:  # user code: what it raises is reported by the checks
+        return []
+    return [value for leaf, value in found.items() if value is not None and names & {"", leaf.name}]
 
 
 # --- what declared values share

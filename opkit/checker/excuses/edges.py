@@ -26,6 +26,7 @@ from opkit.checker.model.thresholds import (
     REPEAT_ULPS,
     SMALL,
     STEEP,
+    UNDERFLOW,
 )
 from opkit.record import record
 
@@ -140,7 +141,8 @@ class Point:
 
     def noise(self, base: float) -> float:
         """Return the change of a value from which on a slope can be measured."""
-        return REPEAT_ULPS * float(np.finfo(self.evaluator.array(self.leaf).dtype).eps) * abs(base) / SMALL
+        eps = float(np.finfo(self.evaluator.array(self.leaf).dtype).eps)
+        return REPEAT_ULPS * eps * abs(base) / SMALL + UNDERFLOW
 
     def _set(self, array: ndarray, value: float, own: float = 0.0) -> ndarray:
         moved = np.array(array)
