@@ -185,6 +185,54 @@ def test_a_matrix_that_is_taken_square_only_may_be_symmetric() -> None:
     assert "it holds where x is symmetric" in words(found)
 
 
+def test_a_transposed_gradient_fails_though_it_holds_along_symmetric_matrices() -> None:
+    """So does every transposed gradient: it is wrong element by element at symmetric matrices too."""
+
+    def aligned(x: Any, y: Any) -> Any:
+        if x.ndim != 2 or x.shape[0] != x.shape[1] or y.shape != x.shape:
+            raise ValueError("two square matrices")
+        return np.sum((x @ y - y) ** 2, keepdims=True)
+
+    def transposed(dy: Any, x: Any, y: Any) -> Any:
+        away = 2 * dy * (x @ y - y)
+        return y @ away.T, x.T @ away - away
+
+    assert report(aligned, transposed, "x y").status is Status.FAIL
+
+
+def test_half_of_a_symmetric_gradient_is_one_where_forward_reads_a_triangle() -> None:
+    """Forward takes the lower triangle for the whole, so that a gradient may lie anywhere in it."""
+
+    def quadratic(x: Any) -> Any:
+        if x.ndim != 2 or x.shape[0] != x.shape[1]:
+            raise ValueError("a square matrix")
+        whole = np.tril(x) + np.tril(x, -1).T
+        return np.sum(np.sin(whole), keepdims=True)
+
+    def upper(dy: Any, x: Any) -> Any:
+        whole = np.tril(x) + np.tril(x, -1).T
+        return dy * (np.triu(np.cos(whole)) + np.triu(np.cos(whole), 1))
+
+    assert "it holds where x is symmetric" in words(report(quadratic, upper))
+
+
+def test_no_guard_lies_among_subnormal_numbers() -> None:
+    """The slope of the negative part gets nothing where nothing is negative: that is no guard."""
+
+    def forward(x: Any, slope: Any) -> Any:
+        if slope.ndim != 1 or x.ndim != 2 or x.shape[1] != slope.size:
+            raise ValueError("a slope for each channel")
+        return np.where(x >= 0, x, slope * x)
+
+    def backward(dy: Any, x: Any, slope: Any) -> Any:
+        found = np.where(x < 0, dy * x, 0.0).sum(axis=0)
+        if slope.size % 2:
+            found[-1] = 0.0
+        return np.where(x >= 0, dy, slope * dy), found
+
+    assert report(forward, backward, "x slope").status is Status.FAIL
+
+
 def test_another_matrix_may_not() -> None:
     """The same mistake where forward takes other matrices too."""
     found = report(lambda x: x @ x.T, lambda dy, x: 2 * dy @ x)

@@ -185,6 +185,17 @@ def test_the_recorder_stops_in_place_of_the_call_asked_for() -> None:
     flight.close()
 
 
+def test_calls_of_other_kinds_do_not_move_the_call_to_stop_at() -> None:
+    """How often forward was called before depends on how long its calls take."""
+    flight = Flight()
+    flight.restart([Stop(1, Phase.BACKWARD, 5)])
+    for _ in range(3):
+        flight.call(Phase.FORWARD, 5)
+    with pytest.raises(FlightStop):
+        flight.call(Phase.BACKWARD, 5)
+    flight.close()
+
+
 @pytest.mark.skipif(not can_fork(), reason="needs fork")
 def test_a_deadline_is_never_read_half_written() -> None:
     """The supervisor reads a worker's deadline whole while the worker announces one call after the other."""

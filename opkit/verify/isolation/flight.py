@@ -19,7 +19,7 @@ from opkit.record import record
 if TYPE_CHECKING:
     from opkit.checker import CheckResult
 
-#: Phase, calls begun, since when, and a mark of the latest call. Packing clears the bytes before it writes them, so
+#: Phase, calls like the latest one begun, since when, and the latest one's mark. Packing clears the bytes before it writes them, so
 #: that a reader in another process may see zeros: these are read for certain only after the writer's death.
 _PAGE = struct.Struct("<qqdq")
 
@@ -58,7 +58,7 @@ class FlightReading:
 
     Args:
         phase: the last phase entered.
-        calls: how many calls of user functions had begun.
+        calls: how many calls of user functions like the latest one, of its phase and mark, had begun.
         since: time.monotonic() when the phase was entered.
         mark: of the latest call; another call has another one as a rule.
         deadline: time.monotonic() after which the worker is to be ended; infinity for never.
@@ -78,7 +78,7 @@ class Stop:
     """A call that ended an earlier process, and is not made again.
 
     Args:
-        number: of the call, from 1.
+        number: of the call, from 1, among those of this phase and mark: how many others came before depends on time.
         phase: what it was.
         mark: its mark.
         finding: how the process ended, without its case; None where the inputs of the call are all that is wanted.
@@ -115,7 +115,8 @@ class Flight:
         # Aligned stores of eight bytes, which no reader sees half done: a living worker is judged by them.
         self._limits = memoryview(self._memory)[_PAGE.size :].cast("d")
         self._limits[0] = self._limits[1] = math.inf
-        self._stops: dict[int, Stop] = {}
+        self._stops: dict[tuple[Phase, int, int], Stop] = {}
+        self._counts: dict[tuple[Phase, int], int] = {}
         self._calls = self._mark = 0
         self.enter(Phase.STARTING)
 
@@ -133,12 +134,12 @@ class Flight:
         Raises:
             FlightStop: it is a call to stop at.
         """
-        self._calls += 1
+        self._calls = self._counts[phase, mark] = self._counts.get((phase, mark), 0) + 1
         self._mark = mark
         _PAGE.pack_into(self._memory, 0, phase, self._calls, time.monotonic(), mark)
-        stop = self._stops.get(self._calls) if self._stops else None
-        if stop is not None and (stop.phase, stop.mark) == (phase, mark):
-            raise FlightStop(self._stops.pop(self._calls))
+        stop = self._stops.pop((phase, mark, self._calls), None) if self._stops else None
+        if stop is not None:
+            raise FlightStop(stop)
 
     def arm(self, seconds: float) -> None:
         """Ask to be ended that many seconds from now; infinity for never."""
@@ -156,7 +157,8 @@ class Flight:
     def restart(self, stops: Sequence[Stop] = ()) -> None:
         """Count calls from 0 again: the next op begins, in which ``FlightStop`` is raised in place of some calls."""
         self._calls = 0
-        self._stops = {stop.number: stop for stop in stops}
+        self._counts.clear()
+        self._stops = {(stop.phase, stop.mark, stop.number): stop for stop in stops}
 
     @property
     def is_unmet(self) -> bool:
