@@ -219,16 +219,7 @@ def array_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]
         node._cells = None
     if len(found) == 1:
         (item,) = found
-        if item is None:
-            return (None,)
-        if item is dout._data:
-            return (dout,)
-        grad = _new(Tensor)
-        grad._data = item if type(item) is ndarray else np.asarray(item)
-        grad._sg = False
-        grad._node = None
-        grad._index = 0
-        return (grad,)
+        return (None if item is None else dout if item is dout._data else wrap(item, False),)
     return [None if item is None else dout if item is dout._data else wrap(item, False) for item in found]
 
 

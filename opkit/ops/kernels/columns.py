@@ -2,8 +2,9 @@
 
 The columns of some samples at a time: at most 8 MB, or one sample's. Where the outputs' rows are short, samples become
 one more spatial axis, the last, so that what is copied lies together in long runs. Windows are unfolded along all axes
-but the first, whose windows are views of what is unfolded. What is written on the way is kept for the next call, since
-fresh memory may cost more than the products. The ops are in ``opkit.ops.network.conv``.
+but the first, whose windows are views of what is unfolded; what lies a stride apart is laid side by side first. The
+columns' memory is kept for the next call: fresh memory may cost more than the products. The ops are in
+``opkit.ops.network.conv``.
 """
 
 from __future__ import annotations
@@ -79,18 +80,6 @@ class Window:
         return set(self.kernel) == {1} and set(self.strides) == {1} and set(self.pads) == {0}
 
     @cached_property
-    def offsets(self) -> list[Any]:
-        """For each place in the kernel, its index and the part of the padded input's last axes it reads."""
-        return [
-            (offset, (..., *map(self._read, range(len(offset)), offset)))
-            for offset in product(*map(range, self.kernel))
-        ]
-
-    def _read(self, axis: int, place: int) -> slice:
-        stride, start = self.strides[axis], place * self.dilations[axis]
-        return slice(start, start + stride * (self.outputs[axis] - 1) + 1, stride)
-
-    @cached_property
     def padded(self) -> tuple[int, ...]:
         """The sizes of the padded input that the offsets index."""
         needed = (
@@ -99,9 +88,32 @@ class Window:
         return tuple(max(n + 2 * p, last) for n, p, last in zip(self.inputs, self.pads, needed))
 
     @cached_property
-    def inner(self) -> tuple[Any, ...]:
-        """The part of the padded ``(N, C, ...)`` where the input itself lies."""
-        return (..., *(slice(p, p + n) for p, n in zip(self.pads, self.inputs)))
+    def phased(self) -> tuple[int, ...]:
+        """The strides, and the sizes of the padded input between them: what lies a stride apart is side by side."""
+        return *self.strides, *(-(-size // stride) for size, stride in zip(self.padded, self.strides))
+
+    @cached_property
+    def offsets(self) -> list[Any]:
+        """For each place in the kernel, its index and the part of the padded input, in phases, that it reads."""
+        found = []
+        for offset in product(*map(range, self.kernel)):
+            starts = [divmod(o * d, s) for o, d, s in zip(offset, self.dilations, self.strides)]
+            part = (slice(start, start + n) for (start, _), n in zip(starts, self.outputs))
+            found.append((offset, (..., *(phase for _, phase in starts), *part)))
+        return found
+
+    @cached_property
+    def woven(self) -> list[Any]:
+        """For each phase, the part of it that is input, and where that lies in the input."""
+        found = []
+        for phases in product(*map(range, self.strides)):
+            places = [
+                slice((phase - p) % s, n, s) for phase, p, s, n in zip(phases, self.pads, self.strides, self.inputs)
+            ]
+            firsts = [(place.start + p) // s for place, p, s in zip(places, self.pads, self.strides)]
+            part = (slice(first, first + len(range(n)[place])) for first, place, n in zip(firsts, places, self.inputs))
+            found.append(((..., *phases, *part), (..., *places)))
+        return found
 
     @cached_property
     def reverse(self) -> Window | None:
@@ -117,40 +129,23 @@ def _window(axes: tuple[tuple[int, ...], ...]) -> Window:
     return Window(attrs, inputs, outputs)
 
 
-class _Space:
-    """Memory to write into, by name: at most ``_COLUMN_BYTES`` of each are kept."""
+class _Kept(threading.local):
+    """A thread's memory for columns; None while a convolution uses it: a debugger may run another in between."""
 
-    def __init__(self) -> None:
-        self._held: dict[str, ndarray] = {}
+    idle: ndarray | None = None
 
-    def array(self, name: str, shape: Sequence[int], dtype: np.dtype) -> Any:
-        """Return an array of any content, which the next of its name overwrites."""
-        if prod(shape) * dtype.itemsize > _COLUMN_BYTES:
-            return np.empty(shape, dtype)
-        if name not in self._held:  # as large as may be: untouched memory costs nothing, large pages are quicker
-            self._held[name] = np.empty(_COLUMN_BYTES, np.uint8)
-        return np.ndarray(shape, dtype, self._held[name].data)
-
-    def flat(self, x: ndarray, *shape: int) -> Any:
-        """Return ``x.reshape(shape)``, copied where need be."""
-        if not x.flags.c_contiguous:
-            copied = self.array("flat", x.shape, x.dtype)
-            np.copyto(copied, x)
-            x = copied
-        return x.reshape(shape)
+    def take(self) -> ndarray:
+        """Return bytes to write into: untouched ones cost nothing, and large pages are quicker."""
+        held, self.idle = self.idle, None
+        return np.empty(_COLUMN_BYTES, np.uint8) if held is None else held
 
 
-class _Idle(threading.local):
-    """The space of a thread while no convolution runs in it: a finalizer or a debugger may run another in between."""
-
-    space: _Space | None = None
-
-    def take(self) -> _Space:
-        space, self.space = self.space or _Space(), None
-        return space
+_kept = _Kept()
 
 
-_idle = _Idle()
+def _in(space: ndarray, shape: Sequence[int], dtype: np.dtype) -> Any:
+    """Return an array in these bytes, or in fresh ones where they do not suffice."""
+    return np.ndarray(shape, dtype, space.data if prod(shape) * dtype.itemsize <= space.size else None)
 
 
 def _grouped(x: ndarray, groups: int, window: Window) -> Any:
@@ -158,20 +153,21 @@ def _grouped(x: ndarray, groups: int, window: Window) -> Any:
     return x.reshape(len(x), groups, -1, *window.outputs).swapaxes(2, 3)
 
 
-def _unfold(x: ndarray, window: Window, others: Window, groups: int, space: _Space) -> Any:
+def _unfold(x: ndarray, window: Window, others: Window, groups: int, space: ndarray) -> Any:
     """Return columns ``(N, groups, first outputs, first kernel * C/groups * kernel, outputs)`` of ``x (N, C, ...)``.
 
     What windows side by side along the first axis share is there once: rows of a matrix lie one after another.
     """
     x = x.reshape(len(x), groups, -1, *window.inputs).swapaxes(2, 3)
-    sizes = window.padded
     columns = wide = x
-    if sizes != window.inputs or not x.flags.c_contiguous:
-        shape = (*x.shape[:2], sizes[0], x.shape[3], *sizes[1:])
-        columns = wide = np.zeros(shape, x.dtype)
-        wide.swapaxes(2, 3)[window.inner] = x.swapaxes(2, 3)
+    if window.padded != window.inputs or not x.flags.c_contiguous or max(others.strides) > 1:
+        columns = wide = np.zeros((*x.shape[:2], window.padded[0], x.shape[3], *others.phased), x.dtype)
+        rows = wide[:, :, window.pads[0] : window.pads[0] + x.shape[2]]
+        for part, place in others.woven:
+            rows[part] = x[place]
     if not others.is_pointwise:
-        columns = space.array("columns", (*wide.shape[:4], *others.kernel, *others.outputs), x.dtype)
+        wide = wide.reshape(*wide.shape[:4], *others.phased)
+        columns = _in(space, (*wide.shape[:4], *others.kernel, *others.outputs), x.dtype)
         for offset, part in others.offsets:
             columns[(slice(None),) * 4 + offset] = wide[part]
     columns = columns.reshape(*wide.shape[:3], -1, prod(others.outputs))
@@ -190,15 +186,16 @@ def _matrix(weight: ndarray, window: Window, groups: int) -> Any:
     return terms.reshape(groups, 1, len(weight) // groups, -1)
 
 
-def _fold(columns: ndarray, window: Window, space: _Space) -> Any:
-    """Return the adjoint of ``_unfold``: ``x (N, C, inputs...)`` with all columns added where they were read."""
-    lead = columns.shape[:2]
+def _fold(columns: ndarray, window: Window, target: ndarray) -> None:
+    """Write the adjoint of ``_unfold`` into ``target (N, C, inputs...)``: all columns added where they were read."""
     if window.is_pointwise:
-        return columns.reshape(*lead, *window.inputs)
-    wide = np.zeros((*lead, *window.padded), columns.dtype)
+        target[...] = columns.reshape(target.shape)
+        return
+    wide = np.zeros((*columns.shape[:2], *window.phased), columns.dtype)
     for offset, part in window.offsets:
         wide[part] += columns[(slice(None),) * 2 + offset]
-    return wide[window.inner]
+    for part, place in window.woven:
+        target[place] = wide[part]
 
 
 def _chunks(count: int, bytes_each: int) -> Any:
@@ -242,7 +239,7 @@ def forward(x: ndarray, weight: ndarray, attrs: Mapping[str, Any], out: ndarray 
 
 
 def _forward(x: ndarray, weight: ndarray, window: Window, groups: int, out: ndarray | None) -> ndarray:
-    space = _idle.take()
+    space = _kept.take()
     if out is None:
         out = np.empty((x.shape[0], weight.shape[0], *window.outputs), x.dtype)
     for part in _chunks(x.shape[0], prod(weight.shape[1:]) * groups * prod(window.outputs) * x.itemsize):
@@ -252,9 +249,8 @@ def _forward(x: ndarray, weight: ndarray, window: Window, groups: int, out: ndar
         if target.flags.c_contiguous:
             np.matmul(rows, columns, out=target.reshape(*target.shape[:4], -1))
         else:
-            found = space.array("flat", (*target.shape[:4], columns.shape[4]), x.dtype)
-            target[...] = np.matmul(rows, columns, out=found).reshape(target.shape)
-    _idle.space = space
+            target[...] = np.matmul(rows, columns).reshape(target.shape)
+    _kept.idle = space
     return out
 
 
@@ -267,18 +263,18 @@ def by_data(
     if filters == groups and window.reverse:  # sums of as many terms as there are places in the kernel, either way
         flipped = np.flip(weight.reshape(shape[1], 1, *window.kernel), tuple(range(2, weight.ndim)))
         return _forward(dy, np.ascontiguousarray(flipped), window.reverse, groups, out)
-    rows, space = weight.reshape(groups, filters // groups, -1).swapaxes(1, 2), _idle.take()
+    rows, space = weight.reshape(groups, filters // groups, -1).swapaxes(1, 2), _kept.take()
     dx = np.empty(tuple(shape), dy.dtype) if out is None else out
     each = rows.shape[1] * groups * prod(window.outputs) * dy.itemsize
     for part in _chunks(dy.shape[0], each):
         block, whole = window.laid(dy[part]), window.block(len(dy[part]))
-        flat = space.flat(block, len(block), groups, rows.shape[2], -1)
-        columns = space.array("columns", (len(block), groups, rows.shape[1], flat.shape[3]), dy.dtype)
+        flat = block.reshape(len(block), groups, rows.shape[2], -1)
+        columns = _in(space, (len(block), groups, rows.shape[1], flat.shape[3]), dy.dtype)
         # numpy multiplies matrices of one column slower than it broadcasts them.
         (np.multiply if rows.shape[2] == 1 else np.matmul)(rows, flat, out=columns)
         columns = columns.reshape(len(block), shape[1], *whole.kernel, *whole.outputs)
-        window.laid(dx[part])[...] = _fold(columns, whole, space)
-    _idle.space = space
+        _fold(columns, whole, window.laid(dx[part]))
+    _kept.idle = space
     return dx
 
 
@@ -286,12 +282,12 @@ def by_weight(dy: ndarray, x: ndarray, attrs: Mapping[str, Any]) -> ndarray:
     """Return the adjoint of ``_forward`` in weight: ``(F, C/groups, kernel...)``."""
     window = Window(attrs, x.shape[2:], dy.shape[2:]).kept()
     groups, filters, channels = attrs["groups"], dy.shape[1], x.shape[1] // attrs["groups"]
-    total, space = np.zeros((filters, channels, *window.kernel)), _idle.take()
+    total, space = np.zeros((filters, channels, *window.kernel)), _kept.take()
     for part in _chunks(x.shape[0], channels * groups * prod(window.kernel) * prod(window.outputs) * x.itemsize):
         first, others = window.block(len(x[part])).split
         columns = _unfold(window.laid(x[part]), first, others, groups, space)
         flat = _grouped(window.laid(dy[part]), groups, first)
-        flat = space.flat(flat, *flat.shape[:4], -1)
+        flat = flat.reshape(*flat.shape[:4], -1)
         # One long sum would round more than many short ones: by samples, or in pieces where samples are an axis.
         count, wide = flat.shape[2], flat.shape[4]
         pieces = 1 if len(flat) == len(x[part]) else -(-wide // max(_SUMMED, count * wide // 20))
@@ -301,5 +297,5 @@ def by_weight(dy: ndarray, x: ndarray, attrs: Mapping[str, Any]) -> ndarray:
             found = np.matmul(columns[..., piece], flat[..., piece].swapaxes(3, 4)).sum(axis=(0, 2), dtype=np.float64)
             found = found.reshape(groups, first.kernel[0], channels, -1, filters // groups)
             total += np.moveaxis(found, (4, 2), (1, 2)).reshape(total.shape)
-    _idle.space = space
+    _kept.idle = space
     return total.astype(x.dtype)
