@@ -19,8 +19,9 @@ from opkit.record import record
 if TYPE_CHECKING:
     from opkit.checker import CheckResult
 
-#: Phase, calls like the latest one begun, since when, and the latest one's mark. Packing clears the bytes before it writes them, so
-#: that a reader in another process may see zeros: these are read for certain only after the writer's death.
+#: Phase, calls like the latest one begun, since when, and the latest one's mark. Packing clears the bytes before it
+#: writes them, so that a reader in another process may see zeros: these are read for certain only after the writer's
+#: death.
 _PAGE = struct.Struct("<qqdq")
 
 
