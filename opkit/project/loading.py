@@ -208,9 +208,10 @@ def with_kernels(loaded: LoadedOps, cpp: CppKernels | None) -> LoadedOps:
 def _check_files(directory: OpDirectory) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     if not directory.path.is_dir():
+        place = repr(str(directory.path))
         is_file = directory.path.is_file()
-        said = f"{str(directory.path)!r} is a file, not an op directory" if is_file else ""
-        return [finding("PROJ001", said or f"there is no folder {str(directory.path)!r}")]
+        said = f"{place} is a file; an op directory is a folder" if is_file else f"there is no folder {place}"
+        return [finding("PROJ001", said)]
     for path in directory.specs:
         if path.name != directory.spec.name:
             stem = path.name[: -len("_cpp_def.cpp")]
