@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from opkit.checker import Arg, Arrays, Case, Checkable, Options, Status, answer_of, check
+from opkit.checker.model.trial import Trial
 from opkit.checker.search.kinds import generalised, is_special, kind_between
-from opkit.checker.search.table import Standing
+from opkit.checker.search.scope import SearchScope
+from opkit.checker.search.table import Standing, Table
 
 
 def _product(gradients: Callable[[np.ndarray, np.ndarray, np.ndarray], dict[str, np.ndarray]]) -> Checkable:
@@ -177,3 +180,24 @@ def test_floats_without_a_gradient_may_be_a_condition(is_masked: bool, status: S
     inputs = (Arg("x"), Arg("c"))
     masked = Checkable("masked", inputs, (Arg("y"),), forward, backward, gradients=frozenset("x"))  # type: ignore[arg-type]
     assert check(masked, Options()).status is status
+
+
+def test_truth_values_are_a_kind_of_their_own() -> None:
+    """Backward answers for whole numbers and raises for truth values of the same shapes, also where they are empty."""
+
+    def forward(arrays: Any, attrs: Any) -> list[np.ndarray]:
+        x, places = arrays["x"], arrays["places"]
+        if places.dtype.kind not in "ib" or places.shape != x.shape:
+            raise TypeError("whole numbers or truth values of x's shape")
+        return [np.asarray(x * places)]
+
+    def backward(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, Any]:
+        if arrays["places"].dtype.kind != "i":
+            raise TypeError("whole numbers are wanted")
+        return {"x": np.asarray(douts[0] * arrays["places"])}
+
+    first = Case({"x": np.ones((2, 3)), "places": np.ones((2, 3), bool)})
+    cases = [first, Case({"x": np.ones((2, 3)), "places": np.ones((2, 3), int)})]
+    op = Checkable("scaled", (Arg("x"), Arg("places")), (Arg("y"),), forward, backward, gradients=frozenset({"x"}))
+    kept = Table(SearchScope(op, Options(), Trial(op))).served(cases)
+    assert [case.inputs["places"].dtype.kind for case in kept] == ["i"]

@@ -271,5 +271,5 @@ def _shortened(text: str) -> str:
 
 
 def _setting(case: Case) -> str:
-    """Return a case's options, in a form that can be compared."""
-    return repr([(name, plain(value)) for name, value in case.attrs.items()])
+    """Return a case's options, and what sorts of numbers its inputs hold, in a form that can be compared."""
+    return repr(([(name, plain(value)) for name, value in case.attrs.items()], [one.dtype.kind for one in case.arrays]))
