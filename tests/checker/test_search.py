@@ -519,3 +519,23 @@ def test_what_was_not_tried_for_want_of_time_is_told() -> None:
     report = check(_masked([0]), Options(clock=0.0))
     assert report.status is not Status.ERROR
     assert any("inputs that would have been tried" in note for note in report.notes)
+
+
+def test_whole_numbers_of_another_shape_are_found_within_few_attempts() -> None:
+    """Forward refuses other shapes first, then floats: whole numbers are tried where it got furthest."""
+
+    def forward(arrays: object, attrs: object) -> list[np.ndarray]:
+        x, nodes = arrays["x"], arrays["nodes"]  # type: ignore[index]
+        rows, columns = x.shape
+        places = np.broadcast_to(nodes[:, None], (rows, columns))
+        if places.dtype.kind != "i":
+            raise TypeError("nodes must be int64")
+        found = np.zeros((2, columns))
+        np.add.at(found, (places, np.arange(columns)), x)
+        return [found]
+
+    op = Checkable("sum of nodes", (Arg("x"), Arg("nodes")), (Arg("y"),), forward, forward_where=Location(__file__, 1, 0))  # type: ignore[arg-type]
+    trial = Trial(op, most=300)
+    (case,) = UsualShapes(*(lambda scope: (scope, Roles(scope)))(SearchScope(op, Options(), trial))).accepted({}, 1, 0)
+    assert case.inputs["nodes"].dtype.kind == "i"
+    assert case.inputs["nodes"].shape == case.inputs["x"].shape[:1]

@@ -45,3 +45,10 @@ def test_padding_names_the_axes_it_means(call: Callable[[], Any]) -> None:
     """data_format has a letter for each axis, and each spatial axis its two numbers."""
     with pytest.raises(ValueError, match="pad: "):
         call()
+
+
+@pytest.mark.parametrize("updates", [[6], [1, 6], [2, 1, 3]])
+def test_scattered_updates_have_the_shape_of_what_is_picked(updates: list[int]) -> None:
+    """As many numbers in another shape would be added where nobody meant them."""
+    with pytest.raises(ValueError, match=r"the updates need the shape \[2, 3\]"):
+        paddle.scatter_nd_add(paddle.zeros([5, 3]), paddle.zeros([2, 1], dtype="int64"), paddle.ones(updates))

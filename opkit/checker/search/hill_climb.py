@@ -35,6 +35,7 @@ def climb(
     start: Sequence[Shape] | None = None,
     most: Mapping[int, int] = EVERY_SIZE,
     alike: Sequence[Shape] = (),
+    is_enough: Callable[[Assignment], bool] = lambda further: False,
 ) -> tuple[Assignment, Depth]:
     """Return the shapes that get furthest, and how far; TAKEN where they are taken.
 
@@ -45,6 +46,7 @@ def climb(
         start: shapes to begin with, of which the first input's stays.
         most: sizes of each axis that are tried, by rank.
         alike: shapes that all inputs get at first; where infer alone is asked, all shapes are.
+        is_enough: whether shapes that got further than all before end the climb: other things stop forward there.
     """
     every = range(0 if start is None else 1, len(args))
     current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)
@@ -66,6 +68,8 @@ def climb(
                 reached = ask(as_assignment(args, tried))
                 if reached > best:
                     best, current = reached, tried
+                    if is_enough(as_assignment(args, current)):
+                        return as_assignment(args, current), best
                 if best == TAKEN:
                     return as_assignment(args, current), best
         if best <= before:

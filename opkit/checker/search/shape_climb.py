@@ -57,6 +57,7 @@ class Climber:
         attempt: returns a case of these shapes that lies in the domain, or None.
         _named: the numbers in what forward raised, by how far it got: a size that is wanted is often among them.
         _wanting: how far it got where what it raised mentions whole numbers.
+        _is_wanting: whether what it raised last does.
         assumed: what inputs held where forward raised nothing and gave no numbers: other shapes may go with it.
         _last: where the last climb ended.
     """
@@ -67,6 +68,7 @@ class Climber:
     _goal: _Goal = _Goal.TAKES
     _named: defaultdict[Depth, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     _wanting: set[Depth] = field(default_factory=set)
+    _is_wanting: bool = False
     assumed: tuple[Role, ...] | None = None
     _last: Assignment = ()
 
@@ -116,9 +118,13 @@ class Climber:
 
             if shapes is not None:
                 found, reached = shapes, ask(shapes)
+            elif self._last and ask(self._last) == TAKEN:  # what was wanting were whole numbers, not shapes
+                found, reached = self._last, TAKEN
             else:  # floats were tried in shapes all alike before
                 alike = RANKED_SHAPES if self._goal is _Goal.TAKES and tuple(dtypes) != scope.floats else ()
-                found, reached = climb(scope.args, ask, sizes, most=self._sizes, alike=alike)
+                found, reached = climb(
+                    scope.args, ask, sizes, most=self._sizes, alike=alike, is_enough=self._wants_whole(dtypes, attrs)
+                )
             former = scope.roles
             if former is None and reached == TAKEN:
                 scope.roles = self.assumed = self.roles_of_dtypes(self._unwhole(dtypes, found, attrs))
@@ -175,6 +181,10 @@ class Climber:
             if further[0] <= best:
                 return dtypes
             best, dtypes = further
+
+    def _wants_whole(self, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> Callable[[Assignment], bool]:
+        """Return whether forward asks for whole numbers on shapes that were just tried, and gets further by them."""
+        return lambda shapes: self._is_wanting and self._whole(dtypes, [shapes], attrs) != dtypes
 
     def _unwhole(self, dtypes: Sequence[str], shapes: Assignment, attrs: Mapping[str, Any]) -> Sequence[str]:
         """Return dtypes with every input a float that may be one: else its gradient would not be checked."""
@@ -234,7 +244,8 @@ class Climber:
         if self._goal is not _Goal.TAKES:
             depth = (0.0, *depth) if depth != TAKEN else self._answering(case, where.file, said)
         depth = depth if depth == TAKEN else (*past, *depth)
-        self._wanting.update([depth] if said and WHOLE.search(said[-1]) else [])
+        self._is_wanting = bool(said and WHOLE.search(said[-1]))
+        self._wanting.update([depth] if self._is_wanting else [])
         self._named[depth].update(size for text in said for size in {*map(int, _SIZE.findall(text))} if size > 1)
         return depth
 

@@ -42,6 +42,8 @@ def _scatter_add(params: ndarray, updates: ndarray, indices: ndarray) -> ndarray
     count = int(np.prod(params.shape[:depth]))
     flat = np.ravel_multi_index(places, params.shape[:depth]).reshape(-1) if depth else np.zeros(1, np.int64)
     tail = params.shape[depth:]
+    if updates.shape != (*indices.shape[:-1], *tail):
+        raise ValueError("the updates do not fit")  # which inference explains
     rows = total.reshape(count, *tail)
     add_rows(rows, updates.reshape(flat.size, *tail), flat)
     return rows.reshape(params.shape)
@@ -60,6 +62,15 @@ def _infer_gather_nd(descs: Descs, attrs: Attrs) -> Descs:
     if not 0 < depth <= params.ndim:
         raise shape_error("gather_nd", descs, "the last axis of the indices counts axes of the tensor")
     return [TensorDesc((*indices.shape[:-1], *params.shape[depth:]), params.dtype)]
+
+
+def _infer_scatter_add(descs: Descs, attrs: Attrs) -> Descs:
+    params, updates, indices = descs
+    check_indices("tensor_scatter_nd_add", [params, indices], 1)
+    (slices,) = _infer_gather_nd([params, indices], attrs)
+    if len(updates.shape) != len(slices.shape) or not all(map(is_same_size, updates.shape, slices.shape)):
+        raise shape_error("tensor_scatter_nd_add", descs, f"the updates need the shape {list(slices.shape)}")
+    return [params]
 
 
 def _pick(params: Value, indices: Value) -> Value:
@@ -105,7 +116,7 @@ SCATTER_ADD = define(
     "params updates indices",
     "out",
     _scatter_add,
-    infer=like(0),
+    infer=_infer_scatter_add,
     grad=lambda applied, douts: (douts[0], _pick(douts[0], applied.inputs[2]), None),
     reads="indices",
 )
