@@ -76,6 +76,73 @@ def test_a_surrogate_of_other_parameters_is_refused_at_its_line(tmp_path: Path) 
     assert "--> a.py:15" in done.stdout
 
 
+CUBE = """
+import numpy as np
+import paddle
+from paddle.autograd import PyLayer
+
+
+class Cube(PyLayer):
+    @staticmethod
+    def forward(ctx, x, scale=1.0):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return x * x * x * scale
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensor()
+        return dy * 3 * x * x * ctx.scale
+"""
+RUN = """
+a = paddle.ones([3])
+a.stop_gradient = False
+Cube.apply(a).sum().backward()
+"""
+PY_FUNC = """
+import numpy as np
+import paddle
+paddle.enable_static()
+def f(x): return x * x
+def df(x, y, dy): return 2 * x * dy
+x = paddle.static.data("x", [3], "float32")
+x.stop_gradient = False
+y = paddle.static.default_main_program().current_block().create_var(name="y", shape=[3], dtype="float32")
+paddle.static.py_func(f, [x], y, backward_func=df)
+paddle.static.gradients([y], [x])
+paddle.static.Executor().run(feed={"x": np.ones(3, "float32")}, fetch_list=[y])
+"""
+
+
+@pytest.mark.parametrize("returned", ['{"x": rng.normal(size=3)}', "None"])
+@pytest.mark.parametrize(
+    ("target", "text", "name"),
+    [("a.py::Cube", CUBE, "cases"), ("a.py", CUBE + RUN, "cases"), ("a.py", PY_FUNC, "cases_f"), ("t", "", "cases")],
+)
+def test_a_cases_function_that_returns_one_case_is_refused_at_its_line(target: str, text: str, name: str, returned: str, tmp_path: Path) -> None:
+    """The keys of a dict are no cases; the report says what to write."""
+    file = tmp_path / "a.py"
+    if not text:
+        opkit(tmp_path, "new", "t")
+        file = tmp_path / "t" / "t_cases.py"
+    file.write_text(f"{text}\n\ndef {name}(rng):\n    return {returned}\n")
+    done = opkit(tmp_path, "gradcheck", target)
+    line = file.read_text().splitlines().index(f"def {name}(rng):") + 1
+    assert "ERROR GC183 cases" in done.stdout
+    assert "write `yield {...}` in place of `return {...}`" in done.stdout
+    assert f"--> {file.relative_to(tmp_path)}:{line}" in done.stdout
+    assert done.returncode == 3
+
+
+def test_a_case_of_an_op_directory_that_is_no_dict_is_said_so(tmp_path: Path) -> None:
+    """It is not an error of loading."""
+    opkit(tmp_path, "new", "t")
+    (tmp_path / "t" / "t_cases.py").write_text("def cases(rng):\n    yield rng.normal(size=3)\n")
+    done = opkit(tmp_path, "gradcheck", "t")
+    assert "ERROR GC183 cases" in done.stdout
+    assert "case 0 is a ndarray; a case is a dict" in done.stdout
+
+
 def test_shapes_that_do_not_fit_are_said_once() -> None:
     """What numpy said inside is not printed above opkit's own message."""
     with pytest.raises(ShapeError, match="inner sizes") as caught:

@@ -6,7 +6,7 @@ Read and validated here, never applied.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from difflib import get_close_matches
 from typing import Any
@@ -91,6 +91,23 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
         frozenset(given["INPLACE"] or ()),
         given["REFERENCE"],
     )
+
+
+def drawn_by(cases: Callable[[Any], Any], rng: Any) -> Iterable[Any]:
+    """Return the cases that a cases function gives.
+
+    Raises:
+        UsageError: it returns one case, or nothing, in place of yielding cases.
+    """
+    drawn = cases(rng)
+    if isinstance(drawn, Mapping) or not isinstance(drawn, Iterable):
+        given = "a dict" if isinstance(drawn, Mapping) else repr(drawn)
+        raise UsageError(
+            f"a cases function yields one dict for each case; this one returns {given}",
+            where=location_of(cases),
+            help="write `yield {...}` in place of `return {...}`, once for each case",
+        )
+    return drawn
 
 
 def _formed(name: str, value: Any, where: Location | None) -> Any:

@@ -23,7 +23,7 @@ from opkit.project.user_op import UserOp
 from opkit.shim import frameworks
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.subjects.claims import claims_of
-from opkit.verify.subjects.declared import Declared, declared_in
+from opkit.verify.subjects.declared import Declared, declared_in, drawn_by
 from opkit.verify.subjects.gradient import RawGradient
 from opkit.verify.subjects.half_precision_ops import of_halves
 from opkit.verify.subjects.hints import hints_of, sizes_of
@@ -143,8 +143,12 @@ def _with_cases(made: Checkable, loaded: LoadedOps, op: UserOp, module: ModuleTy
         allow=declared.allow,
     )
     try:
-        example: Mapping[str, Any] = {} if cases is None else next(iter(cases(np.random.default_rng(0))), {})
+        example: Any = {} if cases is None else next(iter(cases(np.random.default_rng(0))), {})
+    except UsageError:
+        raise
     except Exception:  # user code: the checks report what it raises
+        return made
+    if not isinstance(example, Mapping):  # the checks say that a case is a dict
         return made
     attrs = {attr.name: example.get(attr.name, attr.default) for attr in made.attrs}
     return of_halves(made, example, attrs)
@@ -178,10 +182,11 @@ def _of_op(
     """Return the cases of one op type: those whose "op" names it, or all where there is only one op."""
 
     def drawn(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
-        for case in cases(rng):
+        at = location_of(cases)
+        for case in drawn_by(cases, rng):
             if "op" in case:
                 if case["op"] not in known:
-                    raise UsageError(f"a case names the op {case['op']!r}; there are {', '.join(known)}")
+                    raise UsageError(f"a case names the op {case['op']!r}; there are {', '.join(known)}", where=at)
                 if case["op"] == op:
                     yield {name: value for name, value in case.items() if name != "op"}
             else:

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -28,7 +29,7 @@ from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
 from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.isolation.flight import Phase
-from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.declared import Declared, drawn_by
 from opkit.verify.subjects.half_precision import half_precision
 from opkit.verify.subjects.input_formats import as_given, formats_in, formats_tried, given_in, in_formats
 from opkit.verify.subjects.neighbours import near
@@ -70,9 +71,8 @@ def of_examples(
     Raises:
         UsageError: there is no case, or a case does not fit the parameters.
     """
-    drawn = (
-        [named(subject, case) for case, _ in zip(cases(np.random.default_rng(0)), range(_LOOKED_AT))] if cases else []
-    )
+    first = islice(drawn_by(cases, np.random.default_rng(0)), _LOOKED_AT) if cases else ()
+    drawn = [named(subject, case) for case in first]
     for case in drawn:
         learn(case)
     every = [*calls, *drawn]
@@ -97,7 +97,7 @@ def of_examples(
     source = cases
 
     def every_case(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
-        for case in source(rng):
+        for case in drawn_by(source, rng):
             call = named(subject, case)
             learn(call)
             scaled = _scaled(subject, {key: subject.plain(value) for key, value in call.items()})

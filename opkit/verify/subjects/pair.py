@@ -14,7 +14,7 @@ import numpy as np
 from opkit.checker import Checkable, Options
 from opkit.errors import UsageError
 from opkit.ops.core.types import Function
-from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.declared import Declared, drawn_by
 from opkit.verify.subjects.from_cases import named, of_examples
 from opkit.verify.subjects.from_search import UntakenError, searched
 from opkit.verify.subjects.functions import FunctionsRunner, as_input, is_input, options_of
@@ -66,7 +66,7 @@ def pair(
                 where=error.where,
             ) from error
     given = _cases_of(inputs)
-    first = next(islice(cases(np.random.default_rng(0)) if cases is not None else given, 1), None)
+    first = next(islice(drawn_by(cases, np.random.default_rng(0)) if cases is not None else given, 1), None)
     if first is None:
         raise UsageError("the cases function yields no case" if cases is not None else "inputs holds no case")
     names = tuple(first) if isinstance(first, Mapping) else tuple(names_taken(forward, len(first)))

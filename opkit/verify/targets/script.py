@@ -13,7 +13,7 @@ from typing import Any
 
 from opkit.blind.marks import hidden
 from opkit.checker import CODES, Case, CheckResult, OpReport, Status
-from opkit.errors import OpkitError
+from opkit.errors import OpkitError, UsageError
 from opkit.ops import OpDef, observe
 from opkit.ops.core.observers import observing
 from opkit.project.directory import op_directory_of
@@ -28,7 +28,7 @@ from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import declared_in
 from opkit.verify.subjects.directory import checkable_of
 from opkit.verify.subjects.foreign.framework import missing, recorded_frameworks
-from opkit.verify.subjects.foreign.serving import Framework, name_of
+from opkit.verify.subjects.foreign.serving import Framework, name_of, unloadable
 from opkit.verify.subjects.graph_part import reads_around
 from opkit.verify.subjects.hints import kernels_of
 from opkit.verify.subjects.layers import layers
@@ -129,10 +129,13 @@ def _py_func(
     if text:
         skip = CheckResult("domain", Status.SKIP, "GC182", text, where=location_of(opdef.function))
         return Loaded(reports=(OpReport(label, (skip,), notes=(text,)),))
-    declared = declared_in(names, ["forward", name], name)
-    if f"cases_{name}" not in names and not is_single:  # cases without a name may be meant for another one
-        declared = replace(declared, cases=None)
-    return Loaded((checkable_of_py_func(opdefs, recorded, label, declared),))
+    try:
+        declared = declared_in(names, ["forward", name], name)
+        if f"cases_{name}" not in names and not is_single:  # cases without a name may be meant for another one
+            declared = replace(declared, cases=None)
+        return Loaded((checkable_of_py_func(opdefs, recorded, label, declared),))
+    except UsageError as error:
+        return Loaded(reports=(unloadable(label, error),))
 
 
 def _op(opdef: OpDef, calls: Sequence[Mapping[str, Any]], directories: dict[str, LoadedOps]) -> Loaded:
@@ -143,6 +146,8 @@ def _op(opdef: OpDef, calls: Sequence[Mapping[str, Any]], directories: dict[str,
     op = loaded.ops[opdef.name]
     try:
         made = checkable_of(loaded, op, loaded.cases())
+    except UsageError as error:
+        return Loaded(reports=(replace(unloadable(op.name, error), dir=shown_path(loaded.directory.path)),))
     except OpkitError as error:
         finding = blame_error(error.__cause__ or error, CODES["GC183"], "loading the cases file")
         return Loaded(reports=(OpReport(op.name, (finding,), shown_path(loaded.directory.path)),))

@@ -199,15 +199,19 @@ class Framework(ABC):
                     placed = self._placed(self.on(traits.device).subject_of(function), traits.device)
                 if cases is not None:  # which say what takes a gradient; what was a leaf works as a result of an op too
                     traits = replace(traits, is_idle=False, leaves=frozenset())
-                made = of_examples(
-                    placed,
-                    declared,
-                    name,
-                    cases=cases,
-                    calls=calls,
-                    traits=traits,
-                    learn=partial(self.learn, function),
-                )
+                try:
+                    made = of_examples(
+                        placed,
+                        declared,
+                        name,
+                        cases=cases,
+                        calls=calls,
+                        traits=traits,
+                        learn=partial(self.learn, function),
+                    )
+                except UsageError as error:
+                    yield Loaded(reports=(unloadable(name, error),))
+                    break
                 yield Loaded((made,))
                 cases = None
 
