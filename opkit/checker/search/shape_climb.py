@@ -56,8 +56,7 @@ class Climber:
         roles: proposes what the inputs hold.
         attempt: returns a case of these shapes that lies in the domain, or None.
         _named: the numbers in what forward raised, by how far it got: a size that is wanted is often among them.
-        _wanting: how far it got where what it raised mentions whole numbers.
-        _is_wanting: whether what it raised last does.
+        _is_wanting: whether what it raised last mentions whole numbers.
         assumed: what inputs held where forward raised nothing and gave no numbers: other shapes may go with it.
         _last: where the last climb ended.
     """
@@ -67,7 +66,6 @@ class Climber:
     attempt: Callable[[Assignment, Mapping[str, Any], int, dict[int, Any]], Case | None]
     _goal: _Goal = _Goal.TAKES
     _named: defaultdict[Depth, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
-    _wanting: set[Depth] = field(default_factory=set)
     _is_wanting: bool = False
     assumed: tuple[Role, ...] | None = None
     _last: Assignment = ()
@@ -160,8 +158,7 @@ class Climber:
         shapes = shapes if declared is None else [declared]
         last: Sequence[str] = ()
         dtypes = self._whole(floats, shapes, attrs)
-        self._wanting.clear()
-        is_said = any(self._depth(one, dtypes, attrs) in self._wanting for one in shapes)
+        is_said = any(self._depth(one, dtypes, attrs) and self._is_wanting for one in shapes)
         for is_time in (is_said, not is_said):
             yield from self.more_whole(dtypes, _TELLING[:1]) if is_time and not self._is_declared else ()
             while dtypes != last:
@@ -227,6 +224,7 @@ class Climber:
         """Return how far infer's checks get, and past them forward, if it is to run."""
         scope = self.scope
         past: Depth = ()
+        self._is_wanting = False
         if self._is_declared:
             line = scope.trial.reach(self.roles.descs(assignment, dtypes), attrs)
             past = (_PAST_INFER,)
@@ -245,7 +243,6 @@ class Climber:
             depth = (0.0, *depth) if depth != TAKEN else self._answering(case, where.file, said)
         depth = depth if depth == TAKEN else (*past, *depth)
         self._is_wanting = bool(said and WHOLE.search(said[-1]))
-        self._wanting.update([depth] if self._is_wanting else [])
         self._named[depth].update(size for text in said for size in {*map(int, _SIZE.findall(text))} if size > 1)
         return depth
 
