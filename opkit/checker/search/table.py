@@ -18,7 +18,7 @@ from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
-from opkit.checker.model.thresholds import MANY, OWN_SIZE, SEED, SMALL_ARRAY
+from opkit.checker.model.thresholds import MANY, OWN_SIZE, SEED, SMALL_ARRAY, SOME
 from opkit.checker.search.extents import arrays_of, elements, shapes_of, sizes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of
 from opkit.checker.search.scope import SearchScope
@@ -257,11 +257,15 @@ class Table:
         return any(Standing.RIGHT in seen.standings for seen in self._general(shapes_of(case), _setting(case)))
 
 
-def unserved_line(unserved: Iterable[Unserved], most: int = 2) -> str:
-    """Return what is not served, as a sentence; "" for nothing."""
-    told = list(dict.fromkeys(f"{one.shapes} ({one.answer.said})" for one in unserved))
-    more = f", and {len(told) - most} more" if len(told) > most else ""
-    return f"not served: {'; '.join(told[:most])}{more}" if told else ""
+def unserved_line(unserved: Iterable[Unserved]) -> str:
+    """Return what is not served, as a sentence; "" for nothing: why for the first, and shapes alone of some others."""
+    told = {one.shapes: one.answer.said for one in unserved}
+    if not told:
+        return ""
+    (first, why), *_ = told.items()
+    others = [f"; {shapes}" for shapes in list(told)[1:SOME]]
+    more = f", and {len(told) - SOME} more" if len(told) > SOME else ""
+    return f"not served: {first} ({why}){''.join(others)}{more}"
 
 
 def _shortened(text: str) -> str:
