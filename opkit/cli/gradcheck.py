@@ -47,7 +47,7 @@ def gradcheck(
     jobs: Jobs = 0,
     timeout: Timeout = 60.0,
     memory: Memory = 4096,
-    replay: Annotated[bool, typer.Option("--replay/--no-replay", help="Try former failures first.")] = True,
+    replay: Annotated[bool, typer.Option("--replay/--no-replay", help="Try former failures too.")] = True,
     cluster: Cluster = "",
     device: Annotated[
         str,

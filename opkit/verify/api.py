@@ -157,8 +157,8 @@ def _here(given: tuple[Any, ...], options: Mapping[str, Any]) -> Outcome:
 def _in_process(checkable: Checkable, options: RunOptions) -> OpReport:
     started, options = time.perf_counter(), options.for_op(checkable.name, checkable.directory)
     checkable = SingleProcess().over(checkable)
-    again = check_former(checkable, options)
-    return joined(with_slopes(check(checkable, options.check), checkable), again, time.perf_counter() - started)
+    report = with_slopes(check(checkable, options.check), checkable)
+    return joined(report, check_former(checkable, options), time.perf_counter() - started)
 
 
 def _isolated(checkables: Sequence[Checkable], given: tuple[Any, ...], options: RunOptions) -> tuple[OpReport, ...]:

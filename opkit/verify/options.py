@@ -36,7 +36,7 @@ class RunOptions:
         timeout: seconds that one op may take; 0 for no limit.
         memory: mebibytes that one op may use; 0 for no limit.
         isolate: each op in a process of its own. Only functions of this process can do without.
-        replay: run former failures of the same op first, and remember the ones found now.
+        replay: run former failures of the same op too, and remember the ones found now.
         cache: where failures are remembered; "" for the user's cache folder.
         shows_output: what the user's files print goes to standard error as it is printed.
         command: "gradcheck", or "sbp": what is checked of each op.

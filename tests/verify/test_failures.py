@@ -144,6 +144,25 @@ def test_no_verdict_depends_on_what_an_earlier_run_left(tmp_path: Path) -> None:
     assert "of an earlier run" in said[1]
 
 
+def test_former_failures_come_after_the_run(tmp_path: Path) -> None:
+    """A function that remembers what it was asked knows nothing of an earlier run while it is judged."""
+    asked: list[tuple[int, ...]] = []
+
+    def slope(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
+        asked.append(x.shape)
+        return dy * (3 if x.shape == (77, 3) else 2)
+
+    def run(**options: Any) -> None:
+        asked.clear()
+        opkit.gradcheck(forward=lambda x: 2 * x, backward=slope, effort=0.1, replay=True, cache=str(tmp_path), **options)
+
+    run(shapes={"x": (77, 3)})
+    run()
+    first = asked.index((77, 3))
+    assert first > len(asked) / 2
+    assert set(asked[first:]) == {(77, 3)}
+
+
 CALLS: list[int] = []
 
 

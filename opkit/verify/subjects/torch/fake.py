@@ -51,9 +51,10 @@ def _check(
         fault = _fault(runner, double, attrs, is_symbolic=False)
         if fault:
             arrays, fault = double, f"{fault}, for float64 inputs"
-    if not fault:  # nothing declares inputs that lie otherwise, and strides follow from how inputs lie
+    if not fault:  # nothing declares how inputs lie, cases neither, and strides follow from it
         fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC, partial(_transposed, runner.device.private))
-        return [Fault(fault, is_beyond=fault.startswith(_STRIDES), where=where)] if fault else []
+        said = f"{fault}, for inputs that lie transposed in memory"
+        return [Fault(said, is_certain=not fault.startswith(_STRIDES), where=where)] if fault else []
     fewer = _agreeing(runner, arrays, attrs)
     if fewer:
         shapes = ", ".join(f"{name} of shape {list(np.shape(value))}" for name, value in fewer.items())
