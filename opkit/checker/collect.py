@@ -27,7 +27,7 @@ from opkit.checker.model.trial import Answer, Attempt, Trial
 from opkit.checker.search.fatal import FatalCallError
 from opkit.checker.search.pipeline import search
 from opkit.checker.search.table import Table
-from opkit.errors import KernelError, unknown
+from opkit.errors import KernelError, did_you_mean, unknown
 from opkit.record import mutable
 
 
@@ -62,7 +62,7 @@ def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
         return _given(checkable, trial, list(checkable.recorded))
     if checkable.cases is not None:
         found = Collected()
-        if options.shapes:
+        if options.shapes and checkable.cases_where is not None:
             found.notes.append("the shapes given were not used: the cases file defines the op's domain")
         given = list(_from_user(checkable, options, found))
         if any(item.status is Status.ERROR for item in found.findings):
@@ -98,7 +98,8 @@ def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iter
     try:
         drawn = checkable.cases(np.random.default_rng(options.seed))
         for number, given in enumerate(islice(drawn, options.max_cases)):
-            yield _user_case(checkable, given, number, options.seed)
+            case = _user_case(checkable, given, number, options.seed)
+            yield case if checkable.cases_where or not options.shapes else replace(case, label="the shapes given")
         return
     except MemoryError as error:  # the function's own, or that of copying what it gave
         message = f"case {number + 1} does not fit into memory: {error}; give smaller arrays, or raise --memory"
@@ -123,6 +124,7 @@ def _user_case(checkable: Checkable, given: Any, number: int, seed: int) -> Case
             f"case {number} holds lists, tuples or dicts in one another too deep to be copied; give arrays, or options "
             "that are nested less deep"
         ) from None
+    needed = [arg.name for arg in checkable.inputs if not arg.is_optional]
     for name, value in values.items():
         if name in lists and isinstance(value, (list, tuple)):
             inputs[name] = [np.asarray(item) for item in value]
@@ -132,8 +134,10 @@ def _user_case(checkable: Checkable, given: Any, number: int, seed: int) -> Case
             attrs[name] = value.item() if isinstance(value, np.generic) else value
         elif name != "op":
             tail = ", which is neither an input nor an attribute"
-            raise _Malformed(str(unknown(f"case {number} names", name, [*inputs, *attrs], tail=tail)))
-    missing = [arg.name for arg in checkable.inputs if inputs[arg.name] is None and not arg.is_optional]
+            meant = did_you_mean([item for item in needed if item not in values][:1])
+            said = unknown(f"case {number} names", name, [*inputs, *attrs], tail=tail, otherwise=meant)
+            raise _Malformed(str(said))
+    missing = [name for name in needed if inputs[name] is None]
     if missing:
         raise _Malformed(f"case {number} has no value for the input {missing[0]!r}")
     return Case(inputs, attrs, "user", seed, "user", f"case {number} of the cases file")
@@ -225,7 +229,9 @@ def _rejected(checkable: Checkable, case: Case, outcome: Attempt, what: str) -> 
     message = f"the infer function refuses {what}" + (f": {error}" if error is not None else "")
     if answer is Answer.NONFINITE:
         message = f"forward gives NaN or infinity on {what}, which is part of the domain"
-    return _result("GC180", Status.FAIL, message, checkable, case)
+    found = _result("GC180", Status.FAIL, message, checkable, case)
+    is_refused = answer is not Answer.NONFINITE and case.origin == "user"
+    return replace(found, where=checkable.cases_where) if is_refused else found
 
 
 # --- found by search

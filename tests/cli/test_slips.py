@@ -143,6 +143,45 @@ def test_a_case_of_an_op_directory_that_is_no_dict_is_said_so(tmp_path: Path) ->
     assert "case 0 is a ndarray; a case is a dict" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("case", "said", "meant"),
+    [
+        ('{"scale": 2.0}', "case 0 has no value for 'x', for which Cube has no default", ""),
+        ('{"input": rng.normal(size=3)}', "a case of Cube names 'input'; it takes x, scale", "did you mean 'x'?"),
+        ('{"x": rng.normal(size=3), "scal": 2.0}', "a case of Cube names 'scal'; it takes x, scale", "did you mean 'scale'?"),
+    ],
+)
+def test_a_case_of_other_names_is_refused_at_the_cases(case: str, said: str, meant: str, tmp_path: Path) -> None:
+    """Not as a forward that raises; a name that is near, or else the one that is missing, is offered."""
+    (tmp_path / "a.py").write_text(f"{CUBE}\n\ndef cases(rng):\n    yield {case}\n")
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube")
+    assert "ERROR GC183 cases" in done.stdout
+    assert said in " ".join(done.stdout.split())
+    assert meant in done.stdout
+    assert f"--> a.py:{(CUBE + chr(10) * 2).count(chr(10)) + 1}" in done.stdout
+    assert done.returncode == 3
+
+
+def test_a_case_that_the_definition_refuses_points_at_the_cases(tmp_path: Path) -> None:
+    """The kernel has no part in it; another name offers the input that has no value."""
+    opkit(tmp_path, "new", "t")
+    file = tmp_path / "t" / "t_cases.py"
+    file.write_text("def cases(rng):\n    yield {'x': rng.integers(3, size=3)}\n")
+    done = opkit(tmp_path, "gradcheck", "t")
+    assert "the infer function refuses case 0 of the cases file" in " ".join(done.stdout.split())
+    assert "--> t/t_cases.py:1" in done.stdout
+    file.write_text("def cases(rng):\n    yield {'input': rng.normal(size=3)}\n")
+    assert "did you mean 'x'?" in opkit(tmp_path, "gradcheck", "t").stdout
+
+
+def test_shapes_of_the_command_line_are_no_cases_file(tmp_path: Path) -> None:
+    """A finding on them says what they are."""
+    (tmp_path / "a.py").write_text(CUBE.replace("x * x * x", "x.reshape([4])"))
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube", "--shape", "x=3")
+    assert "forward raised on the shapes given" in done.stdout
+    assert "cases file" not in done.stdout
+
+
 def test_shapes_that_do_not_fit_are_said_once() -> None:
     """What numpy said inside is not printed above opkit's own message."""
     with pytest.raises(ShapeError, match="inner sizes") as caught:

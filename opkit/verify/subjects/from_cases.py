@@ -72,8 +72,12 @@ def of_examples(
         UsageError: there is no case, or a case does not fit the parameters.
     """
     first = islice(drawn_by(cases, np.random.default_rng(0)), _LOOKED_AT) if cases else ()
-    drawn = [named(subject, case) for case in first]
-    for case in drawn:
+    drawn = [subject.named(case, declared.cases_where) for case in first]
+    for number, case in enumerate(drawn):
+        missing = subject.missing_in(case)
+        if missing:
+            said = f"case {number} has no value for {missing[0]!r}, for which {subject.name} has no default"
+            raise UsageError(said, where=declared.cases_where)
         learn(case)
     every = [*calls, *drawn]
     pairs = {
@@ -98,7 +102,7 @@ def of_examples(
 
     def every_case(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
         for case in drawn_by(source, rng):
-            call = named(subject, case)
+            call = subject.named(case)
             learn(call)
             scaled = _scaled(subject, {key: subject.plain(value) for key, value in call.items()})
             if made.format or is_half:
@@ -114,22 +118,6 @@ def _case(subject: Subject, values: Mapping[str, Any], inputs: Sequence[str], or
     label = "the inputs given" if number is None else f"case {number} of the inputs given"
     label = label if origin == "given" else "seen in the run"
     return Case(arrays, attrs, origin, origin=origin, label=label)
-
-
-def named(subject: Subject, case: Any) -> dict[str, Any]:
-    """Return a case's arguments by name.
-
-    Raises:
-        UsageError: it names what is no parameter.
-    """
-    parameters = subject.parameters
-    if not isinstance(case, Mapping):
-        return parameters.bind(listed(case), {})
-    unknown = [name for name in case if name not in parameters.names]
-    if unknown and not parameters.takes_any:
-        known = ", ".join(parameters.names) or "nothing"
-        raise UsageError(f"a case of {subject.name} names {unknown[0]!r}; it takes {known}")
-    return dict(case)
 
 
 def _scaled(subject: Subject, case: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from opkit.checker import Checkable, Options
 from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.declared import Declared, drawn_by
-from opkit.verify.subjects.from_cases import named, of_examples
+from opkit.verify.subjects.from_cases import of_examples
 from opkit.verify.subjects.from_search import UntakenError, searched
 from opkit.verify.subjects.functions import FunctionsRunner, as_input, is_input, options_of
 from opkit.verify.subjects.input_formats import widen
@@ -72,7 +72,7 @@ def pair(
     names = tuple(first) if isinstance(first, Mapping) else tuple(names_taken(forward, len(first)))
     defaults = options_of(forward, names)
     subject = pair_subject(forward, backward, name, Parameters(names, "", tuple(defaults), False, defaults))
-    calls = [named(subject, case) for case in given] if cases is None else []
+    calls = [subject.named(case) for case in given] if cases is None else []
     made = of_examples(subject, declared, name, cases=cases, calls=calls, origin="given")
     inputs_taken = frozenset(arg.name for arg in made.inputs)
     FunctionsRunner(forward, backward, Signature(subject.parameters, inputs_taken)).binding(len(made.outputs))

@@ -15,8 +15,8 @@ import numpy as np
 from opkit.checker import Arrays, Attrs, Backward, Checkable, Forward, Infer, Pullback
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
-from opkit.errors import Location
-from opkit.listed import each
+from opkit.errors import Location, UsageError, did_you_mean, unknown
+from opkit.listed import each, listed
 from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.subjects.parameters import Parameters
@@ -211,6 +211,33 @@ class Subject:
         runner = self.runs(Signature(self.parameters, inputs, constants, leaves))
         runner.complex_inputs, runner.complex_maps = self.complex_inputs & inputs, self.complex_maps
         return runner
+
+    def named(self, case: Any, where: Location | None = None) -> dict[str, Any]:
+        """Return a case's arguments by name.
+
+        Args:
+            case: by name or in order.
+            where: of the function that gave it.
+
+        Raises:
+            UsageError: it names what is no parameter.
+        """
+        parameters = self.parameters
+        if not isinstance(case, Mapping):
+            return parameters.bind(listed(case), {})
+        strange = [name for name in case if name not in parameters.names]
+        if strange and not parameters.takes_any:
+            tail = f"; it takes {', '.join(parameters.names) or 'nothing'}"
+            meant = did_you_mean(self.missing_in(case)[:1])
+            said = unknown(f"a case of {self.name} names", strange[0], parameters.names, tail=tail, otherwise=meant)
+            raise said.error(UsageError, where)
+        return dict(case)
+
+    def missing_in(self, call: Mapping[str, Any]) -> list[str]:
+        """Return the parameters that have neither a value nor a default."""
+        needed = (*self.parameters.positional, *self.parameters.named)
+        known = {*call, *self.parameters.defaults, *self.optional}
+        return [name for name in needed if name not in known]
 
     def paired(self, names: frozenset[str]) -> Subject:
         """Return it with pairs of numbers in the place of complex ones for some inputs, as its cases give them."""

@@ -22,7 +22,7 @@ from opkit.ops.core.types import Function
 from opkit.verify.codes import LOAD
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
-from opkit.verify.subjects.from_cases import constants_in, named, of_examples
+from opkit.verify.subjects.from_cases import constants_in, of_examples
 from opkit.verify.subjects.from_search import UntakenError, searched
 from opkit.verify.subjects.loaded import Loaded, joined
 from opkit.verify.subjects.recording import Recording, Traits
@@ -245,7 +245,7 @@ class Framework(ABC):
         declared = self._declared(subject, names, subject.name, options)
         if inputs is None:
             return self._served(target, subject, declared, cases or declared.cases, subject.name, options)
-        examples = [named(subject, case) for case in self._examples(inputs)]
+        examples = [subject.named(case) for case in self._examples(inputs)]
         return Loaded((self._on_examples(target, subject, examples, declared),))
 
     def _on_examples(
@@ -264,7 +264,7 @@ class Framework(ABC):
     def _whole(self, target: Any, inputs: Any, options: Options) -> Loaded:
         """Serve a function or a model, and each custom function that it goes through on these inputs."""
         subject = self._placed(self.whole(target))
-        examples = [{**named(subject, case), **self.held_by(target)} for case in self._examples(inputs)]
+        examples = [{**subject.named(case), **self.held_by(target)} for case in self._examples(inputs)]
         made = self._on_examples(target, subject, examples, Declared(reference=reference_in(options)))
         with self.recording() as heard:
             self.run(target, subject, examples)
