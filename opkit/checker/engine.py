@@ -320,7 +320,8 @@ def _notes(checkable: Checkable, session: CheckSession) -> Iterator[str]:
         bound = checkable.bound(session.cases[0].inputs, session.cases[0].attrs)
         for leaf, array in leaves_of(session.cases[0].inputs):
             if bound is not None and is_float(array) and leaf.name not in bound:
-                yield f"input {leaf} gets no gradient and counts as a constant"
+                how = "took no gradient where it was seen" if checkable.recorded else "gets no gradient"
+                yield f"input {leaf} {how} and counts as a constant"
     for name in sorted(checkable.nondifferentiable_outputs):
         yield f"output {name} is declared not differentiable"
     if checkable.surrogate is not None:
