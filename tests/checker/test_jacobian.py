@@ -33,6 +33,26 @@ def test_a_factor_is_found_down_to_1e_8(factor: float) -> None:
     assert failure.bound < 1e-10
 
 
+@pytest.mark.parametrize("tied", [np.ones(3), np.full((2, 3), 0.7), np.tile(X[0], (2, 1)), np.array([0.0, 0.0, 1.0, 1.0])])
+@pytest.mark.parametrize("factor", [1 + 1e-6, 1.001, 1.01])
+def test_equal_values_hide_no_factor_of_a_smooth_function(tied: np.ndarray, factor: float) -> None:
+    """As a scale of ones does, with which a layer begins; the slope is steep enough to differ nearby."""
+    report = check_functions(lambda x: np.exp(3 * x), lambda x, dy: factor * 3 * dy * np.exp(3 * x), [tied])
+    assert "GC101" in _codes(report)
+
+
+def test_equal_values_may_share_the_gradient_of_a_median() -> None:
+    """Each is the median once it is moved apart, though none moves it alone."""
+
+    def first(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
+        found = np.zeros_like(x)
+        found[np.argsort(x, kind="stable")[len(x) // 2]] = dy
+        return found
+
+    report = check_functions(np.median, first, [np.array([0.5, 0.5, 0.5])])
+    assert not _codes(report)
+
+
 def test_a_zero_has_no_sign_in_what_is_shown() -> None:
     """A gradient of -0 is shown as 0, in words and in numbers."""
     report = check_functions(np.tanh, lambda x, dy: -0.0 * np.abs(dy), [X])

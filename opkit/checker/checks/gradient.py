@@ -260,7 +260,7 @@ def _results(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResu
     for (name, output), pair in ledger.pairs.items():
         if name not in wrong:
             yield _pair_result(session, name, output, pair)
-    telling = {name for (name, _), pair in ledger.pairs.items() if pair.detectable or not pair.agreed}
+    telling = {name for (name, _), pair in ledger.pairs.items() if pair.detectable or pair.undecided or not pair.agreed}
     flat = dict.fromkeys(name for name, _ in ledger.pairs if name not in telling | wrong)
     if flat and not ledger.probes:
         said = f"the derivative with respect to {' and '.join(flat)} is 0 on all these inputs, and so is backward's"

@@ -178,7 +178,10 @@ class Judge:
         self.is_wrong = keep
 
     def _within_hull(self, evaluator: Evaluator, leaf: InputLeaf, wrong: ndarray) -> ndarray:
-        """Entries at ties whose claimed value is a derivative at points nearby (ties broken in several orders)."""
+        """Entries at ties whose claimed value is a derivative at points nearby (ties broken in several orders).
+
+        Slopes of a smooth function differ nearby too, the less the nearer: ties explain only those that stay apart.
+        """
         pooled = np.concatenate([evaluator.array(one).ravel().astype(np.float64) for one in evaluator.leaves])
         values, counts = np.unique(pooled, return_counts=True)
         flat = self.columns.flat.astype(np.float64)
@@ -187,19 +190,31 @@ class Judge:
         inside: ndarray = np.zeros(wrong.shape, dtype=bool)
         if not suspects.size or pooled.size > SMALL_ARRAY:
             return inside
-        low, high = np.full(wrong.shape, np.inf), np.full(wrong.shape, -np.inf)
-        rng = np.random.default_rng(11)
-        order = np.linspace(-1.0, 1.0, pooled.size)
-        for shift in (order, -order, *(rng.permutation(order) for _ in range(PLENTY))):
-            nearby = Columns(_apart(evaluator, shift), leaf)
-            steps = NEGLIGIBLE * self.scales[:, None]
-            plus, minus, up, down = nearby.ladder(self.rows[suspects], steps[self.rows[suspects]])
-            slope = ((plus - minus) / (up + down)[:, :, None])[:, 0]
-            low[suspects], high[suspects] = np.fmin(low[suspects], slope), np.fmax(high[suspects], slope)
-        slack = SLIGHT * np.maximum(np.abs(low), np.abs(high)) + self.absolute
-        inside = (self.claimed >= low - slack) & (self.claimed <= high + slack)
-        inside &= wrong & tied[:, None]
+        low, high = self._hull(evaluator, leaf, suspects, LITTLE, pooled.size)
+        slack = SLIGHT * np.maximum(np.abs(low), np.abs(high))
+        is_torn = high - low > 2 * slack
+        if is_torn.any():
+            least, most = self._hull(evaluator, leaf, suspects, SMALL * LITTLE, pooled.size)
+            is_torn &= most - least > (high - low) / 2
+        slack, claimed = slack + self.absolute, self.claimed[suspects]
+        inside[suspects] = is_torn & (claimed >= low - slack) & (claimed <= high + slack)
+        inside &= wrong
         return inside
+
+    def _hull(
+        self, evaluator: Evaluator, leaf: InputLeaf, rows: ndarray, share: float, count: int
+    ) -> tuple[ndarray, ndarray]:
+        """Return the least and largest slopes, (R, J), where all elements are moved apart by a share of their size."""
+        low, high = np.array(np.inf), np.array(-np.inf)
+        rng = np.random.default_rng(11)
+        order = np.linspace(-1.0, 1.0, count)
+        for shift in (order, -order, *(rng.permutation(order) for _ in range(PLENTY))):
+            nearby = Columns(_apart(evaluator, share * shift), leaf)
+            steps = NEGLIGIBLE * self.scales[:, None]
+            plus, minus, up, down = nearby.ladder(self.rows[rows], steps[self.rows[rows]])
+            slope = ((plus - minus) / (up + down)[:, :, None])[:, 0]
+            low, high = np.fmin(low, slope), np.fmax(high, slope)
+        return low, high
 
     def _unsteady(self, evaluator: Evaluator, leaf: InputLeaf) -> ndarray:
         """Entries whose claimed value moves by more than the deviation when its point moves by a few ulps."""
@@ -259,13 +274,13 @@ class Judge:
 
 
 def _apart(evaluator: Evaluator, shift: ndarray) -> Evaluator:
-    """Return the case with every element of every input moved by its own share of a thousandth of its size."""
+    """Return the case with every element of every input moved by its own share of its size."""
     inputs: dict[str, object] = dict(evaluator.inputs)
     start = 0
     for leaf in evaluator.leaves:
         array = evaluator.array(leaf)
         part = shift[start : start + array.size].reshape(array.shape)
         start += array.size
-        moved = array + LITTLE * scales_of(array).reshape(array.shape) * part
+        moved = array + scales_of(array).reshape(array.shape) * part
         inputs = evaluator.replaced(leaf, frozen(moved.astype(array.dtype)), inputs)
     return Evaluator(evaluator.checkable, replace(evaluator.case, inputs=inputs)).prepare()
