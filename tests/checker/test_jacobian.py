@@ -53,6 +53,18 @@ def test_equal_values_may_share_the_gradient_of_a_median() -> None:
     assert not _codes(report)
 
 
+def test_ties_of_several_hundred_elements_are_broken_too() -> None:
+    """A median of rows of equal values, each of whose elements may have the gradient."""
+
+    def first(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
+        found = np.zeros_like(x)
+        found[:, 1] = dy
+        return found
+
+    report = check_functions(lambda x: np.median(x, axis=1), first, [np.repeat(np.arange(100.0)[:, None], 3, axis=1)])
+    assert not _codes(report)
+
+
 def test_a_zero_has_no_sign_in_what_is_shown() -> None:
     """A gradient of -0 is shown as 0, in words and in numbers."""
     report = check_functions(np.tanh, lambda x, dy: -0.0 * np.abs(dy), [X])

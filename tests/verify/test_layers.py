@@ -262,6 +262,14 @@ def test_a_backward_of_ops_is_checked_at_second_order(here: Path) -> None:
     assert {item.status.value for item in op.checks if item.code == "GC171"} == {"pass"}
 
 
+def test_that_no_second_order_is_looked_for_is_said(here: Path) -> None:
+    """Where a call takes long and nothing asks for it."""
+    slow = SECOND.replace("def forward(ctx, x):", "def forward(ctx, x):\n        __import__('time').sleep(0.06)")
+    (op,) = run(here, slow, "Cube").report.ops
+    assert op.status.value == "pass", op.findings
+    assert any("is not looked for where calls take long" in note for note in op.notes)
+
+
 def test_a_factor_cut_from_the_graph_is_wrong_at_second_order(here: Path) -> None:
     """A factor that depends on x through numpy alone is right once and wrong twice."""
     (op,) = run(here, SECOND.replace("* x * x", "* ctx.square"), "Cube").report.ops

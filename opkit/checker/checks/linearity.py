@@ -22,8 +22,8 @@ from opkit.checker.model.thresholds import (
     LINEAR_LEAST,
     LINEAR_TINY,
     LINEAR_ULPS,
+    MANY,
     PRODUCT_ROUNDINGS,
-    SOME,
     SUM_ROUNDINGS,
 )
 
@@ -34,7 +34,7 @@ def linearity(session: CheckSession) -> Iterator[CheckResult]:
     """GC110, GC111, GC112, GC113."""
     found = Findings(session)
     pool = [ev for ev in session.evaluators if not ev.case.is_extreme]
-    evaluators = [ev for ev in session.diverse(SOME, 1, pool) if ev.leaves and ev.entries]
+    evaluators = [ev for ev in session.diverse(MANY, 1, pool) if ev.leaves and ev.entries]
     for number, ev in enumerate(evaluators):
         try:
             faults = list(_faults(ev, session.rng(900 + number)))

@@ -188,7 +188,7 @@ class Judge:
         tied = np.isin(flat[self.rows], values[counts > 1])
         suspects = np.flatnonzero(wrong.any(axis=1) & tied)
         inside: ndarray = np.zeros(wrong.shape, dtype=bool)
-        if not suspects.size or pooled.size > SMALL_ARRAY:
+        if not suspects.size or pooled.size > 2 * SMALL_ARRAY:
             return inside
         low, high = self._hull(evaluator, leaf, suspects, LITTLE, pooled.size)
         slack = SLIGHT * np.maximum(np.abs(low), np.abs(high))

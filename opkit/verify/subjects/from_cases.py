@@ -366,9 +366,11 @@ def finished(
         own=_own(made, runner),
         fatal=announced.fatal,
     )
-    # It takes as long as the first order, which comes first where calls take long.
-    if made.format or not (made.asks_second or (subject.offers_second and not is_slow)):
+    if made.format or not (made.asks_second or subject.offers_second):  # it takes as long as the first order
         return made
+    if is_slow and not made.asks_second:
+        said = "the gradient of the gradient is not looked for where calls take long: --second-order asks for it"
+        return replace(made, remarks=(*made.remarks, said))
     example = {**case.inputs, **case.attrs}
 
     def second(arrays: Arrays, attrs: Attrs) -> Checkable | None:
