@@ -131,15 +131,15 @@ def _checked(
                 if tell is not None and options.wants(item.code):
                     tell(allowed(checkable, idle([item])[0] if checkable.is_beyond else item))
         results.extend(_after(session, results, before))
-        results = excused(session, results)
+        results = excused(session, [allowed(checkable, item) for item in results])
         results = settled(session, results, collected.table, _checked)
-        died = list(deaths(session, collected.table))
+        died = [allowed(checkable, item) for item in deaths(session, collected.table)]
         if options.power and checkable.has_gradient and collected.cases:
             if died or any(item.is_finding for item in results):
                 results.append(session.skipped("GC190", "the op fails without planted faults"))
             else:
                 results.extend(power(checkable, options, _checked))
-        results = stated(checkable, [*(item for item in results if options.wants(item.code)), *died])
+        results = stated([*(item for item in results if options.wants(item.code)), *died])
         unlike = session.checkable.format or checkable.unlike
         if unlike:
             confirm = None

@@ -128,9 +128,12 @@ def _lines(checkable: Checkable, request: Request, op: str) -> list[str]:
     with np.errstate(all="ignore"):
         cases = [case for case in collect(found, request.options.check, trial).cases if _is_readable(case)]
         kinds: dict[Any, Case] = {}
+        settings: dict[str, Case] = {}
         for case in sorted(cases, key=partial(_rank, checkable)):
             kinds.setdefault((kind_of(case), repr(case.attrs)), case)
-        chosen = list(kinds.values())[:_MOST]
+            settings.setdefault(repr(case.attrs), case)
+        first = list(map(id, settings.values()))[:: len(settings) // (_MOST // 2) + 1]
+        chosen = sorted(kinds.values(), key=lambda case: id(case) not in first)[:_MOST]
         spans: dict[str, np.ndarray] = {}
         for leaf, array in (item for case in chosen for item in leaves_of(case.inputs)):
             spans[leaf.name] = np.append(spans.get(leaf.name, ()), array)
@@ -159,7 +162,8 @@ def _is_readable(case: Case) -> bool:
 
 def _line(checkable: Checkable, case: Case, op: str, trial: Trial, spans: Mapping[str, np.ndarray]) -> str:
     """Return a case as text: drawn where forward and backward take that as well, else as it is; "" for none."""
-    options = {key: value for key, value in case.attrs.items() if value != checkable.default_attrs.get(key, case)}
+    defaults = {attr.name: attr.default for attr in checkable.attrs if not attr.is_required}
+    options = {key: value for key, value in case.attrs.items() if value != defaults.get(key, case)}
     if any(not is_plain_option(value) for value in options.values()):
         return ""
     for is_drawn in (True, False):

@@ -50,6 +50,21 @@ def test_one_derivative_is_decided_whatever_the_time(factor: float, status: Stat
     assert "; left out for want of time: " in report.rests_on
 
 
+@pytest.mark.parametrize("shape", [(3, 4), (120, 120)])
+@pytest.mark.parametrize(("off", "status"), [(2e-3, Status.PASS), (3e-2, Status.FAIL)])
+def test_a_tolerance_decides_however_wide_it_is(shape: tuple[int, int], off: float, status: Status) -> None:
+    """What it hides beside small derivatives is what was declared, entry by entry and along directions."""
+    inputs = [np.random.default_rng(0).normal(size=shape)]
+    made = checkable_of(lambda x: np.exp(2 * x), lambda x, y, dy: 2 * dy * y * (1 + off * np.cos(x)), inputs)
+    assert check(replace(made, tolerance={"x": 3e-3})).status is status
+
+
+def test_a_tolerance_does_not_decide_what_noise_hides() -> None:
+    """What forward's own rounding leaves open stays open."""
+    made = checkable_of(lambda x: 1e13 + np.exp(x), lambda x, y, dy: dy * np.exp(x), [X])
+    assert check(replace(made, tolerance={"x": 3e-3})).status is Status.UNDECIDED
+
+
 def test_a_pass_says_that_a_derivative_is_nowhere_but_0() -> None:
     """A wrong gradient of a loss that is constant on the cases would pass too; an input that is not 0 elsewhere says more."""
     flat = check(checkable_of(lambda x, b: b * b, lambda x, b, y, dy: (0 * x, 2 * b * dy), [X, X]))

@@ -53,6 +53,18 @@ def test_what_is_written_declares_what_was_found(here: Path) -> None:
     assert file.read_text().count("def cases_Weighted") == 1
 
 
+def test_options_without_a_default_are_written(here: Path) -> None:
+    """A right function passes on its own cases, with several values of its options, and on several shapes."""
+    (here / "layers.py").write_text(LAYER.replace("*, scale=2.0", "scale: float"))
+    ((_, text),) = write_cases(["layers.py::Weighted"], QUICK, False)
+    assert text.count('"scale": ') == text.count("yield") > text.count('"scale": 0.5') > 1
+    assert text.count("(3, 4)") < text.count('"x": ')
+    (op,) = run_targets(["layers.py::Weighted"], QUICK).report.ops
+    assert op.status is Status.PASS, op.checks
+    assert len(list(write_cases(["layers.py::Weighted"], QUICK, True))) == 1
+    assert '"scale": ' in (here / "layers.py").read_text()
+
+
 def test_the_cases_of_a_directory_are_its_cases_file(here: Path) -> None:
     """A right op passes on them; a file that is there is left alone."""
     make_op(here, "square")

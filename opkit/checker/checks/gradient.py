@@ -23,12 +23,14 @@ from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.model.budget import takes_longer
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.median import median
-from opkit.checker.model.numbers import typical
+from opkit.checker.model.numbers import largest, typical
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
     BESIDE,
+    BOUNDS,
     CALLS_A_CASE,
+    LITTLE,
     MANY,
     PLAIN_CALLS,
     PLENTY,
@@ -50,7 +52,9 @@ class _Ledger:
     failures: dict[tuple[str, str, str], CheckResult] = field(default_factory=dict)
     found: int = 0
     pairs: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    vague: dict[tuple[str, str], float] = field(default_factory=dict)
     probes: list[float] = field(default_factory=list)
+    blurs: list[float] = field(default_factory=list)
     probed: set[str] = field(default_factory=set)
     large: int = 0
     left_out: int = 0
@@ -152,8 +156,18 @@ def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
     seconds = session.rest().clock / 2
     outcome = compare(ev, session.rng(2000 + number), session.checkable.tolerance, ledger.steps, seconds)
     for (leaf, slot), tally in outcome.tallies.items():
-        ledger.pairs.setdefault((leaf.name, session.output_name(slot)), Tally()).add(tally)
+        pair = leaf.name, session.output_name(slot)
+        ledger.pairs.setdefault(pair, Tally()).add(tally)
+        if declared := session.checkable.tolerance.get(leaf.name):
+            ledger.vague[pair] = max(ledger.vague.get(pair, 0.0), declared * _spread(ev, outcome.numeric[leaf], slot))
     _note(ev, outcome, ledger.tipped.sift(session, ev, outcome), ledger)
+
+
+def _spread(ev: Evaluator, numeric: ndarray, slot: int) -> float:
+    """Return how many times the largest derivative, of which a tolerance is a share, exceeds an output's usual one."""
+    sizes = np.abs(numeric[np.repeat(ev.slots, ev.sizes) == slot])
+    telling = sizes[sizes > LITTLE * largest(sizes)]
+    return largest(numeric) / median(telling) if telling.size else 1.0
 
 
 def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledger: _Ledger) -> None:
@@ -219,6 +233,8 @@ def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> Non
             ledger.probed.add(leaf.name)
             if np.isfinite(probe.detectable):
                 ledger.probes.append(probe.detectable)
+                is_declared = leaf.name in session.checkable.tolerance
+                ledger.blurs.append(BOUNDS * probe.bound / probe.scale if is_declared else probe.detectable)
             if probe.is_wrong and (
                 not session.has_time(MANY)
                 or probe_leaf(ev, leaf, np.random.default_rng([number, count, 1]), None, declared, is_slow).is_wrong
@@ -259,7 +275,7 @@ def _results(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResu
     codes, wrong = ({key[place] for key in ledger.failures} for place in (0, 1))
     for (name, output), pair in ledger.pairs.items():
         if name not in wrong:
-            yield _pair_result(session, name, output, pair)
+            yield _pair_result(ledger, name, output, pair)
     telling = {name for (name, _), pair in ledger.pairs.items() if pair.detectable or pair.undecided or not pair.agreed}
     flat = dict.fromkeys(name for name, _ in ledger.pairs if name not in telling | wrong)
     if flat and not ledger.probes:
@@ -325,9 +341,10 @@ def _left_out(ledger: _Ledger) -> str:
     return f"{ledger.left_out} cases were left out (a call of forward takes {seconds:.2g} s); raise --timeout"
 
 
-def _pair_result(session: CheckSession, name: str, output: str, pair: Tally) -> CheckResult:
+def _pair_result(ledger: _Ledger, name: str, output: str, pair: Tally) -> CheckResult:
+    session = ledger.session
     best = min(pair.detectable, default=None)
-    promise = max(session.options.promise, PROMISE_TOLERANCE * float(session.checkable.tolerance.get(name, 0.0)))
+    promise = max(session.options.promise, PROMISE_TOLERANCE * ledger.vague.get((name, output), 0.0))
     is_single = any(
         ev.case.precision or ev.outputs[index].dtype != np.float64 for ev in session.evaluators for index in ev.slots
     )
@@ -353,7 +370,7 @@ def _probe_result(session: CheckSession, ledger: _Ledger) -> CheckResult:
         text += f"; an error of {detectable:.1e} of one typical element would have been seen"
     limit = SLIGHT if session.dtype == "float64" else 1 / 2
     is_flat = not ledger.probes and not ledger.left_out  # nothing but zeros, which agree
-    is_sharp = detectable is not None and detectable < limit
+    is_sharp = detectable is not None and median(ledger.blurs) < limit
     if ledger.is_extra and not is_sharp and not is_flat:
         return session.skipped("GC102", f"{text}; too vague to count, but smaller cases were compared entry by entry")
     status = Status.PASS if is_sharp or is_flat else Status.UNDECIDED

@@ -39,7 +39,7 @@ def _line(session: CheckSession, failed: Mapping[int, CheckResult]) -> str:
     """Return the words that show the line by which it is declared."""
     _, is_in_file, name = session.checkable.name.rpartition("::")
     suffix = f"_{name}" if is_in_file and name.isidentifier() else ""
-    codes = sorted({item.code for item in failed.values()})
+    codes = sorted({item.code for item in failed.values()} | session.checkable.allow.keys())
     if any(code in ("GC110", "GC111") for code in codes):  # no function has a derivative that is not linear
         return f"if that is meant, say so: ALLOW{suffix} = {dict.fromkeys(codes, 'why')}"
     return (

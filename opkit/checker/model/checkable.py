@@ -46,12 +46,14 @@ class Attr:
             or "list_" and one of these; "any" where nothing is known, "absent" for an array that was left out.
         default: a plain Python value.
         choices: other values that are known to be meant.
+        is_required: whether a call must give it: its default is no more than a value that forward takes.
     """
 
     name: str
     type: str
     default: Any
     choices: tuple[Any, ...] = ()
+    is_required: bool = False
 
 
 @lru_cache(maxsize=1024)

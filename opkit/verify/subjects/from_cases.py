@@ -222,7 +222,8 @@ def _read(
     for name in names:
         values = [case[name] for case in every if name in case]
         if name not in inputs and name != parameters.starred and (values or name in parameters.defaults):
-            attrs.append(Attr(name, "any", parameters.defaults.get(name, values[0] if values else None)))
+            default = parameters.defaults.get(name, values[0] if values else None)
+            attrs.append(Attr(name, "any", default, is_required=name not in parameters.defaults))
     made = replace(frame(subject, runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
     arrays = {name: subject.plain(every[0].get(name)) for name in inputs}
     unseen = [name for name in inputs if any(map(is_complex, listed(arrays[name])))]

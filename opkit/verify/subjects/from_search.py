@@ -319,7 +319,10 @@ class _Search:
         made = replace(
             frame(subject, runner, self.declared, self.label),
             inputs=tuple(Arg(name, name in reading.optional, name in reading.lists) for name in reading.inputs),
-            attrs=tuple(Attr(name, "any", value) for name, value in reading.options.items()),
+            attrs=tuple(
+                Attr(name, "any", value, is_required=name not in subject.parameters.defaults)
+                for name, value in reading.options.items()
+            ),
             constants=constants_of(subject.functions),
         )
         return with_choices(shaped(made, subject.annotations), subject.functions)
