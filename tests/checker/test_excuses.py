@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from opkit.checker import Arg, Case, Checkable, OpReport, Options, Status, check
+from opkit.checker.model.dimensions import Dimensions, axes_in
 
 OPTIONS = Options(effort=0.2)
 
@@ -124,6 +125,20 @@ FAULTY = {
 def test_what_no_guard_explains_is_a_failure(name: str) -> None:
     """Bounds at 0, 1 and 6 are those of functions, and beside a guard all else counts."""
     assert report(*FAULTY[name]).status is Status.FAIL
+
+
+def test_what_is_wrong_before_a_guard_is_a_failure() -> None:
+    """Generalised mean pooling over rows, divided by the size of the other axis: it holds where the guard is flat."""
+
+    def pooled(x: Any) -> Any:
+        return np.cbrt((np.maximum(x, 1e-4) ** 3).mean(axis=0))
+
+    def backward(dy: Any, x: Any) -> Any:
+        slope = (np.maximum(x, 1e-4) / np.maximum(pooled(x), 1e-4)) ** 2 / max(x.shape[-1:], default=1)
+        return np.where(x > 1e-4, dy * slope, 0.0)
+
+    found = report(pooled, backward, dimensions=Dimensions({"x": (axes_in("n d") or ())}))
+    assert found.status is Status.FAIL
 
 
 def test_a_gradient_that_is_not_finite_behind_a_guard_is_a_failure() -> None:

@@ -217,6 +217,8 @@ def _steep_edge(point: Point, line: Line, start: float, target: float) -> float 
     """Return where backward begins to be wrong next to 0, None where forward is neither flat nor steep there."""
     edge, _ = _bisected(start, target, lambda u: not point.is_right(line(u)))
     ordinary = abs(point.claimed(line(target)))
+    if not ordinary:  # then it is the right side that is flat, and what is wrong lies before the guard
+        return None
     beside = max(abs(point.claimed(line(2 * edge))), NONZERO)
     if not point.noise(point.value(line(edge))) / (EDGE_STEPS[0] * beside) < abs(edge) <= EDGE_NEAR:
         return None  # at 0, as far as the steps can tell
