@@ -283,6 +283,24 @@ def _cut(arrays: object, outputs: object, douts: Sequence[np.ndarray], attrs: ob
     return {"x": gradient}
 
 
+def test_the_words_that_a_library_offers_for_an_option_are_tried() -> None:
+    """Nothing but numpy's own error names the other modes of a convolution, for which backward is wrong."""
+    taps = np.array([0.5, 2.0, -1.0])
+
+    def forward(arrays: Mapping[str, np.ndarray], attrs: Mapping[str, object]) -> list[np.ndarray]:
+        if arrays["x"].size < 3:
+            raise ValueError("x is shorter than the taps")
+        return [np.convolve(arrays["x"], taps, mode=attrs["mode"])]  # type: ignore[call-overload]
+
+    def backward(arrays: object, results: object, douts: object, attrs: object, needs: object) -> dict[str, np.ndarray]:
+        size = arrays["x"].size  # type: ignore[index]
+        return {"x": np.convolve(douts[0], taps[::-1], mode="full")[:size]}  # type: ignore[index]
+
+    made = Checkable("op", (Arg("x"),), (Arg("y"),), forward, backward, (Attr("mode", "any", "valid"),))  # type: ignore[arg-type]
+    failed = [item for item in check(made, Options(effort=0.2)).checks if item.status is Status.FAIL]
+    assert {item.evidence.case.attrs["mode"] for item in failed if item.code == "GC101"} == {"same"}  # type: ignore[union-attr]
+
+
 def test_a_fault_beyond_4096_elements_is_found() -> None:
     """The one case with many elements is compared along random directions."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -151,7 +152,8 @@ class Sweeps:
         for attr in self.scope.checkable.attrs:
             if attr.name in self.scope.options.attrs or attr.name == "device_sub_tag":
                 continue
-            for number, value in enumerate(alternatives(attr, self.scope.checkable.constants)):
+            known = alternatives(attr, self.scope.checkable.constants)
+            for number, value in enumerate([*known, *self._offered(attr.name, base, known, shapes[:1])]):
                 if any(_breaks_pairs(base[attr.name], value, case) for case in shapes[:1]):
                     continue
                 is_late = number >= FEW and type(value) is float
@@ -166,6 +168,17 @@ class Sweeps:
         for number, mixed in enumerate(pairwise({name: [base[name], *values] for name, values in choices.items()})):
             found.extend(self._cases_with({**base, **mixed}, shapes, 2, 300 + number))
         return found
+
+    def _offered(
+        self, name: str, base: Mapping[str, Any], known: Sequence[Any], shapes: Sequence[Case]
+    ) -> Iterator[str]:
+        """Yield words that an option takes, from what forward raises at a strange one: a library names its choices."""
+        for case in shapes if isinstance(base[name], str) else ():
+            strange = self.scope.trial.probe(replace(case, attrs={**base, name: f"{base[name]}?"}))
+            words = dict.fromkeys(re.findall(r"\w+", str(strange.error or "")))
+            for word in islice((word for word in words if word not in (base[name], *known)), MANY):
+                if self.scope.trial.probe(replace(case, attrs={**base, name: word})).is_accepted:
+                    yield word
 
     def _cases_with(
         self, attrs: Mapping[str, Any], shapes: Sequence[Case], limit: int, seed: int, value: Any = None
