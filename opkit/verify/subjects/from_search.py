@@ -44,8 +44,8 @@ from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.readings import Reading, declared_readings, readings
 from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner
 
-#: Seconds after which further readings of a signature are given up, cases of each that are looked at, and of the one
-#: with the most arrays where backward answers none of them in any.
+#: Seconds after which further readings of a signature are given up, cases of each that are looked at, and of the first
+#: that forward takes where backward answers none of them.
 _SECONDS, _LOOKED_AT, _MOST_LOOKED_AT = 12.0, 12, 100
 #: Attempts after which a reading is given up at first, so that all readings are tried on the usual shapes.
 _FEW_TRIALS = 600
@@ -78,6 +78,11 @@ class _Taken:
     is_answered: bool = False
     said: str = ""
     formats: Formats = field(default_factory=dict)
+
+    @property
+    def has_elements(self) -> bool:
+        """Whether no array of the case is empty."""
+        return all(array.size for _, array in leaves_of(self.case.inputs))
 
     def finished(self, subject: Subject, unserved: _Taken | None = None) -> Checkable:
         """Return the subject as a checkable, which says what another reading is not served with (rule 4)."""
@@ -130,19 +135,19 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
         for reading, count in search.readings():
             search.trials = trials // count
             taken = search.taken(reading) if reading.inputs else None
+            if first is None and taken is not None and not taken.is_answered and taken.has_elements:
+                search.looks = _MOST_LOOKED_AT  # before it counts for less than a reading with fewer arrays
+                taken = search.taken(reading) or taken
+                search.looks = _LOOKED_AT
             if taken is not None and taken.is_answered:
                 return taken.finished(subject, first)
-            if taken is not None and all(array.size for _, array in leaves_of(taken.case.inputs)):
+            if taken is not None and taken.has_elements:
                 first = first or taken
             empty = empty or taken
             if search.spent() > seconds:
                 break
         if first is not None or (empty is None and search.wants_complex):
             break
-    if first is not None:
-        search.looks = _MOST_LOOKED_AT
-        further = search.taken(next(search.readings())[0])
-        first = further if further is not None and further.is_answered else first
     first = first or empty
     if first is None:
         said, error = "forward raised on all arguments that were tried", search.first_error
