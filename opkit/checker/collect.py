@@ -15,7 +15,7 @@ import numpy as np
 from opkit.checker.checks.contract import is_write
 from opkit.checker.model.case import FORMER, Case
 from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.codes import CODES
+from opkit.checker.model.codes import CODES, NAMED
 from opkit.checker.model.copies import option_copied
 from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
@@ -58,6 +58,11 @@ class Collected:
 
 def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     """Return the cases to check an op on."""
+    known = [arg.name for arg in checkable.inputs]
+    for name in options.shapes:
+        if name not in known:
+            said = unknown("a shape is given for", name, known, tail=f", but the inputs are {', '.join(known)}")
+            return Collected(findings=[CheckResult.of(NAMED, Status.ERROR, str(said))])
     if checkable.recorded and checkable.cases is None:
         return _given(checkable, trial, list(checkable.recorded))
     if checkable.cases is not None:
@@ -70,7 +75,9 @@ def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
         if not given:
             found.findings.append(_result("GC183", Status.ERROR, "the cases file yields no case", checkable))
             return found
-        return _given(checkable, trial, [*checkable.recorded, *given])
+        taken = _given(checkable, trial, [*checkable.recorded, *given])
+        taken.notes += found.notes
+        return taken
     return _searched(checkable, options, trial)
 
 
@@ -236,11 +243,6 @@ def _rejected(checkable: Checkable, case: Case, outcome: Attempt, what: str) -> 
 
 # --- found by search
 def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected:
-    known = [arg.name for arg in checkable.inputs]
-    for name in options.shapes:
-        if name not in known:
-            said = unknown("a shape is given for", name, known, tail=f", but the inputs are {', '.join(known)}")
-            return Collected(findings=[_result("GC182", Status.ERROR, str(said), checkable)])
     searched = search(checkable, options, trial)
     cases, large = searched.cases, searched.large
     found = Collected(cases, [], list(searched.notes), searched.dtype, domain=searched.domain, large=large)

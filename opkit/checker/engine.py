@@ -43,6 +43,7 @@ from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.search.fatal import FatalCallError
 from opkit.checker.verdict import allowed, deaths, idle, settled, stated
+from opkit.errors import unknown
 from opkit.replaced import put_back
 
 #: Given cases that an op was found right on, says whether a process that knows no expected value finds the same.
@@ -326,8 +327,10 @@ def _notes(checkable: Checkable, session: CheckSession) -> Iterator[str]:
         yield f"output {name} is declared not differentiable"
     if checkable.surrogate is not None:
         yield "SURROGATE: backward is compared with the derivative of the declared function, not of forward"
+    known = [arg.name for arg in (*checkable.inputs, *checkable.outputs)]
     for name, value in checkable.tolerance.items():
-        yield f"TOLERANCE: {name} may be off by {value:g} of its largest derivative"
+        meant = f"TOLERANCE: {name} may be off by {value:g} of its largest derivative"
+        yield meant if name in known else str(unknown("TOLERANCE names", name, known, tail=", no input or result"))
     for code, why in checkable.allow.items():
         yield f"ALLOW: {code} ({why})"
     if not checkable.has_gradient:

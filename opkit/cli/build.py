@@ -41,7 +41,7 @@ def build(
     Example: `opkit build my_op`.
 
     The functions of the API file are called with stub blobs, in a process of their own; --spec-only runs no Python of a
-    directory. --fix adds lines and never changes any: the bodies of functions stay as they are.
+    directory. --fix adds lines, and mends the name of a misspelt gradient: the bodies of functions stay as they are.
 
     Exit status: 0 clean (warnings do not count), 3 a definition or a directory has errors, 5 no op directory found.
     """

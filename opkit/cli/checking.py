@@ -26,6 +26,7 @@ from opkit.streams import escape_unprintable
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import Progress, run_targets
+from opkit.verify.targets.target import scripts_below
 
 
 def options_of(
@@ -97,6 +98,8 @@ def check(
                 warn("nothing could be drawn: the page has the findings alone")
             write_report(path, render(outcome, name, shlex.join(["opkit", *sys.argv[1:]]), now(), shown))
     status = outcome.exit_status(options.check.strict)
+    for script in scripts_below(targets) if options.command == "gradcheck" else ():
+        hint(f"left out: {script}, whose py_funcs show where it runs: opkit gradcheck {shlex.quote(script)}")
     if status == NOTHING:
         warn(
             "nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py with PyLayers, "

@@ -1,6 +1,7 @@
 """Amending: what a definition file lacks and the names of the kernel and API files tell, as a text to write.
 
-Lines are added, never changed: the body of a function that a person wrote stays as it is. Nothing is written here.
+Lines are added, and the op type of a gradient that is misspelt is mended: the body of a function that a person wrote
+stays as it is. Nothing is written here.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
-from opkit.diagnostics import SourceText
+from opkit.diagnostics import Diagnostic, SourceText
 from opkit.errors import nearest
 from opkit.project import cpp_text
 from opkit.project.attribute import ScaffoldAttr
@@ -84,6 +85,10 @@ def amendment_of(directory: OpDirectory) -> Amendment | None:
         return None
     draft = _Draft(source)
     result = compile_spec(source, include_dirs=(directory.path,))
+    misspelt = [item for item in result.diagnostics if item.code == "SPEC048" and item.is_error]
+    if misspelt:
+        draft.source = source = _renamed(source, misspelt, draft)
+        written, result = outline(source) or (), compile_spec(source, include_dirs=(directory.path,))
     forms = {item.name: item for item in written if not item.is_gradient}
     for name, item in forms.items():
         if name in result.ops and (name == directory.name or name.startswith(f"{directory.name}_")):
@@ -91,6 +96,16 @@ def amendment_of(directory: OpDirectory) -> Amendment | None:
     if not _is_partial(directory, forms, result):
         _add_missing(draft, directory, names, result)
     return _finished(directory, text, draft, written)
+
+
+def _renamed(source: SourceText, misspelt: Sequence[Diagnostic], draft: _Draft) -> SourceText:
+    """Return the text with the gradients of misspelt op types under the names of the ops that lack one."""
+    text = source.text
+    for item in reversed(misspelt):
+        if item.span is not None and item.span.source is source:
+            text = f'{text[: item.span.start]}"{item.subject}"{text[item.span.end :]}'
+            draft.additions.append(f"the name of the gradient of {item.subject!r}")
+    return SourceText(text, source.path)
 
 
 def _text(directory: OpDirectory) -> str | None:

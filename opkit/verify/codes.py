@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from opkit.checker import CheckCode
 from opkit.checker.model.codes import INTERNAL as INTERNAL
+from opkit.checker.model.codes import NAMED as NAMED
 from opkit.checker.model.codes import ORDINARY, OUT_OF_TIME
 
 CRASH = CheckCode("GC191", "crash", "the op's functions leave their process alive")
@@ -40,7 +41,7 @@ IN_PLACE = CheckCode("GC223", "in_place", "an output that the C++ kernel may wri
 CODES: dict[str, CheckCode] = {
     row.code: row
     for row in (
-        *(CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT, INTERNAL, ORDINARY),
+        *(CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT, INTERNAL, ORDINARY, NAMED),
         *(UNDEFINED, NEEDS, KEPT, ACCUMULATED, FORWARD_MODE, FAKE, HALF),
         *(COMPILED, BATCHED, REMEMBERED, RULE_VALUE),
         *(TWINS, BOUNDS, IN_PLACE),

@@ -26,6 +26,10 @@ _CLOCK_SHARE = 0.85
 _CHECKER = tuple(item.name for item in fields(checker.Options))
 
 
+class NamedError(UsageError):
+    """What an option or a target names is not there: a device, an input, a function."""
+
+
 @record
 class RunOptions:
     """Settings of one run.

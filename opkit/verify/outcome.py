@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from opkit.checker import Report, Status, code_of
+from opkit.checker.model.codes import NAMED
 from opkit.diagnostics import Diagnostic
 from opkit.record import record
 from opkit.signals import Terminated
@@ -41,19 +42,22 @@ class Outcome:
     @property
     def is_broken(self) -> bool:
         """Whether a spec, an op directory or a cases file has errors of its own."""
-        if any(item.is_error for item in self.diagnostics):
-            return True
+        return any(item.is_error for item in self.diagnostics) or self._has(_CASES)
+
+    def _has(self, code: str) -> bool:
         checks = (result for op in self.report.ops for result in op.checks)
-        return any(result.code == _CASES and result.status is Status.ERROR for result in checks)
+        return any(result.code == code and result.status is Status.ERROR for result in checks)
 
     def exit_status(self, strict: bool = False) -> int:
-        """Return the status of the contract: 143, 130, 5, 3, 1 or 0, the first that applies."""
+        """Return the status of the contract: 143, 130, 3, 2, 5, 1 or 0, the first that applies."""
         if self.is_terminated:
             return 143
         if self.is_interrupted:
             return 130
         if self.is_broken:
             return 3
+        if self._has(NAMED.code):
+            return 2
         if all(op.status is Status.SKIP for op in self.report.ops):  # none at all, or nothing in any to decide
             return 5
         return 0 if self.report.is_clean(strict) else 1

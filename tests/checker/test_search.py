@@ -335,7 +335,7 @@ def test_a_shape_for_an_unknown_input_is_named() -> None:
     """A misspelt --shape is not a silent default."""
     op = Checkable("named", (Arg("image"),), (Arg("y"),), lambda arrays, attrs: [arrays["image"]])
     report = check(op, Options(shapes={"imag": (2, 3)}))
-    assert [item.message for item in report.checks if item.code == "GC182"] == [
+    assert [item.message for item in report.checks if item.code == "GC200"] == [
         "a shape is given for 'imag', but the inputs are image; did you mean 'image'?"
     ]
 

@@ -59,6 +59,14 @@ def test_a_tolerance_decides_however_wide_it_is(shape: tuple[int, int], off: flo
     assert check(replace(made, tolerance={"x": 3e-3})).status is status
 
 
+def test_a_tolerance_of_what_is_no_input_says_so() -> None:
+    """It would be believed; the near name is offered."""
+    inputs = [X]
+    made = checkable_of(lambda x1: x1 * x1, lambda x1, y, dy: 2 * x1 * dy, inputs)
+    (note,) = check(replace(made, tolerance={f"{made.inputs[0].name}0": 1e-3})).notes
+    assert f"did you mean '{made.inputs[0].name}'?" in note
+
+
 def test_a_tolerance_does_not_decide_what_noise_hides() -> None:
     """What forward's own rounding leaves open stays open."""
     made = checkable_of(lambda x: 1e13 + np.exp(x), lambda x, y, dy: dy * np.exp(x), [X])

@@ -183,6 +183,112 @@ def test_shapes_of_the_command_line_are_no_cases_file(tmp_path: Path) -> None:
     assert "cases file" not in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("def case(rng):", "did you mean 'cases'?"),
+        ("def cases_cube(rng):", "did you mean 'cases_Cube'?"),
+        ("def Cases_Cube(rng):", "did you mean 'cases_Cube'?"),
+        ("def case(rng, n):", ""),
+        ("def cases_Cube2(rng):", ""),
+        ("def cases(rng):\n    yield from case(rng)\ndef case(rng):", ""),
+    ],
+)
+def test_cases_of_a_misspelt_name_are_refused_at_their_line(written: str, said: str, tmp_path: Path) -> None:
+    """What nothing reads; a helper, and the cases of another function, are left alone."""
+    above = f"{CUBE}\nclass Cube2(Cube):\n    pass\n\n"
+    text = f"{above}{written}\n    yield {{'x': rng.normal(size=3)}}\n"
+    (tmp_path / "a.py").write_text(text)
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube")
+    assert ("nothing reads" in done.stdout) is bool(said)
+    assert said in done.stdout
+    assert done.returncode == (3 if said else 0)
+    assert not said or f"--> a.py:{above.count(chr(10)) + 1}" in done.stdout
+
+
+def test_misspelt_cases_of_an_op_directory_are_refused(tmp_path: Path) -> None:
+    """They would be searched for."""
+    opkit(tmp_path, "new", "t")
+    (tmp_path / "t" / "t_cases.py").write_text("\ndef case(rng):\n    yield {'x': rng.normal(size=3)}\n")
+    done = opkit(tmp_path, "gradcheck", "t")
+    assert "did you mean 'cases'?" in done.stdout
+    assert "--> t/t_cases.py:2" in done.stdout
+
+
+def test_allow_of_a_code_that_does_not_exist_is_refused() -> None:
+    """It would be ignored; the nearest code is offered."""
+    with pytest.raises(UsageError, match="ALLOW accepts 'GC1O1', which is no code") as caught:
+        declared_in({"ALLOW": {"GC1O1": "why"}}, ["forward"])
+    assert "did you mean 'GC" in caught.value.help
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nofile.py"],
+        ["no.module::Cube"],
+        ["a.py::Cub"],
+        ["a.py::Cube", "--shape", "z=3"],
+        ["a.py::Cube", "--reference", "a.py:nothing"],
+        ["t::t_foward"],
+        ["t", "--shape", "z=3"],
+        ["a.py::Cube", "--select", "GC999"],
+    ],
+)
+def test_what_is_named_and_not_there_has_one_exit_status(words: list[str], tmp_path: Path) -> None:
+    """A file, a function, an op type, an input, a reference, a code: 2, as of any usage error."""
+    (tmp_path / "a.py").write_text(CUBE)
+    opkit(tmp_path, "new", "t")
+    (tmp_path / "t" / "t_cases.py").write_text("def cases(rng):\n    yield {'x': rng.normal(size=3)}\n")
+    assert opkit(tmp_path, "gradcheck", *words).returncode == 2
+
+
+PY_FUNCS = """
+import numpy as np
+import paddle
+paddle.enable_static()
+def double(x):
+    return 2 * x
+def double_back(x, y, dy):
+    return 2 * dy
+def triple(x):
+    return 3 * x
+def main():
+    x = paddle.static.data("x", [3])
+    x.stop_gradient = False
+    y = paddle.static.default_main_program().current_block().create_var(name="y", shape=[3], dtype="float32")
+    paddle.static.py_func(func=double, x=x, out=y, backward_func=double_back)
+    z = paddle.static.default_main_program().current_block().create_var(name="z", shape=[3], dtype="float32")
+    paddle.static.py_func(triple, x, z, backward_func=lambda x, y, dy: 4 * dy)
+    paddle.static.gradients([y, z], [x])
+    paddle.static.Executor().run(feed={"x": np.ones(3, "float32")}, fetch_list=[y, z])
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_py_func_is_checked_by_its_name(tmp_path: Path) -> None:
+    """The script runs, and what it gives to other py_funcs is left out."""
+    (tmp_path / "job.py").write_text(PY_FUNCS)
+    right, wrong = (opkit(tmp_path, "gradcheck", f"job.py::{name}") for name in ("double", "triple"))
+    assert (right.returncode, wrong.returncode) == (0, 1)
+    assert "1 op: 1 pass" in right.stdout
+    (tmp_path / "job.py").write_text(PY_FUNCS.replace("    main()", "    pass"))
+    gone = opkit(tmp_path, "gradcheck", "job.py::double")
+    assert gone.returncode == 2
+    assert "not where it ran" in gone.stdout
+
+
+def test_where_a_py_func_is_not_checked_that_is_said(tmp_path: Path) -> None:
+    """A check file leads to none, and a folder's scripts are not run."""
+    (tmp_path / "job.py").write_text(PY_FUNCS)
+    (tmp_path / "check_it.py").write_text("from job import double\ndef cases(rng):\n    yield {'x': rng.normal(size=3)}\n")
+    done = opkit(tmp_path, "gradcheck", "check_it.py")
+    assert (done.returncode, "a py_func stand in the script" in " ".join(done.stdout.split())) == (3, True)
+    assert "--> check_it.py:2" in done.stdout
+    assert "left out: job.py" in opkit(tmp_path, "gradcheck").stderr
+
+
 def test_shapes_that_do_not_fit_are_said_once() -> None:
     """What numpy said inside is not printed above opkit's own message."""
     with pytest.raises(ShapeError, match="inner sizes") as caught:

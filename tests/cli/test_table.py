@@ -70,7 +70,7 @@ ROWS = (
     Row("gradcheck empty", 5, ANY, rf"nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py with PyLayers,{ANY}opkit.gradcheck\(forward=f, backward=df, inputs=\[x\]\)\n"),
     Row("gradcheck --repro none", 2, "", rf"error: {ANY}"),
     Row("gradcheck good --pdb --select GC101 --effort 0.02", 0, rf"pass +good_forward{ANY}", ANY),
-    Row("gradcheck good --reference nothing --sanitize", 1, rf"ERROR +good{ANY}--reference takes MODULE:FUNCTION{ANY}", ANY),
+    Row("gradcheck good --reference nothing --sanitize", 2, rf"ERROR +good{ANY}--reference takes MODULE:FUNCTION{ANY}", ANY),
     Row("bench good --report html=no/b.html", 2, "", r"error: --report: cannot write 'no/b.html': .*\n"),
     Row("sbp good --seed 1 --strict --effort 0.1 -j 1 --jobs 1 --timeout 60 --memory 4000 --select SBP201 --ignore SBP210 --shape x=4 -v --format json --report json=s.json", 0, rf"\{{{ANY}\"command\": \"sbp\"{ANY}", ""),
     Row("sbp empty --no-strict --output -s --verbose", 5, ANY, rf"nothing to check{ANY}"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from opkit.diagnostics import Severity
 from opkit.project import amendment_of, build, op_directory_of
 from tests.cli.test_commands import opkit
 from tests.project.opdir import edit, write_op
@@ -80,6 +81,21 @@ def test_a_gradient_registration(tmp_path: Path, kind: str) -> None:
     assert "PROJ017" in findings(path)
     assert fixed(path) == ("the gradient of 't_forward'",)
     assert findings(path) == []
+
+
+def test_a_gradient_of_a_misspelt_op_is_renamed(tmp_path: Path) -> None:
+    """It is an error at its name, and of the op that has no gradient so; a second registration is not added."""
+    path = write_op(tmp_path, "t")
+    spec = path / "t_cpp_def.cpp"
+    before = spec.read_text()
+    spec.write_text(before.replace('_GRAD("t_forward")', '_GRAD("t_foward")'))
+    (found,) = build([op_directory_of(path)]).diagnostics
+    assert (found.code, found.subject, found.severity) == ("SPEC048", "t_forward", Severity.ERROR)
+    assert opkit(tmp_path, "gradcheck", "t").returncode == 3
+    amendment = amendment_of(op_directory_of(path))
+    assert amendment is not None
+    assert amendment.after == before
+    assert amendment.additions == ("the name of the gradient of 't_forward'",)
 
 
 def test_a_backward_op_and_its_gradient(tmp_path: Path) -> None:

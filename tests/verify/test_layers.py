@@ -174,14 +174,14 @@ class Pair(PyLayer):
 def test_a_missing_name_gives_the_nearest(here: Path) -> None:
     """A mistyped layer is an error that names the one there is."""
     (finding,) = run(here, TANH, "Tahn").report.ops[0].findings
-    assert finding.code == "GC195"
+    assert finding.code == "GC200"
     assert "'Tanh'" in finding.message
 
 
 def test_a_plain_function_is_said_to_be_checked_in_python(here: Path) -> None:
     """Its gradient is another function, which no name of a target gives."""
     (finding,) = run(here, "def cube(x):\n    return x**3\n", "cube").report.ops[0].findings
-    assert (finding.code, "opkit.gradcheck(forward=f" in finding.hint) == ("GC195", True)
+    assert (finding.code, "opkit.gradcheck(forward=f" in finding.hint) == ("GC200", True)
 
 
 def test_a_file_that_does_not_import_is_told_with_its_line(here: Path) -> None:

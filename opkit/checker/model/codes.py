@@ -113,6 +113,9 @@ OUT_OF_TIME = CheckCode("GC192", "timeout", "the op's functions return within th
 ORDINARY = CheckCode("GC199", "ordinary", "an ordinary run gives the same results, and gradients that fit them")
 
 
+#: Of a run: what it was asked for by a name.
+NAMED = CheckCode("GC200", "named", "what the command line names is there")
+
 #: Of the run: what the checker itself could not do.
 INTERNAL = CheckCode("GC197", "internal", "opkit itself can finish the check")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
+from difflib import get_close_matches
 
 from opkit.diagnostics import Note, Severity
 from opkit.errors import Unknown, unknown
@@ -35,10 +36,12 @@ def check_program(
     """
     check = _Checks(program, findings)
     by_name = {entry.name: entry for entry in ops}
+    open_ = sorted(by_name.keys() - {entry.name for entry in grads})
     check.ops(ops)
     for entry in grads:
         op = by_name.get(entry.name)
         if op is None and entry.name not in known_ops and not findings.has_gaps:
+            near = get_close_matches(entry.name, open_, 1, 0.85)
             said = unknown(
                 "this is the gradient of",
                 entry.name,
@@ -52,7 +55,8 @@ def check_program(
                 program.tree.span(entry.name_node),
                 program.tree.expansion(entry.name_node),
                 help=said.help,
-                subject=entry.name,
+                subject=near[0] if near else entry.name,
+                severity=Severity.ERROR if near else None,  # the near one would have no gradient
             )
     pairs = [(entry, by_name[entry.name]) for entry in grads if entry.name in by_name and entry.unit is not None]
     bad = check.grads(pairs)

@@ -9,9 +9,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from difflib import get_close_matches
+from pathlib import Path
+from types import FunctionType
 from typing import Any
 
-from opkit.errors import Location, UsageError, did_you_mean
+from opkit.diagnostics.pages import codes
+from opkit.errors import Location, UsageError, did_you_mean, unknown
 from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.isolation.shown import shown_path
@@ -70,6 +73,7 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
     file = str(names.get("__file__", ""))
     where = Location(shown_path(file), 1) if file else None
     _refuse_misspelt(names, where)
+    _refuse_misspelt_cases(names, suffix)
     cases = _pick(names, "cases", suffix)
     if cases is not None and not callable(cases):
         raise UsageError("`cases` must be a function of one numpy Generator", where=where)
@@ -132,6 +136,26 @@ def _refuse_misspelt(names: Mapping[str, Any], where: Location | None) -> None:
             raise UsageError(f"nothing reads {name}", where=where, help=did_you_mean([name.replace(own, near[0])]))
 
 
+def _refuse_misspelt_cases(names: Mapping[str, Any], suffix: str) -> None:
+    """Refuse a function of one argument that its file never uses, and whose name is nearly that of a cases function."""
+    forms = ["cases", f"cases_{suffix}"] if suffix else ["cases"]
+    absent = [form for form in forms if form not in names]
+    for name, value in names.items():
+        is_other = name in forms or not isinstance(value, FunctionType) or value.__code__.co_argcount != 1
+        near = [] if is_other else get_close_matches(name, absent, 1, 0.85)
+        of, words = name.partition("_")[2], _words(value) if near else []
+        if words.count(name) == 1 and (of == suffix or not (of in names or of in words)):
+            raise UsageError(f"nothing reads {name}", where=location_of(value), help=did_you_mean(near))
+
+
+def _words(function: FunctionType) -> list[str]:
+    """Return the words of the file that defines a function, none where it cannot be read."""
+    try:
+        return re.findall(r"\w+", Path(function.__code__.co_filename).read_text(errors="replace"))
+    except OSError:
+        return []
+
+
 def _pick(names: Mapping[str, Any], name: str, suffix: str) -> Any:
     return names.get(f"{name}_{suffix}", names.get(name)) if suffix else names.get(name)
 
@@ -144,7 +168,11 @@ def _tolerance(given: Mapping[str, Any], where: Location | None) -> dict[str, fl
 
 
 def _allow(given: Mapping[str, Any], where: Location | None) -> dict[str, str]:
+    known = codes() if given else ()
     for code, why in given.items():
+        if code not in known:
+            said = unknown("ALLOW accepts", code, known, tail=", which is no code")
+            raise said.error(UsageError, where)
         if not isinstance(why, str) or not why.strip():
             raise UsageError(f"ALLOW[{code!r}] must say why, as a string", where=where)
     return {str(code): why for code, why in given.items()}

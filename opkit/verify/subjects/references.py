@@ -16,10 +16,10 @@ import numpy as np
 from opkit.checker import Arrays, Attrs, Options, Results
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.types import Computed
-from opkit.errors import UsageError
 from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.project.module import load_module
+from opkit.verify.options import NamedError
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.input_formats import narrow
 from opkit.verify.subjects.parameters import Parameters, parameters_in
@@ -35,7 +35,7 @@ def reference_in(options: Options) -> Function | None:
     """Return the function that options name as the reference, None where they name none.
 
     Raises:
-        UsageError: there is no such function.
+        NamedError: there is no such function.
     """
     given = options.reference
     if given is None or callable(given):
@@ -43,7 +43,7 @@ def reference_in(options: Options) -> Function | None:
         return found
     module, _, name = str(given).rpartition(":")
     if not module or not name:
-        raise UsageError(
+        raise NamedError(
             f"--reference takes MODULE:FUNCTION, got {given!r}", help="for example --reference slow.py:gelu"
         )
     sys.path.insert(0, os.getcwd())
@@ -51,11 +51,11 @@ def reference_in(options: Options) -> Function | None:
         home = load_module(module) if module.endswith(".py") else import_module(module)
         found = getattr(home, name)
     except Exception as error:  # user code
-        raise UsageError(f"--reference {given} cannot be had: {type(error).__name__}: {error}") from error
+        raise NamedError(f"--reference {given} cannot be had: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(os.getcwd())
     if not callable(found):
-        raise UsageError(f"--reference {given} is not a function")
+        raise NamedError(f"--reference {given} is not a function")
     return found
 
 

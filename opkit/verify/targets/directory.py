@@ -11,11 +11,12 @@ from types import ModuleType
 from opkit.blind.call import Kind
 from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status, code_of
 from opkit.diagnostics import Diagnostic
-from opkit.errors import OpkitError, ProjectError, UsageError
+from opkit.errors import OpkitError, ProjectError, UsageError, unknown
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, assemble, with_facts
 from opkit.settings import settings
 from opkit.shim import frameworks
+from opkit.verify.codes import NAMED
 from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
@@ -67,6 +68,9 @@ def _checkables(
     names = [name for name in loaded.forward_ops if target.name in ("", name, f"{name} (C++)")]
     checkables: list[Checkable] = []
     reports: list[OpReport] = []
+    if target.name and not names:
+        said = unknown("the directory has no op type", target.name, loaded.forward_ops, has="it has")
+        reports.append(OpReport(target.label, (CheckResult.of(NAMED, Status.ERROR, str(said)),)))
     asked_for = reference_in(options.check)
     for name in names:
         errors = [item for item in loaded.diagnostics if item.is_error and _concerns(item.subject, name, loaded)]

@@ -12,11 +12,12 @@ from typing import Any
 from opkit.checker import CheckResult, OpReport, Status
 from opkit.errors import OpkitError, UsageError
 from opkit.record import record
-from opkit.verify.options import RunOptions
+from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
-from opkit.verify.subjects.foreign.serving import DeviceError, Framework, name_of, unloadable
+from opkit.verify.subjects.foreign.serving import Framework, name_of, unloadable
 from opkit.verify.subjects.layers import layers
 from opkit.verify.subjects.loaded import Loaded
+from opkit.verify.subjects.source_location import location_of
 from opkit.verify.targets.imports import imported_names
 
 
@@ -92,6 +93,15 @@ def _walk(prefix: str, names: Mapping[str, Any], home: str, seen: set[int]) -> I
                 yield from _walk(f"{prefix}{name}.", vars(value), home, seen)
 
 
+def untaken(names: Mapping[str, Any], label: str) -> Loaded:
+    """Return the report of cases that no function of a file is there to take; nothing for a file without cases."""
+    cases = [value for name, value in names.items() if f"{name}_".startswith("cases_") and callable(value)]
+    if not cases:
+        return Loaded()
+    said = "no function of the file takes these cases: those of a py_func stand in the script that calls it"
+    return Loaded(reports=(unloadable(label, UsageError(said, where=location_of(cases[0]))),))
+
+
 def serve(item: Held, names: Mapping[str, Any], label: str, options: RunOptions) -> Loaded:
     """Make a checkable of a custom function with the cases that its file declares, else of inputs to be searched."""
     try:
@@ -108,7 +118,7 @@ def serve_all(
         label = f"{file}::{item.name}"
         try:
             item.family.subject_of(item.value)
-        except DeviceError:
+        except NamedError:
             pass
         except UsageError as error:  # a base class of others, for example
             skip = CheckResult("domain", Status.SKIP, "GC182", error.message, where=error.where)

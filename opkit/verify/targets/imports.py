@@ -44,6 +44,15 @@ def is_relative(path: StrPath) -> bool:
     return any(isinstance(node, ast.ImportFrom) and node.level for node in _statements(_tree(path)))
 
 
+def gives_py_func(path: StrPath, name: str = "") -> bool:
+    """Return whether a file gives a function, any or one of a name, to ``py_func``, which shows only where it runs."""
+    text = _read(path)
+    if b"py_func" not in text:
+        return False
+    calls = (node for node in ast.walk(_parsed(text)) if isinstance(node, ast.Call) and _last(node.func) == "py_func")
+    return any(not name or name in map(_last, (*call.args, *(key.value for key in call.keywords))) for call in calls)
+
+
 def files_of_functions(files: Iterable[Path]) -> list[Path]:
     """Return the files of a folder in which functions are to be checked.
 

@@ -14,7 +14,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.foreign.framework import FRAMEWORKS
 from opkit.verify.subjects.loaded import Loaded
-from opkit.verify.targets.imports import imported_roots
+from opkit.verify.targets.imports import gives_py_func, imported_roots
 from opkit.verify.targets.recipe import Recipe
 from opkit.verify.targets.target import Target, TargetKind
 
@@ -60,7 +60,8 @@ def preload(kinds: Iterable[TargetKind]) -> None:
 
 def load(target: Target, options: RunOptions, flight: Flight) -> Loaded:
     """Load a target in this process; what its files do wrong is in the result."""
-    loaded: Loaded = _loader(target.kind)(target, options, flight)
+    is_run = target.kind is TargetKind.NAMED and gives_py_func(target.path, target.name)
+    loaded: Loaded = _loader(TargetKind.SCRIPT if is_run else target.kind)(target, options, flight)
     return loaded.on(options.device) if options.command == "gradcheck" else loaded
 
 

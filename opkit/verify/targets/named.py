@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from opkit.blind.marks import CHECKING
@@ -19,7 +19,7 @@ from opkit.errors import Location, unknown
 from opkit.project.module import load_module
 from opkit.replaced import keep_packages, put_back
 from opkit.shim import install_frameworks
-from opkit.verify.codes import LOAD
+from opkit.verify.codes import LOAD, NAMED
 from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
@@ -27,7 +27,7 @@ from opkit.verify.subjects.foreign.framework import frameworks_ready, missing
 from opkit.verify.subjects.loaded import Loaded, joined
 from opkit.verify.subjects.ordinary_call import found_at
 from opkit.verify.subjects.pylayer import dynamic_mode
-from opkit.verify.targets.file_functions import Held, families, held, named_in, serve, serve_all
+from opkit.verify.targets.file_functions import Held, families, held, named_in, serve, serve_all, untaken
 from opkit.verify.targets.target import ALL, Target
 
 
@@ -51,7 +51,8 @@ def _loaded(target: Target, options: RunOptions, module: ModuleType) -> Loaded:
     names = vars(module)
     if target.name == ALL:
         every = held(names, module.__name__, options.device)
-        return joined(_found(loaded, item, names) for item, loaded in serve_all(every, names, target.file, options))
+        parts = [_found(loaded, item, names) for item, loaded in serve_all(every, names, target.file, options)]
+        return joined(parts or [untaken(names, target.file)])
     found, item = named_in(names, target.name, options.device)
     if item is None:
         return Loaded(reports=(OpReport(target.label, (_missing(target, module, found),)),))
@@ -83,7 +84,7 @@ def _missing(target: Target, module: ModuleType, found: Any) -> CheckResult:
     kinds = " or ".join(family.kinds for family in families())
     sort = "class" if isinstance(found, type) else type(found).__name__
     tail = f": it is a {sort}" if found is not None else ""
-    said = unknown(f"the file has no {kinds}", target.name, known, tail=tail, has="it has")
+    said = unknown(f"the file has no {kinds}", target.name, known, tail=tail, has="it has" if known else "")
     pair = "a pair of numpy functions: opkit.gradcheck(forward=f, backward=df, inputs=[x])"
-    hint = pair if "function" in tail else ""
-    return CheckResult.of(LOAD, Status.ERROR, str(said), where=Location(target.file, 1), hint=hint)
+    hint = pair if isinstance(found, FunctionType) else ""
+    return CheckResult.of(NAMED, Status.ERROR, str(said), where=Location(target.file, 1), hint=hint)

@@ -20,7 +20,7 @@ from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, assemble
 from opkit.shim import exec_script, install_frameworks
 from opkit.static.py_func import PyFuncDef, label_of
-from opkit.verify.codes import SCRIPT
+from opkit.verify.codes import NAMED, SCRIPT
 from opkit.verify.isolation.blame import blame_error, user_line
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
@@ -39,7 +39,7 @@ from opkit.verify.subjects.pylayer import dynamic_mode
 from opkit.verify.subjects.recorder import InputRecorder, Sort
 from opkit.verify.subjects.recording import Recording
 from opkit.verify.subjects.source_location import location_of
-from opkit.verify.targets.file_functions import held, serve_all
+from opkit.verify.targets.file_functions import held, serve_all, untaken
 from opkit.verify.targets.imports import is_relative
 from opkit.verify.targets.named import load_named
 from opkit.verify.targets.target import ALL, Target
@@ -48,10 +48,12 @@ from opkit.verify.targets.target import ALL, Target
 def load_script(target: Target, options: RunOptions, flight: Flight) -> Loaded:
     """Run a script under the recorder and make a checkable of every op that it called on what it saw.
 
-    Its other custom functions are checked as ``FILE.py::Name`` would. A file that cannot be run is imported.
+    Its other custom functions are checked as ``FILE.py::Name`` would. A file that cannot be run is imported. A target
+    that names one of the script's py_funcs gets this one alone.
     """
-    if target.name or is_relative(target.path):
+    if target.name == ALL or is_relative(target.path):
         return load_named(replace(target, name=ALL), options, flight)
+    wanted, target = target, replace(target, name="")
     recorder = InputRecorder()
     install_frameworks()
     names: Mapping[str, Any] = {}
@@ -71,7 +73,15 @@ def load_script(target: Target, options: RunOptions, flight: Flight) -> Loaded:
         dynamic_mode()
     names = names or vars(sys.modules["__main__"])
     parts = list(_gathered(target, names, options, recorder, [(layers, recorder.layers), *foreign]))
-    return joined([*parts, Loaded(reports=tuple(stopped))])
+    loaded = joined([*parts, Loaded(reports=tuple(stopped))])
+    if not wanted.name:
+        return loaded if loaded.checkables or loaded.reports else untaken(names, target.label)
+    checkables = tuple(item for item in loaded.checkables if item.name.partition("#")[0] == wanted.label)
+    reports = tuple(item for item in loaded.reports if item.op.partition("#")[0] in (wanted.label, target.label))
+    if not checkables and not reports:
+        said = f"the script gives {wanted.name} to a py_func, but not where it ran"
+        reports = (OpReport(wanted.label, (CheckResult.of(NAMED, Status.ERROR, said),)),)
+    return replace(loaded, checkables=checkables, reports=reports)
 
 
 def _gathered(

@@ -18,7 +18,7 @@ from opkit.paths import StrPath
 from opkit.project.directory import discover, near_files, op_directory_of, python_below
 from opkit.record import record
 from opkit.verify.isolation.shown import shown_path
-from opkit.verify.targets.imports import files_of_functions
+from opkit.verify.targets.imports import files_of_functions, gives_py_func
 
 #: The name that stands for every custom function of a file.
 ALL = "*"
@@ -80,6 +80,12 @@ def resolve(words: Iterable[StrPath]) -> tuple[Target, ...]:
         for target in _resolve(os.fspath(word)):
             found.setdefault(target)
     return tuple(found)
+
+
+def scripts_below(words: Iterable[StrPath]) -> list[str]:
+    """Return the scripts with py_funcs in the folders among words: none is run unasked, so that none is checked."""
+    folders = [Path(word) for word in list(words) or ["."] if os.path.isdir(word) and not op_directory_of(word).specs]
+    return [shown_path(file) for folder in folders for file in python_below(folder) if gives_py_func(file)]
 
 
 def _resolve(word: str) -> Iterator[Target]:

@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from opkit.checker import OpReport
+from opkit.checker import CheckResult, OpReport, Status
 from opkit.forked import end_if_forked
-from opkit.verify.codes import LOAD
+from opkit.verify.codes import LOAD, NAMED
 from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.child import Paused
 from opkit.verify.isolation.flight import Flight
-from opkit.verify.options import RunOptions
+from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe
 from opkit.verify.workers.ledger import Account
@@ -26,6 +26,8 @@ def try_to_load(account: Account, recipe: Recipe, options: RunOptions, flight: F
     process, started = os.getpid(), time.perf_counter()
     try:
         loaded = recipe.make(options, flight)
+    except NamedError as error:
+        loaded = Loaded(reports=(OpReport(account.label, (CheckResult.of(NAMED, Status.ERROR, str(error)),)),))
     except (Exception, SystemExit, Paused) as error:
         loaded = Loaded(reports=(OpReport(account.label, (blame_error(error, LOAD, "loading"),)),))
     end_if_forked(process)

@@ -17,9 +17,10 @@ from typing import Any
 
 from opkit.blind.call import Kind
 from opkit.checker import Checkable, CheckResult, OpReport, Options, Status
-from opkit.errors import OpkitError, UsageError
+from opkit.errors import OpkitError, UsageError, unknown
 from opkit.ops.core.types import Function
-from opkit.verify.codes import LOAD
+from opkit.verify.codes import NAMED
+from opkit.verify.options import NamedError
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
 from opkit.verify.subjects.from_cases import constants_in, of_examples
@@ -28,10 +29,6 @@ from opkit.verify.subjects.loaded import Loaded, joined
 from opkit.verify.subjects.recording import Recording, Traits
 from opkit.verify.subjects.references import reference_in
 from opkit.verify.subjects.subject import Subject
-
-
-class DeviceError(UsageError):
-    """A framework has no device of that name here."""
 
 
 class Framework(ABC):
@@ -70,7 +67,7 @@ class Framework(ABC):
 
         Raises:
             UsageError: it has no gradient to check.
-            DeviceError: the framework lacks the device.
+            NamedError: the framework lacks the device.
         """
 
     def heard_subject(self, value: Any) -> Subject:
@@ -152,6 +149,11 @@ class Framework(ABC):
     ) -> Loaded:
         if cases is None and options.shapes:
             shapes = dict(options.shapes)
+            names = subject.parameters.names
+            for name in shapes if not subject.parameters.takes_any else ():
+                if name not in names:
+                    tail = f", but forward takes {', '.join(names)}"
+                    raise unknown("a shape is given for", name, names, tail=tail).error(NamedError)
 
             def cases(rng: Any) -> Any:
                 return [{name: rng.standard_normal(shape) for name, shape in shapes.items()} for _ in range(3)]
@@ -227,7 +229,7 @@ class Framework(ABC):
 
         Raises:
             UsageError: a function or model without inputs, or both inputs and cases.
-            DeviceError: the framework lacks the device.
+            NamedError: the framework lacks the device.
         """
         target = self.custom(target)
         device = self.device or self.device_of(target, inputs)
@@ -289,8 +291,8 @@ def name_of(function: Any) -> str:
 
 def unloadable(label: str, error: OpkitError) -> OpReport:
     """Return the report of a function that could not be served."""
-    if isinstance(error, DeviceError):
-        return OpReport(label, (CheckResult.of(LOAD, Status.ERROR, error.message, hint=error.help),))
+    if isinstance(error, NamedError):
+        return OpReport(label, (CheckResult.of(NAMED, Status.ERROR, error.message, hint=error.help),))
     return OpReport(
         label, (CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where, hint=error.help),)
     )

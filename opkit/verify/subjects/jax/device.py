@@ -13,7 +13,7 @@ import jax
 
 from opkit.ops.core.types import Function
 from opkit.record import record
-from opkit.verify.subjects.foreign.serving import DeviceError
+from opkit.verify.options import NamedError
 from opkit.verify.subjects.jax.interpret import evaluate
 
 
@@ -61,7 +61,7 @@ def device_named(name: str) -> Device:
     """Return a device by its name, such as "cpu:1"; "" is evaluation in numpy.
 
     Raises:
-        DeviceError: JAX has no such device here.
+        NamedError: JAX has no such device here.
     """
     if not name:
         return NUMPY
@@ -70,12 +70,12 @@ def device_named(name: str) -> Device:
     try:
         devices = jax.devices(kind)
     except RuntimeError as error:
-        raise DeviceError(
+        raise NamedError(
             f"JAX {jax.__version__} has no device {kind!r} here; it has {_shown(there)}",
             help=f"leave out --device, or install a JAX that serves {kind}",
         ) from error
     if int(number or 0) >= len(devices):
-        raise DeviceError(
+        raise NamedError(
             f"JAX has no device {name!r} here: of {kind!r} it has {_shown(devices)}",
             help="leave out the number, or name one that is there",
         )

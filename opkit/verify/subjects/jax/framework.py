@@ -47,7 +47,7 @@ class Jax(Framework):
 
         Raises:
             UsageError: it has no rule.
-            DeviceError: JAX lacks the device.
+            NamedError: JAX lacks the device.
         """
         return function_subject(value, device_named(self.device))
 

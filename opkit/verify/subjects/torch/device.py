@@ -12,7 +12,7 @@ import torch
 
 from opkit.errors import unknown
 from opkit.record import record
-from opkit.verify.subjects.foreign.serving import DeviceError
+from opkit.verify.options import NamedError
 from opkit.verify.subjects.torch.tensors import array_of, share
 
 #: What torch's own random numbers start from at every call: a function may draw, but from the same numbers.
@@ -79,19 +79,19 @@ def device_named(name: str) -> Device:
     """Return a device by its name; "" is the CPU.
 
     Raises:
-        DeviceError: torch has no such device here.
+        NamedError: torch has no such device here.
     """
     try:
         place = torch.device(name or "cpu")
     except RuntimeError as error:
         if "Expected one of" not in str(error):  # "cuda:x"
-            raise DeviceError(f"torch cannot read the device {name!r}", help="name it as cuda or cuda:1") from error
+            raise NamedError(f"torch cannot read the device {name!r}", help="name it as cuda or cuda:1") from error
         kinds = ("cpu", "cuda", "mps", "xpu", "hpu", "mtia", "xla")
-        raise unknown("torch has no device", name.partition(":")[0], kinds, has="it has").error(DeviceError) from error
+        raise unknown("torch has no device", name.partition(":")[0], kinds, has="it has").error(NamedError) from error
     if place.type == "cpu":
         return CPU
     if place.type == "meta":
-        raise DeviceError("torch's device 'meta' holds no values to check", help="leave out --device, or name another")
+        raise NamedError("torch's device 'meta' holds no values to check", help="leave out --device, or name another")
     try:
         made = torch.zeros(1, device=place).add(1)
         if float(made) != 1.0:
@@ -99,7 +99,7 @@ def device_named(name: str) -> Device:
         return Device(made.device)
     except Exception as error:
         why = str(error).strip().partition("\n")[0].partition(". ")[0]
-        raise DeviceError(
+        raise NamedError(
             f"torch {torch.__version__} cannot use the device {name!r} here ({type(error).__name__}: {why}); "
             f"it has {', '.join(_present())}",
             help=f"leave out --device, or install a torch and a driver that serve {place.type}",

@@ -65,7 +65,7 @@ class Torch(Framework):
         """The device.
 
         Raises:
-            DeviceError: torch lacks it.
+            NamedError: torch lacks it.
         """
         return device_named(self.device)
 
@@ -83,7 +83,7 @@ class Torch(Framework):
 
         Raises:
             UsageError: it has no gradient to check.
-            DeviceError: torch lacks the device.
+            NamedError: torch lacks the device.
         """
         return subject_of(value, self.place)
 
