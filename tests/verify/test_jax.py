@@ -360,6 +360,26 @@ def test_complex_gradients_are_those_of_jax(sign: float, status: Status) -> None
     assert check(made, options).status is status
 
 
+@pytest.mark.parametrize(("is_right", "status"), [(True, Status.PASS), (False, Status.FAIL)])
+def test_the_slope_of_the_phase_counts(is_right: bool, status: Status) -> None:
+    """Along a line through 0, z |z|**2 has the derivative 3 |z|**2 of a cube."""
+
+    @jax.custom_vjp
+    def kerr(z: Any) -> Any:
+        if not jnp.iscomplexobj(z):
+            raise TypeError("z must be complex")
+        return z * (z.real**2 + z.imag**2)
+
+    def backward(z: Any, dy: Any) -> Any:
+        square = z.real**2 + z.imag**2
+        return (2 * square * dy + (z * z).conj() * dy.conj() if is_right else 3 * square * dy,)
+
+    kerr.defvjp(lambda z: (kerr(z), z), backward)
+    options = Options(effort=0.1, select=frozenset({"GC101"}))
+    (made,) = framework_of("jax").named(kerr, {}, "kerr", options).checkables
+    assert check(made, options).status is status
+
+
 @pytest.mark.peer
 def test_complex_arrays_in_cases_are_differentiated(here: Path) -> None:
     """By their real and imaginary parts, in JAX's convention."""

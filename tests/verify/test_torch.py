@@ -595,6 +595,29 @@ def test_a_function_that_takes_complex_numbers_alone_is_searched_with_them(is_co
     assert "w and z complex" in " ".join(made.remarks)
 
 
+@pytest.mark.parametrize(("is_right", "status"), [(True, Status.PASS), (False, Status.FAIL)])
+def test_the_slope_of_the_phase_counts_where_complex_numbers_are_found(is_right: bool, status: Status) -> None:
+    """Along a line through 0, z |z|**2 has the derivative 3 |z|**2 of a cube; and z / |z| is flat there."""
+
+    class Kerr(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, z):
+            if not z.is_complex():
+                raise TypeError("z must be complex")
+            ctx.save_for_backward(z)
+            return z * (z.real**2 + z.imag**2)
+
+        @staticmethod
+        def backward(ctx, dy):
+            (z,) = ctx.saved_tensors
+            square = z.real**2 + z.imag**2
+            return 2 * square * dy + z * z * dy.conj() if is_right else 3 * square * dy
+
+    options = Options(effort=0.1, select=frozenset({"GC101"}))
+    (made,) = framework_of("torch").named(Kerr, {}, "Kerr", options).checkables
+    assert check(made, options).status is status
+
+
 def test_a_complex_tensor_among_examples_is_differentiated() -> None:
     """By its real and imaginary parts: the report says so, and finds a gradient without its phase."""
 

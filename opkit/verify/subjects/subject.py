@@ -255,5 +255,6 @@ class Subject:
 
     def complex_in(self, names: frozenset[str]) -> Subject:
         """Return it with complex numbers for some inputs."""
-        said = f"{' and '.join(sorted(names))} complex: every number is multiplied by e**(i t), with t of its place"
+        named = " and ".join(sorted(names))
+        said = f"{named} complex: (x + i x**2 / hypot(x, 1)) e**(i t) for every x, with t of its place"
         return replace(self, complex_inputs=names, remark="; ".join(filter(None, (self.remark, said))))

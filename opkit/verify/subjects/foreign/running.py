@@ -71,7 +71,10 @@ class ForeignRunner(SubjectRunner):
 
 
 def angles(shape: Sequence[int]) -> np.ndarray:
-    """Return complex numbers of length 1, another one at each place of an array."""
+    """Return e**(i t) with a t of its own at each place of an array, for z = (x + i x**2 / hypot(x, 1)) e**(i t).
+
+    These are curves through 0: along lines through 0 a wrong slope of the phase would not be seen.
+    """
     found: np.ndarray = np.exp(1j * (0.7 + 1.3 * np.arange(np.prod(shape, dtype=int)))).reshape(shape)
     return found
 

@@ -42,8 +42,11 @@ def leaves_of(value: Any) -> list[Any]:
 
 
 def as_complex(array: Any) -> Any:
-    """Return an array of floats as complex numbers, each in a direction of its own."""
-    return array * angles(array.shape).astype(np.result_type(array.dtype, np.complex64)) if is_open(array) else array
+    """Return an array of floats as complex numbers, each on a curve of its own (see ``angles``)."""
+    if not is_open(array):
+        return array
+    bend = array * (array / jax.numpy.hypot(array, 1))
+    return (array + 1j * bend) * angles(array.shape).astype(np.result_type(array.dtype, np.complex64))
 
 
 def parted(result: Any) -> Any:

@@ -81,10 +81,11 @@ def is_float(tensor: Any) -> bool:
 
 
 def as_complex(tensor: Any) -> Any:
-    """Return a tensor of floats as complex numbers, each in a direction of its own."""
+    """Return a tensor of floats as complex numbers, each on a curve of its own (see ``angles``)."""
     if not isinstance(tensor, torch.Tensor) or not is_float(tensor):
         return tensor
-    return tensor * torch.from_numpy(angles(tensor.shape)).to(tensor.device, tensor.dtype.to_complex())
+    bend = tensor * (tensor / torch.hypot(tensor, torch.ones_like(tensor)))
+    return (tensor + 1j * bend) * torch.from_numpy(angles(tensor.shape)).to(tensor.device, tensor.dtype.to_complex())
 
 
 def parted(result: Any) -> list[Any]:
