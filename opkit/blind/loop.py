@@ -30,7 +30,7 @@ def answers_of(player: Player, request: Request) -> Answers:
                 try:
                     turns[-1].append(_taken(player, step, manner, held))
                 except Exception:
-                    if manner not in (Manner.RECORDED, Manner.BESIDE):  # which a function need not offer
+                    if manner in (Manner.FRESH, Manner.REFILLED, Manner.LATER):  # a function need not offer others
                         raise
                     break
     except BaseException as error:  # user code; it ran without complaint where it was checked

@@ -10,24 +10,23 @@ from dataclasses import replace
 
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Status
-from opkit.checker.model.session import Check
+from opkit.checker.model.session import Check, CheckSession
 from opkit.checker.model.thresholds import FEW
 
 
-def beyond(checkable: Checkable, options: Options, check: Check) -> Iterator[CheckResult]:
-    """Yield what fails near the recorded inputs, as undecided.
+def beyond(session: CheckSession, check: Check) -> Iterator[CheckResult]:
+    """Yield what fails near the recorded inputs, as undecided, and note what is not served there.
 
     Args:
-        checkable: the recorded op; on what was seen it holds.
-        options: of the run.
+        session: of the recorded op; on what was seen it holds.
         check: the engine's.
     """
-    other = checkable.beyond
+    other, options = session.checkable.beyond, session.rest()
     if other is None or options.recorded_only:
         return
     report = check(other, replace(options, power=False, second_order=False))
+    session.notes += [f"beyond the inputs seen, {report.unserved}"] if report.unserved else []
     bad = [
         item
         for item in report.checks

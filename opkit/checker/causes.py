@@ -69,18 +69,13 @@ def folded(results: list[CheckResult]) -> list[CheckResult]:
     ]
 
 
-def _is_stopped(item: CheckResult) -> bool:
-    """Return whether a check says only that another one's finding stopped it."""
-    return (item.status is Status.UNDECIDED and "be compared" in item.message) or "read-only" in item.message
-
-
 def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bool:
     if cause.code in ("GC141", "GC143") and item.code in _EDGES:
         return (item.expected, item.actual) == (cause.expected, cause.actual)
-    if item.status is Status.UNDECIDED and not _is_stopped(item):  # the same derivative, wrong at other points too
+    if item.status is Status.UNDECIDED and not item.is_stopped:  # the same derivative, wrong at other points too
         is_raised_too = item.code in _EDGES and item.message.startswith(cause.message)
         return is_raised_too or (item.code, item.input, item.output) == (cause.code, cause.input, cause.output)
-    if item.code not in follows or (cause.code in _WRITES and item.code in _OWN and not _is_stopped(item)):
+    if item.code not in follows or (cause.code in _WRITES and item.code in _OWN and not item.is_stopped):
         return False
     if cause.code == "GC141" and item.code != "GC143":
         return (item.expected, item.actual) == (cause.expected, cause.actual)

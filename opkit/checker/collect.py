@@ -260,7 +260,8 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
         case, error = trial.errors[0]
         message = f"forward raised on everything that was tried, first {type(error).__name__}: {error}"
         code = "GC182" if checkable.infer is None else "GC180"  # nothing declares what it takes
-        found.findings.append(_result(code, Status.ERROR, message, checkable, case, error))
+        made = _result(code, Status.ERROR, message, checkable, case, error)
+        found.findings.append(replace(made, is_stopped=is_write(error)))
         return found
     message = "no inputs were found that the infer function accepts; a cases file would provide them"
     if trial.refusal is not None:
@@ -274,6 +275,6 @@ def _breaches(checkable: Checkable, trial: Trial) -> Iterator[CheckResult]:
     written = [(case, error) for case, error in trial.errors if is_write(error)]
     for case, error in written[:1]:
         yield _result("GC122", Status.FAIL, f"forward wrote to a read-only argument: {error}", checkable, case)
-    broken = [(case, error) for case, error in trial.errors if isinstance(error, KernelError)]
+    broken = [(case, error) for case, error in trial.errors if isinstance(error, KernelError) and not is_write(error)]
     for case, error in broken[:1]:
         yield _result("GC144", Status.FAIL, error.message, checkable, case, error)

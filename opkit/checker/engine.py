@@ -15,7 +15,7 @@ import numpy as np
 
 from opkit.checker.basis import rests_on
 from opkit.checker.causes import folded
-from opkit.checker.checks.contract import forward_contract, gradient_contract, registration, single_cases
+from opkit.checker.checks.contract import forward_contract, gradient_contract, is_write, registration, single_cases
 from opkit.checker.checks.gradient import gradients
 from opkit.checker.checks.history import history
 from opkit.checker.checks.layout import layouts
@@ -147,7 +147,9 @@ def _checked(
             session.notes.append(f"checked in {unlike}: not confirmed in an ordinary process")
         if confirm is not None and options.wants(ORDINARY.code) and _is_pass(results):
             results.append(confirm(session.diverse(FEW)))
-            session.notes += [item.message for item in results[-1:] if item.status is Status.SKIP]
+            session.notes += [
+                item.message for item in results[-1:] if item.status in (Status.SKIP, Status.PASS) and item.message
+            ]
     results.sort(key=lambda item: item.code)
     return OpReport(
         checkable.name,
@@ -157,6 +159,7 @@ def _checked(
         tuple(_tried(session)),
         tuple(_notes(checkable, session)),
         rests_on(checkable, session.cases, session.left_out),
+        unserved=session.unserved,
     )
 
 
@@ -209,7 +212,7 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
             raise
         where = raised_at(error, session.checkable.forward_where)
         message = f"forward raised on inputs that it took before: {type(error).__name__}: {error}"
-        yield session.result("GC180", Status.FAIL, message, where=where)
+        yield session.result("GC180", Status.FAIL, message, where=where, is_stopped=is_write(error))
         return
     yield from _raises(session)
     yield session.passed("GC182", len(session.cases))
@@ -297,7 +300,7 @@ def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
         message = f"raised while being checked: {type(error).__name__}: {error}"
         if is_users(error):
             where = raised_at(error, session.checkable.backward_where or session.checkable.forward_where)
-            yield session.failed("GC181", message, where=where)
+            yield session.failed("GC181", message, where=where, is_stopped=is_write(error))
         else:
             why = f"opkit itself {message}; whether the op passes this check is not known"
             yield CheckResult.of(INTERNAL, Status.ERROR, why)

@@ -46,7 +46,7 @@ def settled(
         return settled
     settled += unserved(session, () if table is None else table.unserved.values())
     if session.rest().clock > CALLS_A_CHECK * session.call_seconds:
-        settled += beyond(checkable, session.rest(), check)
+        settled += beyond(session, check)
     elif checkable.beyond is not None:
         session.left_out.append("inputs beyond those seen")
     return settled
@@ -138,9 +138,8 @@ def unserved(session: CheckSession, every: Collection[Unserved]) -> Iterator[Che
         yield session.result(code, Status.UNDECIDED, message, case=one.answer.case, beyond=True)
     rest = [one for one in every if one not in open_[:1]]
     full = [one for one in rest if not one.answer.case.is_empty]
-    line = unserved_line(full or rest)
-    if line:
-        session.notes.append(line)
+    session.unserved = unserved_line(full or rest)
+    session.notes += filter(None, [session.unserved])
 
 
 def idle(results: Sequence[CheckResult]) -> list[CheckResult]:
@@ -169,6 +168,8 @@ def stated(results: Sequence[CheckResult]) -> list[CheckResult]:
 def allowed(checkable: Checkable, item: CheckResult) -> CheckResult:
     """Turn a failure that the user allows into a pass that says so."""
     why = checkable.allow.get(item.code)
+    if item.code == "GC161" and item.input and item.output:  # the same derivative, of a single number
+        why = why or checkable.allow.get("GC101")
     if why is None or item.status is not Status.FAIL:
         return item
     return replace(item, status=Status.PASS, message=f"allowed ({why}): {item.message}")

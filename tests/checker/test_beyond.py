@@ -10,6 +10,8 @@ import pytest
 from opkit.checker import Arg, Attr, Case, Checkable, CheckResult, OpReport, Options, Status
 from opkit.checker.beyond import beyond
 from opkit.checker.model.report import Evidence
+from opkit.checker.model.session import CheckSession
+from opkit.checker.model.trial import Trial
 
 SEEN = Case({"x": np.ones((3, 4))}, {}, origin="recorded")
 OP = Checkable("f", (Arg("x"),), (Arg("y"),), lambda arrays, attrs: [arrays["x"]], attrs=(Attr("k", "any", 0.5),))
@@ -21,6 +23,8 @@ def test_an_option_that_no_call_named_had_its_default(k: float, shape: tuple[int
     case = Case({"x": np.ones(shape)}, {"k": k})
     wrong = CheckResult("jacobian", Status.FAIL, "GC101", "wrong", evidence=Evidence(case=case))
     recorded = replace(OP, recorded=(SEEN,), beyond=replace(OP, seen=(SEEN,)))
-    (found,) = beyond(recorded, Options(), lambda checkable, options: OpReport("f", (wrong,)))
+    session = CheckSession(recorded, Options(), Trial(recorded), [SEEN])
+    (found,) = beyond(session, lambda checkable, options: OpReport("f", (wrong,), unserved="not served: more"))
+    assert session.notes == ["beyond the inputs seen, not served: more"]
     assert found.message == f"beyond the inputs seen ({told}): wrong"
     assert bool(found.hint) is (k != 0.5)

@@ -71,6 +71,15 @@ def test_what_follows_from_a_write_is_folded_under_it() -> None:
     assert [item.code for item in folded([wrong, write, layout])] == ["GC101", "GC123"]
 
 
+def test_what_another_finding_stopped_is_told_by_a_field() -> None:
+    """Words of a message decide nothing: a message may be the user's."""
+    write = CheckResult("writes", Status.FAIL, "GC122", "forward wrote to x")
+    for words in ("no derivative can be compared", "x is read-only"):
+        own = CheckResult("backward", Status.FAIL, "GC181", words)
+        assert len(folded([write, own])) == 2
+        assert len(folded([write, replace(own, is_stopped=True)])) == 1
+
+
 def test_a_check_may_give_its_own_hint() -> None:
     """A region of values that nobody may mean: what can be declared is said."""
     report = gradcheck(forward=lambda x: x**3, backward=lambda x, dy: 3 * x * np.abs(x) * dy)

@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 from opkit.checker import Arg, Case, Checkable, OpReport, Options, Status, check
+from opkit.checker.excuses.apply import excused
 from opkit.checker.model.dimensions import Dimensions, axes_in
+from opkit.checker.model.session import CheckSession
+from opkit.checker.model.trial import Trial
 
 OPTIONS = Options(effort=0.2)
 
@@ -480,3 +483,20 @@ def test_a_softmax_that_is_right_beside_bits_alone_is_undecided() -> None:
     found = report(lambda x, bits: softmax(x + (bits - bits**2) * x), softmax_back, "x bits", gradients=frozenset("x"))
     assert found.status is Status.UNDECIDED
     assert "the values of bits are 0 and 1" in words(found)
+
+
+# --- what is declared, and what time is left for
+def test_what_is_allowed_passes_though_it_looks_like_a_surrogate() -> None:
+    """ALLOW of the derivative's code holds for single numbers too."""
+    made = report(np.round, lambda dy, x: dy, allow={"GC101": "straight through"})
+    assert made.status is Status.PASS
+
+
+def test_a_failure_that_no_time_is_left_to_excuse_is_undecided() -> None:
+    """Whether a machine is busy must not make a failure of what a rule excuses; what was not asked is said."""
+    made = Checkable("f", (Arg("x"),), (Arg("y"),), lambda arrays, attrs: [np.round(arrays["x"])], lambda *_: {})
+    session = CheckSession(made, Options(clock=0.0), Trial(made), [Case({"x": np.arange(3.0)}, {})])
+    session.prepare()
+    (found,) = excused(session, [session.failed("GC101", "wrong", session.evaluators[0], input="x", output="y")])
+    assert found.status is Status.UNDECIDED
+    assert "time ran out" in found.message

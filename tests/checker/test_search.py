@@ -557,3 +557,17 @@ def test_whole_numbers_of_another_shape_are_found_within_few_attempts() -> None:
     (case,) = UsualShapes(*(lambda scope: (scope, Roles(scope)))(SearchScope(op, Options(), trial))).accepted({}, 1, 0)
     assert case.inputs["nodes"].dtype.kind == "i"
     assert case.inputs["nodes"].shape == case.inputs["x"].shape[:1]
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_truth_value_is_tried_where_it_is_not_the_number_one(reads: bool) -> None:
+    """Forward that compares an option with numbers takes True as 1; one that asks what it is does not."""
+
+    def forward(arrays: Mapping[str, np.ndarray], attrs: Mapping[str, object]) -> list[np.ndarray]:
+        k = attrs["k"]
+        return [arrays["x"] * (3.0 if k is None else 7.0 if reads and k is True else float(k))]  # type: ignore[arg-type]
+
+    made = Checkable("f", (Arg("x"),), (Arg("y"),), forward, attrs=(Attr("k", "any", None),))
+    found = collect(made, Options(effort=0.2), Trial(made)).cases
+    assert any(case.attrs["k"] is True for case in found) is reads
+    assert any(case.attrs["k"] == 1 for case in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from opkit.checker import Arg, Arrays, Case, Checkable, Options, Status, answer_of, check
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.kinds import generalised, is_special, kind_between
-from opkit.checker.search.scope import SearchScope
+from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.table import Standing, Table
 
 
@@ -201,3 +202,21 @@ def test_truth_values_are_a_kind_of_their_own() -> None:
     op = Checkable("scaled", (Arg("x"), Arg("places")), (Arg("y"),), forward, backward, gradients=frozenset({"x"}))
     kept = Table(SearchScope(op, Options(), Trial(op))).served(cases)
     assert [case.inputs["places"].dtype.kind for case in kept] == ["i"]
+
+
+def test_coincidences_of_many_axes_are_taken_apart_one_after_the_other() -> None:
+    """Right for matrices; with five axes it is wrong where the first is as long as the last, and raises elsewhere."""
+
+    def backward(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, np.ndarray]:
+        found, rows = douts[0] * 2, len(arrays["x"])
+        found[np.arange(rows), np.full(arrays["x"].shape[2:], 0)] += arrays["x"].ndim > 2
+        return {"x": found}
+
+    made = Checkable("double", (Arg("x"),), (Arg("y"),), lambda arrays, attrs: [arrays["x"] * 2], backward)
+    case = Case({"x": np.random.default_rng(0).normal(size=(2, 2, 1, 3, 2))}, {})
+    scope = SearchScope(made, Options(), Trial(made))
+    scope.roles = (Role(),)
+    table = Table(scope)
+    assert table.answer(replace(case, inputs={"x": np.ones((3, 4))})).standing is Standing.RIGHT
+    assert table.answer(case).standing is Standing.WRONG
+    assert table.is_excused(case)

@@ -88,6 +88,15 @@ def test_a_right_op_is_confirmed_in_each_front_end(here: Path) -> None:
     assert [ordinary(report) for report in reports] == ["pass", "pass", "pass"]
 
 
+def test_what_refuses_to_run_where_nothing_takes_a_gradient_is_confirmed(here: Path) -> None:
+    """It says so aloud, which is a line of the verdict."""
+    text = _RIGHT.replace("ctx.save_", "assert not x.stop_gradient\n        ctx.save_")
+    (here / "trained.py").write_text(f'{text}\n\ndef cases(rng):\n    yield {{"x": rng.normal(size=3)}}\n')
+    (report,) = reports_of([str(here / "trained.py::Square")])
+    assert (report.status.value, ordinary(report)) == ("pass", "pass")
+    assert "not served: forward, where nothing takes a gradient: it raises there" in report.notes
+
+
 def test_a_file_that_imports_the_module_beside_it_is_confirmed(here: Path) -> None:
     """As ``opkit new --kind torch_function`` lays them out; a script's runs too, from any folder."""
     (here / "beside").mkdir()

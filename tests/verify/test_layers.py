@@ -428,3 +428,60 @@ def test_nowhere_is_said_after_more_than_a_few_shapes(here: Path, added: str, st
     """Backward answers x (n, m), w (k, m), b (k,) alone, which are not among the first dozen that forward takes."""
     (report,) = run(here, LINEAR.replace("sum", added), "Linear").report.ops
     assert report.status.value == status, report
+
+
+def test_a_layer_that_empties_its_argument_fails_whenever_it_is_called(tmp_path: Path) -> None:
+    """The search comes upon inputs that were empty already: what raises later is a finding, not an error of ours."""
+    path = tmp_path / "emptied.py"
+    path.write_text(
+        "import paddle\n\n\nclass Emptied(paddle.autograd.PyLayer):\n    @staticmethod\n    def forward(ctx, x, k=1.0):\n        ctx.k = k\n"
+        "        y = x * k\n        x.zero_()\n        return y\n\n    @staticmethod\n    def backward(ctx, dy):\n"
+        "        return dy * ctx.k\n"
+    )
+    (report,) = run_targets([f"{path}::Emptied"], QUICK).report.ops
+    assert [item.code for item in report.findings] == ["GC122"]
+
+
+TUPLE = """
+class Joined(PyLayer):
+    @staticmethod
+    def forward(ctx, parts, w):
+        assert type(parts) is tuple
+        ctx.save_for_backward(*parts, w)
+        return (parts[0] + parts[1] * 2) * w
+
+    @staticmethod
+    def backward(ctx, dy):
+        a, b, w = ctx.saved_tensor()
+        return (dy * w, dy * w * 2), dy * (a + b * 2)
+
+
+def cases(rng):
+    yield {"parts": (rng.normal(size=3), rng.normal(size=3)), "w": rng.normal(size=3)}
+"""
+
+
+def test_a_tuple_of_arrays_reaches_forward_as_one(tmp_path: Path) -> None:
+    """In the check and in the ordinary process that confirms it; a list stays a list."""
+    (tmp_path / "tupled.py").write_text(HEAD + TUPLE)
+    (report,) = run_targets([f"{tmp_path / 'tupled.py'}::Joined"], QUICK).report.ops
+    assert report.status.value == "pass"
+    assert next(item.status.value for item in report.checks if item.code == "GC199") == "pass"
+    (tmp_path / "tupled.py").write_text(HEAD + TUPLE.replace("is tuple", "is list").replace('": (', '": [').replace("=3)),", "=3)],"))
+    (report,) = run_targets([f"{tmp_path / 'tupled.py'}::Joined"], QUICK).report.ops
+    assert report.status.value == "pass"
+
+
+def test_functions_of_numpy_get_a_tuple_as_one() -> None:
+    """Forward and backward."""
+
+    def forward(parts: Any, w: Any) -> Any:
+        assert type(parts) is tuple
+        return (parts[0] + 2 * parts[1]) * w
+
+    def backward(parts: Any, w: Any, dy: Any) -> Any:
+        assert type(parts) is tuple
+        return [dy * w, 2 * dy * w], dy * (parts[0] + 2 * parts[1])
+
+    given = {"parts": (np.arange(3.0), np.ones(3)), "w": np.linspace(1.0, 2.0, 3)}
+    assert gradcheck(forward=forward, backward=backward, inputs=[given]).status.value == "pass"

@@ -770,3 +770,40 @@ def test_sparse_tensors_in_cases_stay_as_they_are() -> None:
     (report,) = gradcheck(Product, cases=cases, effort=0.2).ops
     assert report.status is Status.PASS
     assert "the gradient of matrices is not checked, for want of a dense array" in report.notes
+
+
+def test_a_tuple_of_tensors_reaches_forward_as_one(here) -> None:
+    """Of a function, its reference, and the ordinary process that confirms it."""
+    (here / "scaled.py").write_text(
+        """
+import torch
+
+
+def plain(w, parts):
+    assert type(parts) is tuple
+    return (parts[0] + 2 * parts[1]) * w
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, w, parts):
+        ctx.save_for_backward(*parts)
+        return plain(w, parts)
+
+    @staticmethod
+    def backward(ctx, dy):
+        a, b = ctx.saved_tensors
+        return dy * (a + 2 * b), None
+
+
+REFERENCE = plain
+
+
+def cases(rng):
+    a, b, w = (torch.tensor(rng.normal(size=3)) for _ in range(3))
+    yield {"w": w.requires_grad_(), "parts": (a, b)}
+"""
+    )
+    (report,) = gradcheck([str(here / "scaled.py::Scaled")], effort=0.2, replay=False).ops
+    assert report.status is Status.PASS
+    assert {item.code for item in report.checks if item.status is Status.PASS} >= {"GC107", "GC199"}

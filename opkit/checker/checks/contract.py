@@ -184,7 +184,7 @@ def _check_alone(ev: Evaluator, found: _Edges, rng: Generator) -> None:
         except Exception as error:  # user code
             message = f"backward raised {type(error).__name__} where only {name} needs a gradient: {error}"
             where = raised_at(error, found.session.checkable.backward_where)
-            found.add("GC181", message, ev, where=where, input=name)
+            found.add("GC181", message, ev, where=where, input=name, is_stopped=is_write(error))
             continue
         for leaf in (item for item in ev.leaves if item.name == name):
             one, other = alone[leaf], together[leaf]

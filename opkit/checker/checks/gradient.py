@@ -78,7 +78,7 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
     evaluators = [ev for ev in session.evaluators if ev.leaves and ev.entries]
     if session.is_impure:
         message = "no derivative can be compared: forward or backward gives different results for the same arguments"
-        yield session.result("GC101", Status.UNDECIDED, message)
+        yield session.result("GC101", Status.UNDECIDED, message, is_stopped=True)
         return
     budget = RUN_BUDGET * session.options.effort
     for number, ev in enumerate(_ordered(evaluators)):
@@ -97,7 +97,7 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
                 ledger.broken.insert(0, session.failed("GC123", f"a kernel wrote to a read-only argument: {error}", ev))
                 continue
             message = f"a case could not be compared: {type(error).__name__}: {error}"
-            ledger.broken.append(session.result("GC101", Status.UNDECIDED, message, case=ev.case))
+            ledger.broken.append(session.result("GC101", Status.UNDECIDED, message, case=ev.case, is_stopped=True))
         ledger.failing += ledger.found > known
     if not ledger.failing:
         for number, ev in enumerate(session.large):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
+from opkit.checker.checks.contract import is_write
 from opkit.checker.model.agreement import same
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.formats import FORMATS
@@ -27,7 +28,6 @@ from opkit.ir import Shape
 from opkit.listed import each
 from opkit.record import record
 
-_REFUSED = "not served: "
 #: The strides of all arrays of a call.
 _Strides: TypeAlias = tuple[Shape, ...]
 
@@ -94,13 +94,14 @@ def _broadcast(array: ndarray, axis: int | None) -> ndarray:
 def layouts(session: CheckSession) -> Iterator[CheckResult]:
     """GC130 and GC131: forward and backward on rearranged arguments."""
     evaluators = session.diverse(SOME, 2)
-    found = Findings(session)
+    found, refused = Findings(session), ""
     for number, ev in enumerate(evaluators):
         for fault in _Moved(ev, session.rng(700 + number)).faults():
             if not fault.is_refusal or session.checkable.infer is not None:
                 found.add(fault.code, fault.said, ev)
-            elif not any(note.startswith(_REFUSED) for note in session.notes):  # a misfit, and cases declare no layout
-                session.notes.append(f"{_REFUSED}{fault.said}")
+            else:  # a misfit, and cases declare no layout
+                refused = refused or f"not served: {fault.said}"
+    session.notes += [refused] if refused else []
     yield from found.told(("GC130", "GC131"), len(evaluators))
 
 
@@ -179,7 +180,7 @@ class _Moved:
             found = list(call())
         except Exception as error:  # user code
             text = f"{who} raised {type(error).__name__}: {error} for {where}"
-            yield _Fault(code, text, is_refusal="read-only" not in str(error))
+            yield _Fault(code, text, is_refusal=not is_write(error))
             return
         sizes = (*of, *expected) if is_forward else of
         least = max((largest(item) for item in sizes if is_float(item)), default=0.0)

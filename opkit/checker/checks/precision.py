@@ -6,6 +6,7 @@ Asks how exact results are, never whether the formula is right.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 from numpy import ndarray
@@ -47,8 +48,11 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Answer, Attempt
 
-#: What begins the message of a result that is doubtful, but not a fault.
-_DOUBT = "at the limits of float32, "
+#: The place of an output, or the input of a gradient.
+_Name: TypeAlias = "int | InputLeaf"
+#: How a comparison stands, and what is to be said.
+_Said: TypeAlias = "tuple[Status, str]"
+_AGREES: _Said = (Status.PASS, "")
 
 
 def single_precision(session: CheckSession) -> Iterator[CheckResult]:
@@ -64,13 +68,15 @@ def single_precision(session: CheckSession) -> Iterator[CheckResult]:
     for number, ev in enumerate(chosen):
         if not all(array.dtype == np.float64 for array in ev.case.floats):
             continue
-        message = _compare_single(session, ev, session.rng(4000 + number), highest)
-        if message is None:
+        found = _compare_single(session, ev, session.rng(4000 + number), highest)
+        if found is None:
             continue
         tried += 1
-        if message.startswith(_DOUBT):
-            doubt = doubt or session.result("GC150", Status.UNDECIDED, message, case=ev.case)
-        elif message:
+        status, message = found
+        if status is Status.UNDECIDED:
+            said = f"at the limits of float32, {message}"
+            doubt = doubt or session.result("GC150", status, said, case=ev.case)
+        elif status is Status.FAIL:
             yield session.failed("GC150", message, ev)
             return
     if doubt is not None:
@@ -81,9 +87,9 @@ def single_precision(session: CheckSession) -> Iterator[CheckResult]:
         yield session.skipped("GC150", "the op does not take both float32 and float64")
 
 
-def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[str, float]:
+def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[_Name, float]:
     """Return how large the gradients of each input get: their rounding may be of that size wherever they are small."""
-    highest: dict[str, float] = {}
+    highest: dict[_Name, float] = {}
     for number, ev in enumerate(evaluators):
         weights = session.rng(4000 + number).uniform(-1, 1, ev.entries)
         try:
@@ -95,8 +101,8 @@ def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[
     return highest
 
 
-def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highest: dict[str, float]) -> str | None:
-    """Return "" where float32 agrees, a message where it does not, None where it cannot be compared."""
+def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highest: dict[_Name, float]) -> _Said | None:
+    """Return how float32 stands, and a message where it does not agree; None where it cannot be compared."""
     low_case = cast_case(ev.case, "float32")
     cases = low_case, cast_case(low_case, "float64")
     low_outcome, high_outcome = map(session.trial.probe, cases)
@@ -108,7 +114,7 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highes
         is_found, widest = session.is_found(ev.case), max(map(largest, ev.case.floats))
         has_nan = any(is_float(item) and np.isnan(item).any() for item in low_outcome.outputs)
         is_open = widest > ORDINARY_MOST if has_nan and is_found else not has_nan and (is_found or ev.case.is_extreme)
-        return _DOUBT + message if message and is_open else message
+        return message if message is None else _said(message, is_open)
     if not low_outcome.is_accepted or not high_outcome.is_accepted:
         return None
     low, high = (Evaluator(ev.checkable, case).prepare() for case in cases)
@@ -139,24 +145,24 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highes
         for name in exact
         if name in known
     )
-    return next(filter(None, every), "")
+    return next((one for one in every if one[1]), _AGREES)
 
 
 def _off(
     session: CheckSession,
     high: Evaluator,
-    name: str,
+    name: _Name,
     values: tuple[ndarray, ndarray],
     wobbled: list[list[ndarray]],
-    highest: dict[str, float],
-) -> str:
+    highest: dict[_Name, float],
+) -> _Said:
     """Say in what one result, or gradient, in float32 differs from float64's by more than rounding explains."""
     exact, single = values
-    regime, is_gradient, is_found = high.case.regime, name.startswith("the"), session.is_found(high.case)
+    regime, is_gradient, is_found = high.case.regime, isinstance(name, InputLeaf), session.is_found(high.case)
     if exact.shape != single.shape or not np.isfinite(exact).all() or not exact.size:
-        return ""
+        return _AGREES
     if is_gradient and regime == "offset":
-        return ""  # gradients there are small differences of numbers that the offset rounds
+        return _AGREES  # gradients there are small differences of numbers that the offset rounds
     # Roundings of several inputs may add up, and cancel in any one try: their effects are added.
     spread = np.sum([np.max([np.abs(item - exact) for item in tried], axis=0) for tried in wobbled], axis=0)
     widest = max(map(largest, high.case.floats))
@@ -166,17 +172,23 @@ def _off(
         floor = max(high.natural(), GRADIENT_LEAST * highest.get(name, 0.0))
     elif is_found:  # a bound decides where no change of an input changes a result (rule 5)
         single = np.where(spread == 0, exact, single)
-    message = _explain(name, exact, single, spread, floor)
+    what = f"the gradient of {name}" if is_gradient else f"output {name}"
+    message = _explain(what, exact, single, spread, floor)
     loss, size = float(np.abs(values[1] - exact).max()), largest(exact)
     if regime == "large" and not is_gradient and loss < LITTLE * size:
-        return ""  # terms that are saturated in float32 and guarded against log(0)
+        return _AGREES  # terms that are saturated in float32 and guarded against log(0)
     if regime == "steep" and is_gradient and loss < LITTLE * max(size, floor):
-        return ""  # where the terms of a norm cancel nearly all, no order of computing keeps these digits
+        return _AGREES  # where the terms of a norm cancel nearly all, no order of computing keeps these digits
     if not message or (is_found and widest > ORDINARY_MOST):  # nothing says that such values are meant (rule 5)
-        return message and f"{_DOUBT}{message}"
+        return _said(message, is_open=True)
     if regime == "offset":  # the author decides which of a formula's digits matter: UNDECIDED, and not a failure
-        return f"{_DOUBT}{message}; the digits are lost to cancellation" if loss > SLIGHT * size else ""
-    return message
+        return _said(f"{message}; the digits are lost to cancellation" if loss > SLIGHT * size else "", is_open=True)
+    return _said(message)
+
+
+def _said(message: str, is_open: bool = False) -> _Said:
+    """Return how a message stands: "" is no fault, and an open one is none that is certain."""
+    return (Status.UNDECIDED if is_open else Status.FAIL, message) if message else _AGREES
 
 
 def _overflow(high: Attempt, low: Attempt) -> str | None:
@@ -215,14 +227,14 @@ def _nudged(ev: Evaluator, leaf: InputLeaf, number: int) -> dict[str, object]:
     return ev.replaced(leaf, frozen(array * (1 + share * SINGLE_RESOLUTION)))
 
 
-def _results(ev: Evaluator, weights: ndarray, inputs: dict[str, object] | None) -> dict[str, ndarray]:
-    """Outputs and gradients by name, as float64."""
+def _results(ev: Evaluator, weights: ndarray, inputs: dict[str, object] | None) -> dict[_Name, ndarray]:
+    """Outputs by their place, and gradients by their input, as float64."""
     outputs, pullback = ev.run(inputs)
-    found = {f"output {index}": widened(outputs[index]) for index in ev.slots}
+    found: dict[_Name, ndarray] = {index: widened(outputs[index]) for index in ev.slots}
     if ev.leaves and ev.slots and ev.checkable.has_gradient:
         for leaf, value in ev.gradients(ev.douts_from(weights), pullback).items():
             if value is not None:
-                found[f"the gradient of {leaf}"] = widened(value)
+                found[leaf] = widened(value)
     return found
 
 

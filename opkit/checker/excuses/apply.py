@@ -10,19 +10,19 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from opkit.checker.excuses.classes import declared, narrower
+from opkit.checker.excuses.compare_again import OutOfTimeError
 from opkit.checker.excuses.guards import guarded
 from opkit.checker.excuses.surrogates import surrogates
 from opkit.checker.excuses.ties import NOT_FINITE, tied
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import CALLS_A_CASE, MANY
 
 #: The sentence that says why, for each result by its index that a rule leaves undecided.
 Excuse: TypeAlias = "Callable[[CheckSession, Mapping[int, CheckResult]], Mapping[int, str]]"
 
 #: What says that a derivative is wrong; one that is not finite is excused at ties alone.
 _DERIVATIVES = frozenset({"GC101", "GC102", "GC103", "GC104", "GC106", "GC150", "GC160", "GC161"})
-_NO_TIME = "left out to keep within the time set: whether a surrogate, a guard or narrower values excuse the failure"
+_NO_TIME = "time ran out before it was known whether a surrogate, a guard or narrower values excuse it; raise --timeout"
 #: A surrogate need not even be linear in dy.
 _LINEAR = frozenset({"GC110", "GC111"})
 _FOUND: tuple[Excuse, ...] = (guarded, narrower)
@@ -41,8 +41,7 @@ def excused(session: CheckSession, results: Sequence[CheckResult]) -> list[Check
     if checkable.infer is None and checkable.surrogate is None:
         _apply(session, found, surrogates, _DERIVATIVES | _LINEAR)
     if checkable.cases is not None or checkable.recorded:
-        for index, why in declared(session, _failed(found, _DERIVATIVES)).items():
-            found[index] = _noted(session, found[index], why)
+        _apply(session, found, declared, _DERIVATIVES, counts=False)
         return found
     if checkable.infer is None:
         _apply(session, found, tied, _DERIVATIVES | NOT_FINITE)
@@ -51,25 +50,32 @@ def excused(session: CheckSession, results: Sequence[CheckResult]) -> list[Check
     return found
 
 
-def _apply(session: CheckSession, results: list[CheckResult], rule: Excuse, codes: frozenset[str]) -> None:
+def _apply(
+    session: CheckSession, results: list[CheckResult], rule: Excuse, codes: frozenset[str], counts: bool = True
+) -> None:
+    """Turn what a rule excuses; what it had no time for is undecided: a verdict must not depend on a machine's load.
+
+    Args:
+        session: of the check.
+        results: of the check, which are turned.
+        rule: the rule.
+        codes: that it may excuse.
+        counts: whether what is excused is undecided, rather than a line.
+    """
     failed = _failed(results, codes)
-    is_late = session.is_slow and not session.has_time(MANY)
-    if failed and (is_late or session.rest().clock < CALLS_A_CASE * session.call_seconds):
-        if _NO_TIME not in session.notes:
-            session.notes.append(_NO_TIME)
-        return
-    for index, why in (rule(session, failed) if failed else {}).items():
+    try:
+        excused, is_late = (rule(session, failed) if failed else {}), False
+    except OutOfTimeError:
+        excused, is_late = dict.fromkeys(failed, _NO_TIME), True
+    for index, why in excused.items():
         item = results[index]
-        if item.code == "GC150":  # float32 rounds a guard's bound itself: that says nothing of the gradient
-            results[index] = _noted(session, item, why)
+        # Float32 rounds a guard's bound itself: that says nothing of the gradient.
+        if not is_late and (item.code == "GC150" or not counts):
+            session.notes.append(f"{item.message}; {why}")
+            results[index] = replace(item, status=Status.PASS, message=why)
             continue
-        results[index] = replace(item, status=Status.UNDECIDED, message=f"{item.message}; {why}", beyond=True)
-
-
-def _noted(session: CheckSession, item: CheckResult, why: str) -> CheckResult:
-    """Return a result that counts no more, of which a line says what it was."""
-    session.notes.append(f"{item.message}; {why}")
-    return replace(item, status=Status.PASS, message=why)
+        open_ = replace(item, status=Status.UNDECIDED, message=f"{item.message}; {why}", beyond=True)
+        results[index] = replace(open_, is_surrogate=rule is surrogates and not is_late)
 
 
 def _failed(results: Sequence[CheckResult], codes: frozenset[str]) -> dict[int, CheckResult]:

@@ -97,7 +97,7 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
     for name, kind in _tried(session, cases):
         op = through(session.checkable, name, kind.bring, kind.pull)
         meant = [brought(case, name, kind.bring) for case in cases if _fits(kind, case.inputs[name])]
-        results = again(session, op, meant, failed) if meant and session.left() > 0 else []
+        results = again(session, op, meant, failed)
         is_meant = name not in leaves or _is_meant(session, kind, name, meant, failed)
         if holds(results) and is_meant and _has_slope(session, meant, wrong):
             why = (

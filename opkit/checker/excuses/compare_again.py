@@ -22,6 +22,11 @@ from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MANY
 from opkit.checker.model.types import ArrayMap, Arrays, Attrs, Gradients, Ran, Results
 
+
+class OutOfTimeError(Exception):
+    """Time ended before it was known whether a rule excuses a failure."""
+
+
 Bring = ArrayMap
 Pull = Callable[[ndarray, ndarray], ndarray]
 
@@ -29,17 +34,21 @@ Pull = Callable[[ndarray, ndarray], ndarray]
 def again(
     session: CheckSession, checkable: Checkable, cases: Sequence[Case], failed: Mapping[int, CheckResult]
 ) -> list[CheckResult]:
-    """Return what the check of gradients says of an op and cases, [] where forward does not take them.
+    """Return what the check of gradients says of an op and cases, [] where there are none or forward refuses them.
 
     Args:
         session: of the check.
         checkable: the op.
         cases: the most telling first: it is tried alone before the others.
         failed: what is to be excused; where float32 is, it is compared as well.
+
+    Raises:
+        OutOfTimeError: no time is left.
     """
     found: list[CheckResult] = []
     is_single = any(item.code == "GC150" for item in failed.values())
-    for part in (cases[:1], cases):
+    for part in (cases[:1], cases) if cases else ():
+        within_time(session)
         other = replace(session, checkable=checkable, cases=list(part), notes=[], evaluators=[], large=[], single=[])
         try:
             other.prepare()
@@ -51,6 +60,16 @@ def again(
         if any(item.status is Status.FAIL for item in found):
             break
     return found
+
+
+def within_time(session: CheckSession) -> None:
+    """Go on while time is left: the clock's, of which the checks before leave a part.
+
+    Raises:
+        OutOfTimeError: none is left.
+    """
+    if session.rest().clock <= 0:
+        raise OutOfTimeError
 
 
 def holds(results: Sequence[CheckResult]) -> bool:

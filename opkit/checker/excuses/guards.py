@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opkit.checker.excuses.compare_again import again, brought, gone, holds, telling
+from opkit.checker.excuses.compare_again import again, brought, gone, holds, telling, within_time
 from opkit.checker.excuses.edges import Region, points_of, region_of
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
@@ -47,7 +47,8 @@ def guarded(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[in
 def _found(session: CheckSession, wrong: Iterable[CheckResult]) -> Region | None:
     for item in list(wrong)[:FEW]:
         for point in points_of(session, item) if item.code != "GC105" else ():
-            region = region_of(point) if session.left() > 0 else None
+            within_time(session)
+            region = region_of(point)
             if region is not None:
                 return region
     return None

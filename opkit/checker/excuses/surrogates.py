@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from opkit.checker.excuses.compare_again import within_time
 from opkit.checker.model.agreement import is_close
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import typical
@@ -25,6 +26,7 @@ def surrogates(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict
     """
     found: dict[str, str] = {}
     for leaf in dict.fromkeys(leaf for ev in session.evaluators for leaf in ev.leaves):
+        within_time(session)
         if any(item.input == str(leaf) for item in failed.values()):
             found |= {output: what for output, what in _standing_in(session, leaf) if output not in found}
     excused: dict[int, str] = {}

@@ -39,7 +39,7 @@ def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, 
         inputs = cases[0].inputs if cases else ()
         names = [name for name in inputs if all(_holds(case.inputs[name], kinds) for case in cases)]
         meant = list(_brought(cases, names, bring)) if names else []
-        results = again(session, session.checkable, meant, some) if meant and session.left() > 0 else []
+        results = again(session, session.checkable, meant, some)
         if holds(results):
             why = (
                 f"it holds where {text.format(' and '.join(names))}: if that is meant, raise in forward elsewhere, or "

@@ -28,12 +28,13 @@ from opkit.record import record
 
 @record
 class Arg:
-    """An input or an output as it is declared."""
+    """An input or an output as it is declared; one that is a list of arrays may reach the function as a tuple."""
 
     name: str
     is_optional: bool = False
     is_variadic: bool = False
     min_count: int = 1
+    is_tuple: bool = False
 
 
 @record

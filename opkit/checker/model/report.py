@@ -117,6 +117,8 @@ class CheckResult:
         consequences: findings that follow from this one.
         hint: what the pattern of the finding suggests, "" where it suggests nothing.
         beyond: whether it is undecided because it fails only beyond the inputs that a run was seen with.
+        is_stopped: whether it says only that what another finding names stopped the check.
+        is_surrogate: whether it is undecided because backward may stand in for another function's derivative.
     """
 
     check: str
@@ -136,6 +138,8 @@ class CheckResult:
     consequences: tuple[CheckResult, ...] = ()
     hint: str = ""
     beyond: bool = False
+    is_stopped: bool = False
+    is_surrogate: bool = False
 
     @classmethod
     def of(
@@ -212,6 +216,7 @@ class OpReport:
         notes: what a reader should know (constants, dropped cases, declared exceptions).
         rests_on: the inputs that the verdict is based on, in a line: how many, their ranges, options that never varied.
         held: sharding signatures that were proved: op type, number of axes of each input, signature, as texts.
+        unserved: the note that says what forward takes and backward does not answer, "" for none.
     """
 
     op: str
@@ -222,6 +227,7 @@ class OpReport:
     notes: tuple[str, ...] = ()
     rests_on: str = ""
     held: tuple[tuple[str, str, str], ...] = ()
+    unserved: str = ""
 
     @property
     def status(self) -> Status:

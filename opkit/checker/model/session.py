@@ -27,7 +27,7 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.random_use import Drawing
 from opkit.checker.model.recast import recast
 from opkit.checker.model.report import CheckResult, OpReport, Status
-from opkit.checker.model.thresholds import CALLS_A_CASE, FEW, MOST_ELEMENTS
+from opkit.checker.model.thresholds import CALLS_A_CASE, CLOCK_SEARCH, FEW, MOST_ELEMENTS
 from opkit.checker.model.trial import Trial
 from opkit.listed import each
 from opkit.record import mutable
@@ -60,6 +60,7 @@ class CheckSession:
         cases: the cases found or given, all of them accepted by forward.
         notes: what a reader should know.
         left_out: what was not done, for want of time.
+        unserved: the note that says what forward takes and backward does not answer, "" for none.
         dtype: of the float inputs, as the cases were found; "" where the cases mix dtypes.
         claims_float64: whether infer and kernel take float64, so that its resolution may be asked for.
         custody: hands the op's functions copies, and knows what was written.
@@ -80,6 +81,7 @@ class CheckSession:
     cases: list[Case]
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    unserved: str = ""
     dtype: str = ""
     claims_float64: bool = True
     custody: Custody = field(default_factory=Custody)
@@ -170,9 +172,9 @@ class CheckSession:
         return perf_counter() - self.started if self.is_slow else process_time() - self.worked
 
     def left(self) -> float:
-        """Seconds until no further case is begun."""
+        """Seconds until no further case is begun: half of the clock after the search is for what comes of a failure."""
         seconds = self.options.seconds * max(self.options.effort, 1.0) - self.elapsed()
-        return min(seconds, self.rest().clock)
+        return min(seconds, (1 + CLOCK_SEARCH) / 2 * self.options.clock - (perf_counter() - self.started))
 
     def rest(self) -> Options:
         """Return the options with what is left of the clock, for a check within this one."""

@@ -162,6 +162,8 @@ class Sweeps:
                 is_count = type(value) is type(attr.default) is int
                 if is_count and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
                     cases = [case for case in cases if self.scope.works(case)]
+                if value is True and 1 in choices.get(attr.name, ()):  # which it is to forward, if nothing differs
+                    cases = [case for case in cases if not self._is_one(case, attr.name)]
                 if cases:
                     choices.setdefault(attr.name, []).append(value)
                     found.extend(cases)
@@ -179,6 +181,11 @@ class Sweeps:
             for word in islice((word for word in words if word not in (base[name], *known)), MANY):
                 if self.scope.trial.probe(replace(case, attrs={**base, name: word})).is_accepted:
                     yield word
+
+    def _is_one(self, case: Case, name: str) -> bool:
+        """Return whether forward gives the same where an option is 1."""
+        attempt = self.scope.trial.attempt
+        return attempt(case).gives_the_same(attempt(replace(case, attrs={**case.attrs, name: 1})))
 
     def _cases_with(
         self, attrs: Mapping[str, Any], shapes: Sequence[Case], limit: int, seed: int, value: Any = None

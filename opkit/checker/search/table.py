@@ -18,7 +18,7 @@ from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
-from opkit.checker.model.thresholds import MANY, OWN_SIZE, SEED, SMALL_ARRAY, SOME
+from opkit.checker.model.thresholds import MANY, MOST_LARGE, OWN_SIZE, SEED, SOME
 from opkit.checker.search.extents import arrays_of, elements, shapes_of, sizes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of
 from opkit.checker.search.scope import SearchScope
@@ -177,8 +177,9 @@ class Table:
         roles = self.scope.roles
         if answer.standing is not Standing.WRONG or roles is None:
             return
-        for shapes in islice(generalised(shapes_of(case), OWN_SIZE), MANY):
-            if elements(shapes) > SMALL_ARRAY:
+        size = max([OWN_SIZE, *(one + 1 for array in arrays_of(case) for one in array.shape)])
+        for shapes in islice(generalised(shapes_of(case), size), MANY):
+            if elements(shapes) > MOST_LARGE:
                 continue
             one = self.scope.case(shapes, case.attrs, roles, seed=case.seed)
             if (kind_between(shapes), key[1]) not in self._seen and self.scope.trial.probe(one).is_accepted:

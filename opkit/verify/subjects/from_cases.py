@@ -88,6 +88,10 @@ def of_examples(
     every = [*calls, *(_scaled(subject, case) for case in drawn)]
     if not every:
         raise UsageError(f"there is no case for {subject.name}", where=declared.cases_where)
+    given = [(name, value) for case in every for name, value in case.items() if isinstance(subject.plain(value), list)]
+    tuples = {name for name, value in given if isinstance(value, tuple)}
+    tuples -= {name for name, value in given if isinstance(value, list)}
+    subject = replace(subject, parameters=replace(subject.parameters, tuples=frozenset(tuples)))
     traits = traits or Traits()
     constants = constants_in(subject, every) if traits.constants is None else traits.constants
     made = _read(subject, every, declared, label, replace(traits, constants=constants))
@@ -217,7 +221,8 @@ def _read(
     args = []
     for name in inputs:
         is_list = any(isinstance(subject.plain(case.get(name)), list) for case in every)
-        args.append(Arg(name, any(not _is_array(subject, case.get(name)) for case in every), is_list))
+        is_optional = any(not _is_array(subject, case.get(name)) for case in every)
+        args.append(Arg(name, is_optional, is_list, is_tuple=name in parameters.tuples))
     attrs = []
     for name in names:
         values = [case[name] for case in every if name in case]

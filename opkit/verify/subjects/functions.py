@@ -89,7 +89,7 @@ class FunctionsRunner(SubjectRunner):
 
     def forward(self, arrays: Arrays, attrs: Attrs) -> list[Any]:
         """Run forward; see ``opkit.checker.Forward``."""
-        values = {**self.parameters.defaults, **attrs, **arrays}
+        values = self.parameters.shown({**self.parameters.defaults, **attrs, **arrays})
         named = {name: values[name] for name in self._options if name in values}
         return listed(self.call(*(values[name] for name in self._given), **named))
 
@@ -97,7 +97,7 @@ class FunctionsRunner(SubjectRunner):
         self, arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]
     ) -> Mapping[str, Any]:
         """Run backward; see ``opkit.checker.Backward``."""
-        values = {**self.parameters.defaults, **attrs, **arrays}
+        values = self.parameters.shown({**self.parameters.defaults, **attrs, **arrays})
         found = listed(self.binding(len(douts))(values, list(outputs), list(douts)))
         floats = [leaf.name for leaf, array in leaves_of(arrays) if leaf.index in (None, 0) and is_float(array)]
         for names in (floats, self._arrays, self._given):

@@ -25,6 +25,7 @@ class Parameters:
         named: names of keyword-only parameters.
         takes_any: whether there is a ``**kwargs``.
         defaults: {name: default} of those that have one.
+        tuples: those that get a list of arrays as a tuple.
     """
 
     positional: tuple[str, ...]
@@ -32,15 +33,23 @@ class Parameters:
     named: tuple[str, ...]
     takes_any: bool
     defaults: Mapping[str, Any]
+    tuples: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Every name, in the order of a call."""
         return (*self.positional, *([self.starred] if self.starred else ()), *self.named)
 
+    def shown(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments by name as the function is to see them: tuples of arrays, which are lists until then."""
+        return {
+            name: tuple(value) if name in self.tuples and isinstance(value, list) else value
+            for name, value in values.items()
+        }
+
     def filled(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return positional and keyword arguments for values by name; gaps among the former take their defaults."""
-        rest = dict(values)
+        rest = self.shown(values)
         last = max((place for place, name in enumerate(self.positional) if name in rest), default=-1)
         args: list[Any] = []
         for name in self.positional[: last + 1]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -65,7 +66,8 @@ def taken_by(function: Function, known: Parameters) -> Parameters | None:
         own = parameters_in(function)
     except ValueError:
         return None
-    return None if own.starred or own.takes_any or set(own.names) - set(known.names) else own
+    is_unlike = own.starred or own.takes_any or set(own.names) - set(known.names)
+    return None if is_unlike else replace(own, tuples=known.tuples)
 
 
 class NumpyReference:
@@ -86,7 +88,7 @@ class NumpyReference:
         own = taken_by(function, parameters)
 
         def call(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
-            values = {**attrs, **{name: value for name, value in arrays.items() if value is not None}}
+            values = parameters.shown({**attrs, **{key: value for key, value in arrays.items() if value is not None}})
             if own is None:
                 args, rest = parameters.filled({name: values[name] for name in parameters.names if name in values})
                 return function(*args, **rest)

@@ -65,7 +65,10 @@ def _found(loaded: Loaded, item: Held, names: Mapping[str, Any]) -> Loaded:
         return loaded
     family, path = item.family, str(names.get("__file__", ""))
     parameters = family.subject_of(item.value).parameters
-    made = [found_at(one, family.kind, path, item.name, parameters) for one in loaded.checkables]
+    made = []
+    for one in loaded.checkables:
+        own = replace(parameters, tuples=frozenset(arg.name for arg in one.inputs if arg.is_tuple))
+        made.append(found_at(one, family.kind, path, item.name, own))
     return replace(loaded, checkables=tuple(made))
 
 

@@ -165,7 +165,7 @@ def offer(report: OpReport, checkable: Checkable) -> OpReport:
     if report.dir is None and checkable.recorded:
         word = word.partition("::")[0]
     is_named = report.dir is not None or "::" in report.op
-    is_open = any(item.status is Status.UNDECIDED and "SURROGATE" not in item.message for item in report.checks)
+    is_open = any(item.status is Status.UNDECIDED and not item.is_surrogate for item in report.checks)
     if report.status is not Status.UNDECIDED or not is_open or checkable.cases is not None or not is_named:
         return report
     note = (

@@ -24,8 +24,8 @@ from opkit.verify.subjects.torch.tensors import tensors_in
 if TYPE_CHECKING:
     from opkit.verify.subjects.torch.library import LibraryRunner
 
-#: How a fault of strides alone begins: they are compared last.
-_STRIDES = "the fake kernel gives the strides"
+#: What a comparison gives that finds nothing: in what kernels differ, and the sentence for it.
+_AGREES = ("", "")
 #: Signatures that are run with symbolic sizes too, which takes longer.
 _SYMBOLIC = 6
 
@@ -45,16 +45,17 @@ def _check(
     if _is_known(arrays, attrs, known):
         return []
     where = location_of(runner.op._abstract_fn)
-    fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC)
+    _, fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC) or _AGREES
     double = {name: _each(value, _doubled) for name, value in arrays.items()}
     if not fault and not _is_known(double, attrs, known):  # an op whose results are always float32 has no such case
-        fault = _fault(runner, double, attrs, is_symbolic=False)
+        _, fault = _fault(runner, double, attrs, is_symbolic=False) or _AGREES
         if fault:
             arrays, fault = double, f"{fault}, for float64 inputs"
     if not fault:  # nothing declares how inputs lie, cases neither, and strides follow from it
-        fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC, partial(_transposed, runner.device.private))
+        layout = partial(_transposed, runner.device.private)
+        what, fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC, layout) or _AGREES
         said = f"{fault}, for inputs that lie transposed in memory"
-        return [Fault(said, is_certain=not fault.startswith(_STRIDES), where=where)] if fault else []
+        return [Fault(said, is_certain=what != "strides", where=where)] if fault else []
     fewer = _agreeing(runner, arrays, attrs)
     if fewer:
         shapes = ", ".join(f"{name} of shape {list(np.shape(value))}" for name, value in fewer.items())
@@ -80,7 +81,7 @@ def _agreeing(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> dict[str, 
     ranks = _ranks(runner, arrays, attrs)
     fewer = _cut(arrays)
     while fewer:
-        if _fault(runner, fewer, attrs, is_symbolic=False) == "":
+        if _fault(runner, fewer, attrs, is_symbolic=False) == _AGREES:
             return fewer if ranks in (None, _ranks(runner, fewer, attrs)) else {}
         fewer = _cut(fewer)
     return {}
@@ -92,8 +93,8 @@ def _fault(
     attrs: Attrs,
     is_symbolic: bool,
     layout: Callable[[np.ndarray], Any] | None = None,
-) -> str | None:
-    """Say in what the fake kernel differs from the real one on some inputs, None where the real one takes none."""
+) -> tuple[str, str] | None:
+    """Return in what the fake kernel differs from the real one, and say so; None where the real one takes no such."""
     try:
         values = {name: _each(value, layout or runner.device.private) for name, value in arrays.items()}
         with torch.no_grad():
@@ -101,7 +102,7 @@ def _fault(
     except Exception:  # user code, which the layout check reports, or a device without float64
         return None
     found = _compared(runner, values, attrs, real, is_symbolic=False)
-    return found or (_compared(runner, values, attrs, real, is_symbolic=True) if is_symbolic else "")
+    return _compared(runner, values, attrs, real, is_symbolic=True) if found == _AGREES and is_symbolic else found
 
 
 def _cut(arrays: Arrays) -> dict[str, Any]:
@@ -114,15 +115,15 @@ def _cut(arrays: Arrays) -> dict[str, Any]:
 
 def _compared(
     runner: LibraryRunner, values: Mapping[str, Any], attrs: Attrs, real: Sequence[Any], is_symbolic: bool
-) -> str:
-    """Say in what the fake kernel's results differ from the real ones, "" where they do not."""
+) -> tuple[str, str]:
+    """Return in what the fake kernel's results differ from the real ones, and say so."""
     how = " with symbolic sizes" if is_symbolic else ""
     try:
         found = _faked(runner, values, attrs, is_symbolic)
     except Exception as error:  # user code, or what torch says of it
-        return f"the fake kernel raises{how}: {type(error).__name__}: {str(error).strip().splitlines()[0]}"
+        return "raises", f"the fake kernel raises{how}: {type(error).__name__}: {str(error).strip().splitlines()[0]}"
     if len(found) != len(real):
-        return f"the fake kernel gives {len(found)} tensors{how}, the real one {len(real)}"
+        return "number", f"the fake kernel gives {len(found)} tensors{how}, the real one {len(real)}"
     for place, (fake, own) in enumerate(zip(found, real)):
         which = f" of result {place}" if len(real) > 1 else ""
         for what, one, other in (
@@ -132,8 +133,8 @@ def _compared(
             ("strides", _strides(fake), _strides(own)),
         ):
             if one != other:
-                return f"the fake kernel gives the {what} {_shown(one)}{which}{how}, the real one {_shown(other)}"
-    return ""
+                return what, f"the fake kernel gives the {what} {_shown(one)}{which}{how}, the real one {_shown(other)}"
+    return _AGREES
 
 
 def _ranks(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> list[int] | None:
