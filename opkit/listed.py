@@ -5,7 +5,7 @@ What else a value may be, such as a Tensor of several numbers, is its reader's b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 
@@ -24,3 +24,12 @@ def each(change: Callable[[Any], Any], given: Any) -> Any:
     if isinstance(given, (list, tuple)):
         return [change(item) for item in given]
     return None if given is None else change(given)
+
+
+def parts(given: Any, kind: Any) -> Iterator[Any]:
+    """Yield what is of a class, or of one of several: what is given itself, or what lists, tuples and dicts hold."""
+    if isinstance(given, kind):
+        yield given
+    elif isinstance(given, (list, tuple, Mapping)):
+        for item in given.values() if isinstance(given, Mapping) else given:
+            yield from parts(item, kind)

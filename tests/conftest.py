@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from opkit import replaced
+from opkit.blind.limits import limit_memory
 from opkit.blind.marks import CHECKING
-from opkit.verify.isolation.limits import limit_memory
 from tests import interpreters
 
 #: What a bounded test may take beyond what is held before it: mebibytes, and seconds on a busy machine.

@@ -21,8 +21,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from opkit.blind.limits import pinned
 from opkit.verify.isolation import interpreter
-from opkit.verify.isolation.limits import pinned
 from opkit.verify.workers import client, start
 
 ROOT = Path(__file__).resolve().parents[1]

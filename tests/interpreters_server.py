@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from opkit.blind import server
+from opkit.blind.limits import put_aside
 
 #: Bytes of a request: an environment, a path, names.
 _LONGEST = 1 << 17
@@ -141,7 +142,7 @@ def _run(request: dict[str, Any], streams: tuple[int, int, int], link: int) -> N
         os.close(stream)
     _become(request)
     server.usual.update(request["unpinned"])
-    server._link = server._moved(socket.socket(fileno=link))
+    server._link = socket.socket(fileno=put_aside(link))
     gc.disable()
     try:
         import_module(request["then"]).main()

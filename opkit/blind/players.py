@@ -15,6 +15,7 @@ from opkit import eager, ops
 from opkit.blind.call import Form, Kind, Leaf, Manner, Origin, Taken, filled
 from opkit.blind.pallas import is_interpreted
 from opkit.eager import Tensor, wrap
+from opkit.listed import parts
 from opkit.ops.core.types import Arrays, Function
 from opkit.project.module import load_module
 from opkit.settings import settings
@@ -97,8 +98,7 @@ class _LayerPlayer(_EagerPlayer):
     def play(self, form: Form, held: Sequence[Any], douts: Arrays, manner: Manner) -> Taken:
         given = [item if item.stop_gradient else _passed_on(item) for item in held]
         result = self._layer.apply(*filled(form.args, given), **filled(dict(form.kwargs), given))
-        outputs = [item for item in _flat(result) if isinstance(item, Tensor)]
-        return self._back(outputs, [item for item in held if not item.stop_gradient], douts, manner)
+        return self._back(list(parts(result, Tensor)), [item for item in held if not item.stop_gradient], douts, manner)
 
 
 def _passed_on(leaf: Tensor) -> Tensor:
@@ -117,7 +117,7 @@ class _OpPlayer(_EagerPlayer):
         bound = self._op.bind(filled(dict(form.kwargs), held), dict(form.attrs))
         result = ops.apply(bound.opdef, bound.inputs, bound.attrs)
         leaves = [held[leaf.number] for leaf in form.leaves if leaf.takes_gradient]
-        return self._back(_flat(result), leaves, douts if self._op.grad is not None else (), manner)
+        return self._back(list(parts(result, Tensor)), leaves, douts if self._op.grad is not None else (), manner)
 
 
 class _TorchPlayer:
@@ -148,11 +148,8 @@ class _TorchPlayer:
         torch = self._torch
         given = [item.clone() if item.requires_grad else item for item in held]
         torch.default_generator.manual_seed(_SEED)
-        outputs = [
-            item
-            for item in _flat(self._call(*filled(tuple(args), given), **filled(dict(form.kwargs), given)))
-            if isinstance(item, torch.Tensor)
-        ]
+        result = self._call(*filled(tuple(args), given), **filled(dict(form.kwargs), given))
+        outputs = list(parts(result, torch.Tensor))
         leaves = [item for item in held if item.requires_grad]
         results = [self._array(item) for item in outputs]
         places = [index for index, item in enumerate(outputs) if item.requires_grad] if douts else []
@@ -223,12 +220,3 @@ class _JaxPlayer:
     def _array(self, value: Any) -> np.ndarray:
         found = np.array(value)
         return found.astype(np.float32) if found.dtype.kind == "V" else found
-
-
-def _flat(result: Any) -> list[Any]:
-    """Return what a function returned as one list: bare, or in tuples, lists and dicts."""
-    if isinstance(result, dict):
-        return [item for value in result.values() for item in _flat(value)]
-    if isinstance(result, (list, tuple)):
-        return [item for value in result for item in _flat(value)]
-    return [result]

@@ -14,35 +14,33 @@ import pickle
 import selectors
 import signal
 import socket
-import struct
 import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from opkit.blind import call
+from opkit.blind import call, frames
 from opkit.blind.call import Answers, Origin, Request, Taken
 from opkit.blind.clocks import make_movable
+from opkit.blind.limits import limit_memory, put_aside
 from opkit.blind.loop import performed
 from opkit.blind.marks import look_ordinary
 from opkit.blind.players import Player, player_of
 from opkit.collection import Freezing
 from opkit.record import record
 
-_HEADER = struct.Struct("<Q")
 #: What each process would import anew: the encoding of kernel files, the limit of memory.
 _ALWAYS = ("encodings.utf_8_sig", "resource")
-#: Descriptors out of the way of code that closes low numbers; the highest that the server closes when it begins.
-_HIGH, _HIGHEST = 700, 4096
+#: The highest descriptor that the server closes when it begins.
+_HIGHEST = 4096
 #: What a process answers once it has loaded a function, and is to be told what to call.
 _LOADED = b""
 #: Seconds between two looks whether the process that started the server is still there.
 _GLANCE = 1.0
-#: Seconds of the processor that a process may take beyond the time that its client waits.
-_MEBIBYTE = 1 << 20
 
 #: The way to the server of this process and its forked copies, None where there is none.
 _link: socket.socket | None = None
@@ -118,18 +116,7 @@ def _start(environment: dict[str, str | None]) -> None:
         finally:
             os._exit(0)
     its.close()
-    _link = _moved(mine)
-
-
-def _moved(end: socket.socket) -> socket.socket:
-    """Return a socket under a high number, where there may be one."""
-    import fcntl
-
-    with contextlib.suppress(OSError):
-        high = fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, _HIGH)
-        end.close()
-        return socket.socket(fileno=high)
-    return end
+    _link = socket.socket(fileno=put_aside(mine.detach()))
 
 
 def _alone_with(end: socket.socket) -> socket.socket:
@@ -204,11 +191,12 @@ def _kill(pid: int) -> None:
 
 def perform(connection: int, environment: dict[str, str | None], load: Callable[[Origin], Player] = player_of) -> None:
     """Be the ordinary process: load, call, answer over a descriptor, and end."""
+    reader, receive = frames.FrameReader(), partial(os.read, connection)
     try:
         nothing = os.open(os.devnull, os.O_RDWR)
         for standard in range(3):
             os.dup2(nothing, standard)
-        opening: Opening = pickle.loads(_read(connection))
+        opening: Opening = pickle.loads(reader.following(receive))
         with contextlib.suppress(OSError):  # it may be gone
             os.chdir(opening.folder)
         look_ordinary(opening.origin.path, environment)
@@ -216,17 +204,17 @@ def perform(connection: int, environment: dict[str, str | None], load: Callable[
         os.environ.update(opening.variables)
         if load is player_of:
             sys.modules["__main__"] = ModuleType("__main__")
-        _limit(opening.memory)
+        limit_memory(opening.memory)
 
         def read() -> Request:
-            _write(connection, _LOADED)
-            request: Request = _Unpickler(io.BytesIO(_read(connection))).load()
+            frames.write(connection, _LOADED)
+            request: Request = _Unpickler(io.BytesIO(reader.following(receive))).load()
             return request
 
         found = performed(lambda: load(opening.origin), read)
         turns = [[(item.outputs, item.gradients) for item in turn] for turn in found.turns]
         plain = turns, found.raised, found.unloaded, found.changed
-        _write(connection, pickle.dumps(plain, pickle.HIGHEST_PROTOCOL))
+        frames.write(connection, pickle.dumps(plain, pickle.HIGHEST_PROTOCOL))
     finally:
         os._exit(0)
 
@@ -239,18 +227,6 @@ class _Unpickler(pickle.Unpickler):
         return getattr(call, name) if module == call.__name__ else super().find_class(module, name)
 
 
-def _limit(memory: int) -> None:
-    if memory <= 0:
-        return
-    import resource
-
-    with contextlib.suppress(OSError, ValueError, OverflowError), open("/proc/self/statm", encoding="ascii") as handle:
-        held = int(handle.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        wanted = held + memory * _MEBIBYTE
-        resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
-
-
 class Client:
     """One ordinary process, asked once.
 
@@ -261,6 +237,7 @@ class Client:
 
     def __init__(self, end: socket.socket, finish: Callable[[], None]) -> None:
         self._end, self._finish = end, finish
+        self._reader = frames.FrameReader()
 
     @staticmethod
     def of_copy(load: Callable[[Origin], Player]) -> Client:
@@ -332,10 +309,15 @@ class Client:
     def _exchanged(self, body: bytes, seconds: float, silent: type[SilentError]) -> bytes:
         """Send a frame, and return the next one that comes."""
         until, what = time.monotonic() + seconds, "had not loaded it" if silent is UnloadedError else "gave no answer"
+
+        def receive(size: int) -> bytes:
+            self._end.settimeout(max(until - time.monotonic(), 0.001))
+            return self._end.recv(size)
+
         self._end.settimeout(max(seconds, 0.001))
         try:
-            _write(self._end.fileno(), body, self._end)
-            return _read(self._end.fileno(), self._end, until)
+            self._end.sendall(frames.framed(body))
+            return self._reader.following(receive)
         except TimeoutError:
             raise silent(f"{what} within {seconds:.3g} s") from None
         except Exception as error:
@@ -345,30 +327,3 @@ class Client:
         """End the process, whatever it does."""
         self._end.close()
         self._finish()
-
-
-def _write(descriptor: int, body: bytes, end: socket.socket | None = None) -> None:
-    whole = memoryview(_HEADER.pack(len(body)) + body)
-    if end is not None:
-        end.sendall(whole)
-        return
-    while whole:
-        whole = whole[os.write(descriptor, whole) :]
-
-
-def _read(descriptor: int, end: socket.socket | None = None, until: float = 0.0) -> bytes:
-    (length,) = _HEADER.unpack(_exactly(descriptor, _HEADER.size, end, until))
-    return _exactly(descriptor, length, end, until)
-
-
-def _exactly(descriptor: int, length: int, end: socket.socket | None, until: float) -> bytes:
-    parts: list[bytes] = []
-    while length:
-        if end is not None:
-            end.settimeout(max(until - time.monotonic(), 0.001))
-        part = os.read(descriptor, min(length, 1 << 20)) if end is None else end.recv(min(length, 1 << 20))
-        if not part:
-            raise EOFError
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from opkit.blind.limits import threads_here
 from opkit.checker import Checkable, OpReport, Report, check
 from opkit.errors import UsageError
 from opkit.forked import end_if_forked
@@ -20,7 +21,6 @@ from opkit.paths import StrPath
 from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.isolation.announced_calls import SingleProcess
 from opkit.verify.isolation.flight import Flight
-from opkit.verify.isolation.limits import threads_here
 from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
@@ -33,9 +33,10 @@ from opkit.verify.targets.recipe import Recipe, UnsendableError
 from opkit.verify.workers.children import check_forked
 from opkit.verify.workers.in_this_process import check_watched
 from opkit.verify.workers.ledger import Account
+from opkit.verify.workers.loading import Errand
 from opkit.verify.workers.messages import Message, Planned
 from opkit.verify.workers.one_op import check_former, joined
-from opkit.verify.workers.spawn import Errand, check_spawned
+from opkit.verify.workers.spawn import check_spawned
 from opkit.version import __version__
 
 
@@ -187,4 +188,4 @@ def _apart(
         return chain.from_iterable(
             check_watched(account, item, options, why, order) for order, item in enumerate(checkables)
         )
-    return check_spawned([account], [Errand(0, recipe, orders=tuple(range(len(checkables))))], options, 1)
+    return check_spawned([account], [Errand(0, recipe, account.label, tuple(range(len(checkables))))], options, 1)

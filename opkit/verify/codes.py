@@ -8,7 +8,8 @@ from __future__ import annotations
 from opkit.checker import CheckCode
 from opkit.checker.model.codes import INTERNAL as INTERNAL
 from opkit.checker.model.codes import NAMED as NAMED
-from opkit.checker.model.codes import ORDINARY, OUT_OF_TIME
+from opkit.checker.model.codes import ORDINARY as ORDINARY
+from opkit.checker.model.codes import OUT_OF_TIME
 
 CRASH = CheckCode("GC191", "crash", "the op's functions leave their process alive")
 TIMEOUT = OUT_OF_TIME
@@ -38,12 +39,4 @@ BOUNDS = CheckCode("GC222", "bounds", "the C++ kernel writes its outputs, wholly
 IN_PLACE = CheckCode("GC223", "in_place", "an output that the C++ kernel may write over an input stays the same")
 
 #: The rows above, by code.
-CODES: dict[str, CheckCode] = {
-    row.code: row
-    for row in (
-        *(CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT, INTERNAL, ORDINARY, NAMED),
-        *(UNDEFINED, NEEDS, KEPT, ACCUMULATED, FORWARD_MODE, FAKE, HALF),
-        *(COMPILED, BATCHED, REMEMBERED, RULE_VALUE),
-        *(TWINS, BOUNDS, IN_PLACE),
-    )
-}
+CODES: dict[str, CheckCode] = {row.code: row for row in list(globals().values()) if isinstance(row, CheckCode)}

@@ -53,7 +53,7 @@ def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> It
     """
     for target in resolve(words):
         request = Request(target, options, replaces)
-        task = Task(0, FreshCall(__name__, "run", request), options.timeout or _SECONDS, is_loud=options.shows_output)
+        task = Task(0, FreshCall(__name__, request), options.timeout or _SECONDS, is_loud=options.shows_output)
         for _, message in Supervisor(1).run([task]):
             if isinstance(message, tuple):
                 yield _put(target, message[0], message[1], replaces)

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from opkit.blind import limits
 from opkit.checker import Options
 from opkit.reporters import text_report
 from opkit.verify import FailureStore, RunOptions, run_targets
-from opkit.verify.isolation import limits
 from opkit.verify.isolation.supervisor import can_fork
 from tests.verify.opdirs import SQUARE, make_op
 
@@ -259,9 +259,9 @@ def test_a_failure_of_the_checker_itself_is_told_as_such(monkeypatch: pytest.Mon
 
 def test_a_failure_stays_one_where_what_follows_from_it_holds_functions_of_the_users() -> None:
     """A function that cannot be pickled, in the case of a finding that is folded under another, is left out."""
+    from opkit.blind.frames import is_plain
     from opkit.checker import CheckResult, Evidence, OpReport, Status
     from opkit.checker.model.case import Case
-    from opkit.verify.isolation.frames import is_plain
     from opkit.verify.workers.one_op import sendable
 
     held = Evidence(Case({"x": np.ones(3)}, {"function": lambda x: x}))

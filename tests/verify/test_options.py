@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from opkit.blind.limits import limit_memory
 from opkit.errors import UsageError
-from opkit.verify.isolation.limits import limit_memory
 from opkit.verify.options import RunOptions
 
 

@@ -5,7 +5,7 @@ Data only; the engine runs it on a few cases and reports what it finds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from opkit.checker.model.codes import CheckCode
@@ -46,11 +46,21 @@ class OwnCheck:
     Args:
         row: its code, name and title.
         run: (inputs, attributes, incoming gradients) -> what is wrong; user code that raises is reported as a failure.
+            What comes after a fault that is no line is not asked for.
         is_forward: whether it is about forward, whose place the report then names.
         is_thorough: whether it runs on every ordinary case, not on a few that differ.
     """
 
     row: CheckCode
-    run: Callable[[Arrays, Attrs, Results], Sequence[Fault]]
+    run: Callable[[Arrays, Attrs, Results], Iterable[Fault]]
     is_forward: bool = False
     is_thorough: bool = False
+
+    def first(self, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
+        """Run it until something is wrong; return that, and the lines before it."""
+        found: list[Fault] = []
+        for fault in self.run(arrays, attrs, douts):
+            found.append(fault)
+            if not fault.is_line:
+                break
+        return found

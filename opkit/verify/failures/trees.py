@@ -39,7 +39,7 @@ def trees(failure: Failure, options: RunOptions) -> Mapping[str, str] | None:
     """
     if not can_fork():
         return None
-    task = Task(0, FreshCall(__name__, "run", Request(failure, options)), options.timeout or _SECONDS)
+    task = Task(0, FreshCall(__name__, Request(failure, options)), options.timeout or _SECONDS)
     found = next((message for _, message in Supervisor(1).run([task]) if isinstance(message, dict)), None)
     return None if found is None or "" in found.values() else found
 

@@ -9,12 +9,14 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from threading import active_count
 from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
 
+from opkit.blind.limits import MEBIBYTE, memory_held
 from opkit.checker import Case, Checkable, CheckResult, Evidence
 from opkit.checker.model.report import FatalCall
 from opkit.checker.search.fatal import FatalCallError, refusing
@@ -22,7 +24,6 @@ from opkit.forked import end_if_forked
 from opkit.ops.core.types import Attrs, Function
 from opkit.record import mutable
 from opkit.verify.isolation.flight import Flight, FlightStop, Phase
-from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 
 #: Seconds that threads which a user's function left get to end, where there is no room for another, and between looks.
 _PATIENCE, _PAUSE = 5.0, 0.01
@@ -36,7 +37,7 @@ class UserCall:
     """The user call that is going on or was the last.
 
     Args:
-        phase: forward, backward, infer or cases.
+        phase: forward, backward or cases.
         inputs: forward's inputs by name.
         attrs: complete attributes.
         douts: the incoming gradients, for a backward call.
@@ -123,40 +124,35 @@ class Watch:
 
     def over(self, checkable: Checkable) -> Checkable:
         """Return the checkable with all its functions watched."""
-        changes: dict[str, Any] = {"forward": self._watched(checkable.forward, Phase.FORWARD, 0, 1)}
-        if checkable.backward is not None:
-            changes["backward"] = self._watched(checkable.backward, Phase.BACKWARD, 0, 3, 2)
-        if checkable.vjp is not None:
-            changes["vjp"] = self._vjp(checkable.vjp)
-        if checkable.trace is not None:
-            changes["trace"] = self._watched(checkable.trace, Phase.BACKWARD, 0, 3, 2)
-        if checkable.cases is not None:
-            changes["cases"] = self._cases(checkable.cases)
-        if checkable.runners:
-            changes["runners"] = {
-                name: self._watched(run, Phase.BACKWARD, 0, 1, 2) for name, run in checkable.runners.items()
-            }
-        if checkable.own:
-            changes["own"] = tuple(
-                replace(item, run=self._watched(item.run, Phase.BACKWARD, 0, 1, 2)) for item in checkable.own
-            )
-        if checkable.second is not None:
-            changes["second"] = self.over(checkable.second)
-        if checkable.beyond is not None:
-            changes["beyond"] = self.over(checkable.beyond)
+        back = partial(self._watched, phase=Phase.BACKWARD, attrs=3, douts=2)
+        beside = partial(self._watched, phase=Phase.BACKWARD, douts=2)
+        ways: dict[str, Function] = {
+            "forward": partial(self._watched, phase=Phase.FORWARD),
+            "backward": back,
+            "trace": back,
+            "vjp": self._vjp,
+            "cases": self._cases,
+            "second": self.over,
+            "beyond": self.over,
+        }
+        changes: dict[str, Any] = {
+            name: way(found) for name, way in ways.items() if (found := getattr(checkable, name)) is not None
+        }
+        changes["runners"] = {name: beside(run) for name, run in checkable.runners.items()}
+        changes["own"] = tuple(replace(item, run=beside(item.first)) for item in checkable.own)
         return replace(checkable, **changes)
 
-    def _watched(self, function: Function, phase: Phase, arrays: int, attrs: int, douts: int = -1) -> Function:
-        """Return a function that is announced; the numbers are the positions of what a failure will show."""
+    def _watched(self, function: Function, phase: Phase, attrs: int = 1, douts: int = -1) -> Function:
+        """Return a function that is announced; the numbers are the positions of options and incoming gradients."""
         begin, end, process, passes = self._flight.call, self._flight.enter, self._process, self._passes
         refuse = self._refuse
 
         def watched(*args: Any) -> Any:
-            self._seen = (phase, args[arrays], args[attrs], args[douts] if douts >= 0 else ())
+            self._seen = (phase, args[0], args[attrs], args[douts] if douts >= 0 else ())
             end_if_forked(process)
             if refuse is not None:
-                refuse(args[arrays], args[attrs])
-            begin(phase, _mark(args[arrays]))
+                refuse(args[0], args[attrs])
+            begin(phase, _mark(args[0]))
             try:
                 try:
                     return function(*args)
@@ -195,11 +191,11 @@ class Watch:
         return self._threads_end
 
     def _vjp(self, vjp: Function) -> Function:
-        run = self._watched(vjp, Phase.FORWARD, 0, 1)
+        run = self._watched(vjp, Phase.FORWARD)
 
         def watched(arrays: Any, attrs: Any) -> Any:
             outputs, pullback = run(arrays, attrs)
-            back = self._watched(lambda _arrays, _attrs, douts, needs: pullback(douts, needs), Phase.BACKWARD, 0, 1, 2)
+            back = self._watched(lambda _arrays, _attrs, douts, needs: pullback(douts, needs), Phase.BACKWARD, douts=2)
             return outputs, lambda douts, needs: back(arrays, attrs, douts, needs)
 
         return watched
@@ -211,7 +207,7 @@ class Watch:
         def further(_arrays: Any, _attrs: Any, drawn: Any) -> Any:
             return next(drawn, _NOTHING)
 
-        start, more = (self._watched(item, Phase.CASES, 0, 1) for item in (begin, further))
+        start, more = (self._watched(item, Phase.CASES) for item in (begin, further))
 
         def watched(rng: np.random.Generator) -> Any:
             drawn = start({}, {}, rng)
@@ -234,19 +230,19 @@ class Looks(Watch):
         super().__init__(Flight.here or Flight())
         self.fatal: tuple[FatalCall, ...] = ()
 
-    def _watched(self, function: Function, phase: Phase, arrays: int, attrs: int, douts: int = -1) -> Function:
+    def _watched(self, function: Function, phase: Phase, attrs: int = 1, douts: int = -1) -> Function:
         begin, end = self._flight.call, self._flight.enter
 
         def watched(*args: Any) -> Any:
             if self._refuse is not None:
-                self._refuse(args[arrays], args[attrs])
+                self._refuse(args[0], args[attrs])
             if len(self.fatal) == _MOST_LOOKS:
                 raise FatalCallError(self.fatal[-1].finding.message)
             try:
-                begin(phase, _mark(args[arrays]))
+                begin(phase, _mark(args[0]))
                 return function(*args)
             except FlightStop as at:
-                call = UserCall(phase, args[arrays], args[attrs], args[douts] if douts >= 0 else ()).kept()
+                call = UserCall(phase, args[0], args[attrs], args[douts] if douts >= 0 else ()).kept()
                 if at.stop.finding is None:
                     raise
                 self.fatal = (*self.fatal, call.blamed(at.stop.finding))
@@ -259,7 +255,7 @@ class Looks(Watch):
 
     def call(self, phase: Phase, function: Function, inputs: Mapping[str, Any], attrs: Attrs) -> Any:
         """Call a function of inputs and options that calls forward, or backward, as announced."""
-        return self._watched(function, phase, 0, 1)(inputs, attrs)
+        return self._watched(function, phase)(inputs, attrs)
 
 
 class SingleProcess(Watch):
@@ -268,7 +264,7 @@ class SingleProcess(Watch):
     def __init__(self) -> None:
         super().__init__(Flight())
 
-    def _watched(self, function: Function, phase: Phase, arrays: int, attrs: int, douts: int = -1) -> Function:
+    def _watched(self, function: Function, phase: Phase, attrs: int = 1, douts: int = -1) -> Function:
         process = self._process
 
         def watched(*args: Any) -> Any:

@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from opkit.checker import CheckCode, CheckResult, Evidence, OpReport, Status
+from opkit.checker import CheckCode, CheckResult, Evidence, Status
 from opkit.checker.model.raised import words_of
 from opkit.errors import Location
 from opkit.verify.codes import CRASH, EXIT, INTERNAL, LOAD, MEMORY, TIMEOUT
@@ -155,8 +155,3 @@ def _verdict(ended: Ended, limits: str) -> tuple[CheckCode, str]:
 def _last_words(ended: Ended) -> str:
     lines = [line.strip() for line in ended.output.splitlines() if line.strip()]
     return f"; last output: {lines[-1][:200]}" if lines else ""
-
-
-def report_of(op: str, directory: str | None, finding: CheckResult, seconds: float) -> OpReport:
-    """Return the report of an op of which only its worker's end is known."""
-    return OpReport(op, (finding,), directory, seconds)

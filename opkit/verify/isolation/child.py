@@ -21,19 +21,17 @@ from os import _exit  # by value: a child that a user's os._exit let go on would
 from subprocess import Popen
 from typing import IO, Any
 
+from opkit.blind import frames
+from opkit.blind.limits import MEBIBYTE, limit_memory, memory_kills, memory_resident, pinned, put_aside, trace_deaths
 from opkit.forked import end_if_forked
 from opkit.record import mutable_entity, record
-from opkit.verify.isolation import frames
 from opkit.verify.isolation.descent import adopt_orphans, die_with_parent
 from opkit.verify.isolation.flight import Flight, Phase
 from opkit.verify.isolation.interpreter import command
-from opkit.verify.isolation.limits import MEBIBYTE, limit_memory, memory_kills, memory_resident, pinned, trace_deaths
 from opkit.verify.isolation.shown import show_paths_from
 
 #: Exit status of a child whose task returned; user code that leaves by itself does not know it.
 GOOD = 86
-#: Pipes are put out of the way of code that closes or writes to descriptors by their numbers.
-_HIGH = 700
 #: Seconds beyond the task's own that an interpreter may take until it reads what it is to do.
 _START = 20.0
 
@@ -72,17 +70,15 @@ class Outbox:
 
 @record
 class FreshCall:
-    """What a fresh interpreter is to do: ``function(request, outbox)``.
+    """What a fresh interpreter is to do: a module's ``run(request, outbox)``.
 
     Args:
         module: which the interpreter imports.
-        function: of that module.
         request: what it is called with; picklable, and rebuilt by importing alone.
         frameworks: that it is going to import anyway.
     """
 
     module: str
-    function: str
     request: Any
     frameworks: tuple[str, ...] = ()
 
@@ -91,7 +87,7 @@ class FreshCall:
         gc.enable()  # off since the interpreter started
         sys.dont_write_bytecode = True
         show_paths_from(os.getcwd())
-        getattr(import_module(self.module), self.function)(self.request, outbox)
+        import_module(self.module).run(self.request, outbox)
 
 
 @record
@@ -170,7 +166,9 @@ def begin(task: Task, closed: Iterable[int] = ()) -> Child:
         task: what it does.
         closed: descriptors that it may not keep open.
     """
-    read, write = _open_pipe()
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    write = put_aside(write)
     trace, output = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
     process = None
     _flush()
@@ -222,20 +220,6 @@ def main(descriptors: tuple[int, int, int, int]) -> None:
     flight = Flight(page)
     os.close(page)
     become(task, Outbox(write, flight), trace, output)
-
-
-def _open_pipe() -> tuple[int, int]:
-    """Return a pipe that is read without waiting and whose writing end has a high number where there may be one."""
-    read, write = os.pipe()
-    os.set_blocking(read, False)
-    import fcntl  # Unix only, as fork is
-
-    try:
-        high = fcntl.fcntl(write, fcntl.F_DUPFD_CLOEXEC, _HIGH)
-    except OSError:
-        return read, write
-    os.close(write)
-    return read, high
 
 
 def _death_of(pid: int) -> int | None:

@@ -42,9 +42,8 @@ class Phase(IntEnum):
     CHECKING = 2, "checking, between two calls of the user's functions"
     FORWARD = 3, "in the user's forward"
     BACKWARD = 4, "in the user's backward"
-    INFER = 5, "in the op's infer function"
-    CASES = 6, "drawing the user's cases"
-    SUPERVISING = 7, "supervising other workers"
+    CASES = 5, "drawing the user's cases"
+    SUPERVISING = 6, "supervising other workers"
 
 
 #: Seconds of an op whose time is over.

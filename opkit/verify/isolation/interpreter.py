@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from opkit.verify.isolation.limits import THREADS
+from opkit.blind.limits import THREADS
 
 _FLAGS = {"-I": "isolated", "-E": "ignore_environment", "-s": "no_user_site"}
 # The collector would only look through what imports make; the program switches it on again.

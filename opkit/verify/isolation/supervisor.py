@@ -17,12 +17,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import IO, Any
 
+from opkit.blind.frames import rebuilt
+from opkit.blind.limits import memory_kills, memory_resident
 from opkit.collection import Freezing
 from opkit.record import record
 from opkit.verify.isolation.child import GOOD, Child, FreshCall, Task, begin
 from opkit.verify.isolation.descent import adopt_orphans, children_here, end_descent, end_orphans, is_stopped
 from opkit.verify.isolation.flight import FlightReading
-from opkit.verify.isolation.limits import memory_kills, memory_resident
 
 _TAIL = 4000
 _HEAD = 64_000
@@ -183,8 +184,8 @@ class Supervisor:
                     selector.unregister(child.pipe)
                 return
             try:
-                for message in child.reader.feed(data):
-                    yield child.task.key, message
+                for body in child.reader.feed(data):
+                    yield child.task.key, rebuilt(body)
             except ValueError:
                 child.is_garbled = True
                 self._kill(child)

@@ -5,13 +5,14 @@ Which calls are kept is the recorder's business.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from opkit.checker.model.recast import recast, root_of
 from opkit.eager import Tensor
+from opkit.listed import parts
 
 #: Bytes of a buffer that are copied whole for a view of it; of larger ones the view alone is.
 MOST_BYTES = 1 << 22
@@ -19,7 +20,7 @@ MOST_BYTES = 1 << 22
 
 def kept(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments with arrays in place of Tensors, all of them copies: views of one buffer are so again."""
-    arrays = list(_arrays(dict(values)))
+    arrays = _arrays(values)
     small = [array for array in arrays if _is_small(array)]
     copies = dict(zip(map(id, small), recast(small)))
     return {name: _replaced(value, copies) for name, value in values.items()}
@@ -29,7 +30,7 @@ def arrangement(values: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return how a call's arrays lie: which are not contiguous, and which share memory with an earlier one."""
     roots: list[int] = []
     found: list[Any] = []
-    for array in _arrays(dict(values)):
+    for array in _arrays(values):
         root = id(root_of(array))
         shared = roots.index(root) if root in roots else -1
         roots.append(root)
@@ -37,17 +38,8 @@ def arrangement(values: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _arrays(value: Any) -> Iterator[np.ndarray]:
-    if isinstance(value, Tensor):
-        yield value._data
-    elif isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _arrays(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _arrays(item)
+def _arrays(values: Mapping[str, Any]) -> list[np.ndarray]:
+    return [item._data if isinstance(item, Tensor) else item for item in parts(values, (Tensor, np.ndarray))]
 
 
 def _is_small(array: np.ndarray) -> bool:

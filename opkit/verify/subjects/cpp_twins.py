@@ -109,15 +109,14 @@ class _Used:
         except OpkitError:
             return ()  # other checks report it
 
-    def bounds(self, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
+    def bounds(self, arrays: Arrays, attrs: Attrs, douts: Results) -> Iterator[Fault]:
         """GC222: nothing is written but the outputs, and these wholly."""
         for call in self.calls(arrays, attrs, douts):
             (plan, outputs), given = call.cpp.prepared(call.args, call.attrs)
             for trouble in run_guarded(plan, given, outputs)[1]:
-                return [Fault(f"the C++ kernel of {call.kernel.op!r}: {trouble}", where=shown(call.kernel.where))]
-        return []
+                yield Fault(f"the C++ kernel of {call.kernel.op!r}: {trouble}", where=shown(call.kernel.where))
 
-    def in_place(self, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
+    def in_place(self, arrays: Arrays, attrs: Attrs, douts: Results) -> Iterator[Fault]:
         """GC223: an output that may be written over an input is the same when it is."""
         for call in self.calls(arrays, attrs, douts):
             (plan, outputs), given = call.cpp.prepared(call.args, call.attrs)
@@ -132,20 +131,15 @@ class _Used:
                 if not agree(expected[output], results[output]):
                     names = plan.signature.outputs[output].name, plan.signature.inputs[source].name
                     message = f"the C++ kernel of {call.kernel.op!r} proposes to write {names[0]!r} over {names[1]!r}, "
-                    return [Fault(message + "and then computes something else", where=shown(call.kernel.where))]
-        return []
+                    yield Fault(message + "and then computes something else", where=shown(call.kernel.where))
 
-    def twins(self, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
+    def twins(self, arrays: Arrays, attrs: Attrs, douts: Results) -> Iterator[Fault]:
         """GC221: a C++ kernel gives what the Python kernel gives, also on empty arrays."""
         for call in self.calls(arrays, attrs, douts):
             twin = self.python[call.kernel.op].kernel
-            if twin is None:
-                continue
-            for args in (call.args, _emptied(call.args)):
-                fault = _compared(call, twin, args)
-                if fault:
-                    return [fault]
-        return []
+            if twin is not None:
+                yield from _compared(call, twin, call.args)
+                yield from _compared(call, twin, _emptied(call.args))
 
 
 def _refuse_stray(twin: UserKernel, op: CompiledOp, args: tuple[Any, ...], attrs: Attrs, results: Results) -> None:
@@ -172,27 +166,27 @@ def _refuse_stray(twin: UserKernel, op: CompiledOp, args: tuple[Any, ...], attrs
             raise KernelError(f"the C++ kernel of {op.name!r} gives {there} at {at}, the Python kernel {here}")
 
 
-def _compared(call: _Call, twin: UserKernel, args: tuple[Any, ...]) -> Fault | None:
+def _compared(call: _Call, twin: UserKernel, args: tuple[Any, ...]) -> Iterator[Fault]:
     is_empty = args is not call.args
     try:
         expected = _flat(twin.call(_read_only(args), _narrowed(call.cpp.compiled, call.attrs)))
     except Exception:  # that the Python kernel raises is found when it is checked
-        return None
+        return
+    name = call.kernel.op
     try:
         actual = _flat(call.cpp(args, call.attrs))
     except OpkitError as error:
-        if is_empty:
-            return None
-        return Fault(f"the C++ kernel of {call.kernel.op!r} raises where the Python kernel does not: {error.message}")
+        if not is_empty:
+            yield Fault(f"the C++ kernel of {name!r} raises where the Python kernel does not: {error.message}")
+        return
     for spec, one, other in zip(call.cpp.compiled.outputs, expected, actual):
         if is_empty and one.shape != other.shape:
-            return None  # the arguments were cut to what the definition does not mean; C++ results have inferred shapes
+            return  # the arguments were cut to what the definition does not mean; C++ results have inferred shapes
         what = _difference(one, other)
         if what:
             place = " on empty arrays" if is_empty else ""
-            message = f"the kernels of {call.kernel.op!r} differ in {spec.name!r}{place}: {what}"
-            return Fault(message, where=shown(call.kernel.where))
-    return None
+            message = f"the kernels of {name!r} differ in {spec.name!r}{place}: {what}"
+            yield Fault(message, where=shown(call.kernel.where))
 
 
 def _narrowed(op: CompiledOp, attrs: Attrs) -> dict[str, Any]:

@@ -53,7 +53,6 @@ def of_examples(
     calls: Sequence[Mapping[str, Any]] = (),
     traits: Traits | None = None,
     origin: str = "recorded",
-    learn: Callable[[Mapping[str, Any]], object] = lambda call: None,
 ) -> Checkable:
     """Make a checkable of a subject from its cases or from calls, and one near the calls where there are no cases.
 
@@ -66,7 +65,6 @@ def of_examples(
         calls: arguments by name that a run saw.
         traits: how the arrays of the calls stood in the graph, None where nothing is known.
         origin: "recorded", or "given" for calls that were given by hand.
-        learn: is shown each case.
 
     Raises:
         UsageError: there is no case, or a case does not fit the parameters.
@@ -78,7 +76,7 @@ def of_examples(
         if missing:
             said = f"case {number} has no value for {missing[0]!r}, for which {subject.name} has no default"
             raise UsageError(said, where=declared.cases_where)
-        learn(case)
+        subject.learn(case)
     every = [*calls, *drawn]
     pairs = {
         name for case in every for name, value in case.items() if any(map(is_complex, listed(subject.plain(value))))
@@ -107,7 +105,7 @@ def of_examples(
     def every_case(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
         for case in drawn_by(source, rng):
             call = subject.named(case)
-            learn(call)
+            subject.learn(call)
             scaled = _scaled(subject, {key: subject.plain(value) for key, value in call.items()})
             if made.format or is_half:
                 scaled = {key: cast_to(value, np.float32) for key, value in scaled.items()}
@@ -229,7 +227,7 @@ def _read(
         if name not in inputs and name != parameters.starred and (values or name in parameters.defaults):
             default = parameters.defaults.get(name, values[0] if values else None)
             attrs.append(Attr(name, "any", default, is_required=name not in parameters.defaults))
-    made = replace(frame(subject, runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
+    made = replace(frame(runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
     arrays = {name: subject.plain(every[0].get(name)) for name in inputs}
     unseen = [name for name in inputs if any(map(is_complex, listed(arrays[name])))]
     if unseen:
@@ -245,27 +243,27 @@ def _read(
     single, given = cast_case(case, "float32"), _given(every[0], inputs)
     if _takes(made, announced, single) or _takes(made, announced, cast_case(case, "float64")):
         if set(HALVES) & set(given.values()):
-            made, case = _also_in(made, subject, runner, given), single
-        return finished(made, subject, runner, announced, case, constants)
+            made, case = _also_in(made, runner, given), single
+        return finished(made, runner, announced, case, constants)
     for formats in formats_tried(given, runner.inputs):
         narrow = in_formats(made, runner, formats)
         if len(set(formats.values())) > 1:
             said = ", ".join(f"{name} as {formats[name]}" for name in inputs)
             narrow = replace(narrow, remarks=(*narrow.remarks, f"it gets {said}"))
         if _takes(narrow, announced, single):
-            return finished(narrow, subject, runner, announced, given_in(runner, formats, single), constants)
-    return finished(in_formats(made, runner, {}), subject, runner, announced, case, constants)
+            return finished(narrow, runner, announced, given_in(runner, formats, single), constants)
+    return finished(in_formats(made, runner, {}), runner, announced, case, constants)
 
 
 def _given(call: Mapping[str, Any], inputs: Collection[str]) -> Formats:
     return formats_in({name: value for name, value in call.items() if name in inputs})
 
 
-def _also_in(made: Checkable, subject: Subject, runner: SubjectRunner, given: Formats) -> Checkable:
+def _also_in(made: Checkable, runner: SubjectRunner, given: Formats) -> Checkable:
     """Return a function that takes float32 as one that is compared in the formats of its cases too."""
     if made.in_format is not None and len(set(given.values())) == 1:
         return made
-    other = subject.make(runner.inputs, runner.constants)
+    other = runner.subject.make(runner.inputs, runner.constants)
     narrow = in_formats(replace(made, forward=other.forward, vjp=other.vjp), other, given)
     run = as_given(runner.vjp, narrow.run, given)
     return replace(made, in_format=run, own=(OwnCheck(HALF, partial(half_precision, run)),))
@@ -300,8 +298,9 @@ def _need_own_signature(surrogate: Function, parameters: Parameters) -> None:
         ) from None
 
 
-def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
+def frame(runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
     """Return what every checkable of a subject says, still without inputs and options."""
+    subject = runner.subject
     if declared.surrogate is not None and declared.cases is None:  # cases may leave out what has a default
         _need_own_signature(declared.surrogate, subject.parameters)
     runner.overwrites = declared.inplace
@@ -333,7 +332,6 @@ def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: st
 
 def finished(
     made: Checkable,
-    subject: Subject,
     runner: SubjectRunner,
     announced: Looks,
     case: Case,
@@ -343,7 +341,6 @@ def finished(
 
     Args:
         made: the checkable so far.
-        subject: what to check.
         runner: runs it, ``constants`` left out of differentiation.
         announced: calls it.
         case: arguments that it takes.
@@ -372,7 +369,7 @@ def finished(
         own=_own(made, runner),
         fatal=announced.fatal,
     )
-    if made.format or not (made.asks_second or subject.offers_second):  # it takes as long as the first order
+    if made.format or not (made.asks_second or runner.subject.offers_second):  # it takes as long as the first order
         return made
     if is_slow and not made.asks_second:
         said = "the gradient of the gradient is not looked for where calls take long: --second-order asks for it"

@@ -41,7 +41,7 @@ from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.from_cases import finished, frame, silent_in
 from opkit.verify.subjects.input_formats import formats_tried, given_in, in_formats
 from opkit.verify.subjects.neighbours import with_choices
-from opkit.verify.subjects.readings import Reading, declared_readings, readings
+from opkit.verify.subjects.readings import Reading, readings
 from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner
 
 #: Seconds after which further readings of a signature are given up, cases of each that are looked at, and of the first
@@ -84,7 +84,7 @@ class _Taken:
         """Whether no array of the case is empty."""
         return all(array.size for _, array in leaves_of(self.case.inputs))
 
-    def finished(self, subject: Subject, unserved: _Taken | None = None) -> Checkable:
+    def finished(self, unserved: _Taken | None = None) -> Checkable:
         """Return the subject as a checkable, which says what another reading is not served with (rule 4)."""
         made = replace(self.made, first=self.case)
         known = {arg.name for arg in made.inputs}
@@ -93,7 +93,7 @@ class _Taken:
             line = f"not served: {' and '.join(others)} as {'arrays' if others[1:] else 'an array'} ({unserved.said})"
             made = replace(made, remarks=(*made.remarks, line))
         case = given_in(self.runner, self.formats, self.case)
-        return finished(made, subject, self.runner, self.announced, case, self.constants)
+        return finished(made, self.runner, self.announced, case, self.constants)
 
 
 def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
@@ -120,7 +120,7 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
             return searched(replace(subject, annotations=rest, remark=said), declared, label, options)
         if subject.complex_maps is None or "complex" not in str(error).lower():
             raise
-        names = next(iter(_readings(subject))).inputs
+        names = next(iter(readings(subject))).inputs
         for chosen in chain.from_iterable(combinations(names, count + 1) for count in range(len(names))):
             with suppress(UntakenError):
                 return _searched(subject.complex_in(frozenset(chosen)), declared, label, options)
@@ -140,7 +140,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
                 taken = search.taken(reading) or taken
                 search.looks = _LOOKED_AT
             if taken is not None and taken.is_answered:
-                return taken.finished(subject, first)
+                return taken.finished(first)
             if taken is not None and taken.has_elements:
                 first = first or taken
             empty = empty or taken
@@ -157,7 +157,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
     if called:
         said = f"backward calls {called}: a function is not searched"
         raise UntakenError(_nothing_taken(subject, said), where=subject.backward_where)
-    return first.finished(subject)
+    return first.finished()
 
 
 @mutable
@@ -193,7 +193,7 @@ class _Search:
 
         Then, alone, those with which forward gets furthest.
         """
-        every = list(_readings(self.subject))
+        every = list(readings(self.subject))
         most = [one for one in every if (one.inputs, one.lists) == (every[0].inputs, every[0].lists)]
         yield from ((one, len(most)) for one in most)
         if self._others is None:
@@ -325,7 +325,7 @@ class _Search:
     def _made(self, runner: SubjectRunner, reading: Reading) -> Checkable:
         subject = self.subject
         made = replace(
-            frame(subject, runner, self.declared, self.label),
+            frame(runner, self.declared, self.label),
             inputs=tuple(Arg(name, name in reading.optional, name in reading.lists) for name in reading.inputs),
             attrs=tuple(
                 Attr(name, "any", value, is_required=name not in subject.parameters.defaults)
@@ -348,11 +348,3 @@ def _nothing_taken(subject: Subject, said: str) -> str:
         f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or give --shape NAME=3,4; or check a "
         "script that calls it"
     )
-
-
-def _readings(subject: Subject) -> Iterator[Reading]:
-    parameters, annotations, functions = subject.parameters, subject.annotations, subject.functions
-    if subject.inputs is None:
-        return readings(parameters, annotations, functions, subject.static)
-    known = subject.inputs, subject.optional, subject.lists
-    return declared_readings(parameters, annotations, functions, *known, subject.usual)

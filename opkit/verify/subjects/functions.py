@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Pullback, Results
+from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.types import Ran
 from opkit.errors import UsageError
 from opkit.listed import listed
 from opkit.ops.core.types import Function
@@ -25,6 +26,8 @@ from opkit.verify.subjects.subject import Signature, SubjectRunner
 _DOUTS = frozenset({"dy", "dout", "douts", "g", "gy", "grad", "grad_output", "grad_y", "cotangent", "upstream"})
 #: What code that was typed in, and stands in no file, has as its file's name.
 _TYPED = ("<stdin>", "<string>", "<ipython-input", "<doctest")
+#: A backward that is called with (values by name, results, incoming gradients).
+Bound = Callable[[Mapping[str, Any], list[Any], list[Any]], Any]
 _PLAIN = (bool, int, float, str, type(None))
 
 
@@ -87,7 +90,7 @@ class FunctionsRunner(SubjectRunner):
         """Return a runner of another function, with the same backward."""
         return FunctionsRunner(function, self._backward, signature)
 
-    def forward(self, arrays: Arrays, attrs: Attrs) -> list[Any]:
+    def forward(self, arrays: Arrays, attrs: Attrs) -> Results:
         """Run forward; see ``opkit.checker.Forward``."""
         values = self.parameters.shown({**self.parameters.defaults, **attrs, **arrays})
         named = {name: values[name] for name in self._options if name in values}
@@ -106,7 +109,7 @@ class FunctionsRunner(SubjectRunner):
         known = ", ".join(self._arrays)
         raise UsageError(f"backward returned {len(found)} gradients for {len(self._arrays)} inputs ({known})")
 
-    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[Any], Pullback]:
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> Ran:
         """Run forward and return the way back."""
         outputs = self.forward(arrays, attrs)
         return outputs, lambda douts, needs: self.backward(arrays, outputs, douts, attrs, needs)
@@ -122,7 +125,7 @@ class FunctionsRunner(SubjectRunner):
         silent = frozenset(name for name in self.inputs if found.get(name) is None)
         return silent if silent != self.inputs else frozenset()
 
-    def binding(self, outputs: int) -> Callable[[Mapping[str, Any], list[Any], list[Any]], Any]:
+    def binding(self, outputs: int) -> Bound:
         """Return how backward is called for that many results: (values by name, results, incoming) -> its result.
 
         Raises:
@@ -132,7 +135,7 @@ class FunctionsRunner(SubjectRunner):
             self._calls[outputs] = self._bound(outputs)
         return self._calls[outputs]
 
-    def _bound(self, outputs: int) -> Callable[[Mapping[str, Any], list[Any], list[Any]], Any]:
+    def _bound(self, outputs: int) -> Bound:
         try:
             known = parameters_in(self._backward)
         except ValueError:
@@ -154,7 +157,7 @@ class FunctionsRunner(SubjectRunner):
 
     def _order(
         self, names: Sequence[str], is_first: bool, takes_results: bool, named: Sequence[str], positional: Sequence[str]
-    ) -> Callable[[Mapping[str, Any], list[Any], list[Any]], Any]:
+    ) -> Bound:
         def call(values: Mapping[str, Any], ys: list[Any], dys: list[Any]) -> Any:
             xs = [values[name] for name in names]
             args = [*xs, *ys] if takes_results else xs

@@ -18,10 +18,8 @@ class Layers(Framework):
 
     kinds = "PyLayer"
     kind = Kind.LAYER
-
-    def knows(self, value: Any) -> bool:
-        """Return whether a value is a PyLayer class that can be applied."""
-        return is_layer(value)
+    knows = staticmethod(is_layer)
+    heard_subject = staticmethod(layer_subject)  # one without a backward fails
 
     def subject_of(self, value: Any) -> Subject:
         """Return a PyLayer as a subject.
@@ -32,10 +30,6 @@ class Layers(Framework):
         for part in ("forward", "backward"):
             if getattr(value, part) is getattr(PyLayer, part):
                 raise UsageError(f"{value.__name__} has no {part}", where=location_of(value))
-        return layer_subject(value)
-
-    def heard_subject(self, value: Any) -> Subject:
-        """Return a PyLayer that a run called: one without a backward fails."""
         return layer_subject(value)
 
 

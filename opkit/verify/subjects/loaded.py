@@ -1,6 +1,6 @@
 """Loaded: what a target turned out to hold, once its files were compiled and imported: ops to check, and reports.
 
-Data only; loading stands in one module per kind of target.
+Data, and the report of what cannot be served; loading stands in one module per kind of target.
 """
 
 from __future__ import annotations
@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from opkit.checker import Checkable, OpReport
+from opkit.checker import Checkable, CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
+from opkit.errors import Location, OpkitError
 from opkit.record import record
+from opkit.verify.codes import NAMED
+from opkit.verify.options import NamedError
 from opkit.verify.subjects.devices import without_device
 
 
@@ -48,3 +51,17 @@ def joined(parts: Iterable[Loaded]) -> Loaded:
     reports = [replace(item, op=numbered(item.op)) for part in every for item in part.reports]
     diagnostics = tuple(item for part in every for item in part.diagnostics)
     return Loaded(tuple(checkables), tuple(reports), diagnostics)
+
+
+def skipped(label: str, why: str, where: Location | None) -> OpReport:
+    """Return the report of a function in which there is nothing to check."""
+    return OpReport(label, (CheckResult("domain", Status.SKIP, "GC182", why, where=where),), notes=(why,))
+
+
+def unloadable(label: str, error: OpkitError) -> OpReport:
+    """Return the report of a function that could not be served."""
+    if isinstance(error, NamedError):
+        return OpReport(label, (CheckResult.of(NAMED, Status.ERROR, error.message, hint=error.help),))
+    return OpReport(
+        label, (CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where, hint=error.help),)
+    )

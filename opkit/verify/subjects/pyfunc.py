@@ -110,7 +110,7 @@ class PyFuncRunner(FunctionsRunner):
         """Return a runner of another function, with the same backward."""
         return PyFuncRunner(function, signature, self._opdef, self._stopped)
 
-    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+    def forward(self, arrays: Arrays, attrs: Attrs) -> Results:
         """Run the function; see ``opkit.checker.Forward``."""
         items = super().forward(arrays, attrs)
         if len(items) != len(self._opdef.outputs):

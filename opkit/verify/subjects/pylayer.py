@@ -34,20 +34,18 @@ def dynamic_mode() -> None:
     local.mode.is_grad_enabled = True
 
 
-def layer_subject(layer: Any) -> Subject:
+def layer_subject(value: Any) -> Subject:
     """Return a PyLayer as a subject."""
-    parameters = parameters_of(layer)
-
     return Subject(
-        name=layer.__name__,
-        parameters=parameters,
-        annotations=annotations_of(layer.forward),
-        runs=lambda signature: LayerRunner(layer, signature),
+        name=value.__name__,
+        parameters=parameters_of(value),
+        annotations=annotations_of(value.forward),
+        runs=lambda signature: LayerRunner(value, signature),
         plain=plain_arrays,
         takes_gradient=lambda value: not value.stop_gradient if isinstance(value, Tensor) else None,
-        functions=(layer.forward, layer.backward),
-        forward_where=method_at(layer, "forward"),
-        backward_where=method_at(layer, "backward"),
+        functions=(value.forward, value.backward),
+        forward_where=method_at(value, "forward"),
+        backward_where=method_at(value, "backward"),
         offers_second=True,
         uses_misfits=True,
     )

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Pullback, Results
+from opkit.checker import Arrays, Attrs, Results
+from opkit.checker.model.types import Ran
 from opkit.eager import Tensor, grad, wrap
 from opkit.errors import UsageError
 from opkit.verify.subjects.gradient_op import GradientOp
@@ -23,11 +24,11 @@ class _GradientRunner(Runner):
 
     shares = False
 
-    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+    def forward(self, arrays: Arrays, attrs: Attrs) -> Results:
         """Run the gradient; see ``opkit.checker.Forward``."""
         return self.vjp(arrays, attrs)[0]
 
-    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> Ran:
         """Run the gradient and keep its record."""
         outputs, pullback = super().vjp(arrays, attrs)
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from itertools import islice, product
 from typing import Any
 
 from opkit.checker import compared_in
-from opkit.ops.core.types import Function
 from opkit.record import record
-from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.subject import Subject
 
 #: Values for an option of which nothing is known, tried one after the other, and by the type that it is annotated with.
 _ANY: tuple[Any, ...] = (0.5, 2, -1, 1, 0, True, 3, "mean", (2, 2))
@@ -48,16 +46,14 @@ class Reading:
 
 @record
 class _Signature:
-    """What is known of parameters before anything is called."""
+    """What is known of a subject's parameters before anything is called."""
 
-    parameters: Parameters
-    annotations: Mapping[str, Any]
-    compared: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    static: frozenset[str] = frozenset()
+    subject: Subject
+    compared: Mapping[str, tuple[Any, ...]]
 
     def is_plain(self, name: str) -> bool:
         """Return whether a parameter is declared to take no arrays."""
-        return name in self.static or bool(self.plain_type(name))
+        return name in self.subject.static or bool(self.plain_type(name))
 
     def pool(self, name: str) -> tuple[Any, ...]:
         """Return values for a parameter read as an option: what the source compares it with first."""
@@ -66,7 +62,7 @@ class _Signature:
 
     def plain_type(self, name: str) -> str:
         """Return the plain type that a parameter is annotated with, "" for none."""
-        annotation = self.annotations.get(name, inspect.Parameter.empty)
+        annotation = self.subject.annotations.get(name, inspect.Parameter.empty)
         text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
         return text if text in _OF_TYPE else ""
 
@@ -78,26 +74,24 @@ class _Signature:
         lists: frozenset[str] = frozenset(),
     ) -> Reading:
         """Return a reading with the defaults of what it does not name."""
-        inputs = tuple(name for name in self.parameters.names if name in arrays or name in optional)
-        rest = {name: value for name, value in self.parameters.defaults.items() if name not in inputs}
+        parameters = self.subject.parameters
+        inputs = tuple(name for name in parameters.names if name in arrays or name in optional)
+        rest = {name: value for name, value in parameters.defaults.items() if name not in inputs}
         return Reading(inputs, {**rest, **options}, optional, lists)
 
 
-def readings(
-    parameters: Parameters,
-    annotations: Mapping[str, Any],
-    functions: Sequence[Function] = (),
-    static: frozenset[str] = frozenset(),
-) -> Iterator[Reading]:
-    """Yield readings of a signature, those with the most arrays first.
+def readings(subject: Subject) -> Iterator[Reading]:
+    """Yield readings of a subject's parameters, those with the most arrays first.
 
-    Args:
-        parameters: of the function.
-        annotations: of its parameters; a plain type makes an option.
-        functions: of the user's, for what they compare options with.
-        static: parameters that are declared to take no arrays.
+    A plain type, or a declaration, makes an option; the user's functions say what they compare options with.
     """
-    known = _Signature(parameters, annotations, compared_in(functions), static)
+    known = _Signature(subject, compared_in(subject.functions))
+    return _found(known) if subject.inputs is None else _declared(known, subject.inputs)
+
+
+def _found(known: _Signature) -> Iterator[Reading]:
+    """Yield readings of a function of which nothing says what its parameters are."""
+    parameters = known.subject.parameters
     required = [name for name in parameters.names if name not in parameters.defaults]
     plain = {name: known.pool(name)[0] for name in required if known.is_plain(name)}
     open_ = [name for name in required if name not in plain] or required[:1]
@@ -130,34 +124,17 @@ def _with_options(
             yield known.reading(rest, {**plain, **dict(zip(names, values))}, lists=starred & frozenset(rest))
 
 
-def declared_readings(
-    parameters: Parameters,
-    annotations: Mapping[str, Any],
-    functions: Sequence[Function],
-    inputs: Sequence[str],
-    optional: frozenset[str],
-    lists: frozenset[str],
-    usual: Mapping[str, Any],
-) -> Iterator[Reading]:
-    """Yield readings of a function that says itself which of its parameters are arrays.
-
-    Args:
-        parameters: of the function.
-        annotations: of its parameters.
-        functions: of the user's.
-        inputs: the parameters that take arrays.
-        optional: those of them that may be left out.
-        lists: those of them that take a list.
-        usual: values of the other parameters, where these are declared.
-    """
-    known = _Signature(parameters, annotations, compared_in(functions))
+def _declared(known: _Signature, inputs: Sequence[str]) -> Iterator[Reading]:
+    """Yield readings of a function that says itself which of its parameters are arrays."""
+    subject, parameters = known.subject, known.subject.parameters
+    optional, usual = subject.optional, subject.usual
     told = {**parameters.defaults, **usual}
     names = [name for name in parameters.names if name not in inputs and name not in told]
     for chosen in (inputs, [name for name in inputs if name not in optional]) if optional else (inputs,):
         absent = dict.fromkeys(name for name in inputs if name not in chosen)
         for values in _settings([known.pool(name) for name in names]):
             options = {**usual, **absent, **dict(zip(names, values))}
-            yield known.reading(chosen, options, optional & frozenset(chosen), lists & frozenset(chosen))
+            yield known.reading(chosen, options, optional & frozenset(chosen), subject.lists & frozenset(chosen))
 
 
 def _settings(pools: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Pullback, Results
+from opkit.checker import Arrays, Attrs, Results
+from opkit.checker.model.types import Ran
 from opkit.eager import Tensor, grad, wrap
 from opkit.eager.pylayer_faults import NoTensorError
 from opkit.errors import KernelError
@@ -128,7 +129,7 @@ class Runner(SubjectRunner):
             mode.is_grad_enabled = was_enabled
         return self._apply(values)[0] if owned.gave(outputs) else outputs
 
-    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+    def forward(self, arrays: Arrays, attrs: Attrs) -> Results:
         """Run forward; see ``opkit.checker.Forward``.
 
         Raises:
@@ -154,7 +155,7 @@ class Runner(SubjectRunner):
         found = frozenset(name for name, item in zip(names, result) if item is None)
         return found if len(found) < len(names) else frozenset()
 
-    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> Ran:
         """Run forward and keep its context for any number of backward calls."""
         values = self.arguments(arrays, attrs)
         outputs, owned = self._apply(values)

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Backward, Checkable, Forward, Infer, Pullback
+from opkit.checker import Arrays, Attrs, Backward, Checkable, Forward, Infer, Results
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
+from opkit.checker.model.types import Ran
 from opkit.errors import Location, UsageError, did_you_mean, unknown
 from opkit.listed import each, listed
 from opkit.ops.core.types import Function
@@ -68,6 +69,7 @@ class SubjectRunner(ABC):
         signature: of the function.
 
     Attributes:
+        subject: that it is of, where it was made for one.
         overwrites: the inputs that it overwrites on purpose, which it gets as copies.
         complex_inputs: the inputs that the function gets as complex numbers.
         complex_maps: how they are made of real ones.
@@ -80,6 +82,7 @@ class SubjectRunner(ABC):
             is not offered.
     """
 
+    subject: Subject
     formats: Formats | None = None
     result = "y"
     gives_none = False
@@ -98,11 +101,11 @@ class SubjectRunner(ABC):
         """Return a runner of another function, which takes its inputs as this one does."""
 
     @abstractmethod
-    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+    def forward(self, arrays: Arrays, attrs: Attrs) -> Results:
         """Run it; see ``opkit.checker.Forward``."""
 
     @abstractmethod
-    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> Ran:
         """Run it and return the way back; what it keeps serves any number of calls."""
 
     @abstractmethod
@@ -178,6 +181,7 @@ class Subject:
         uses_misfits: whether its framework uses a gradient of another shape than its input in silence.
         complex_maps: what makes complex numbers of real ones, None where the framework's functions get real ones alone.
         complex_inputs: the inputs that it gets as complex numbers.
+        learn: is shown each call by name, for what it says of the arguments beyond arrays.
     """
 
     name: str
@@ -203,13 +207,15 @@ class Subject:
     uses_misfits: bool = False
     complex_maps: ComplexMaps | None = None
     complex_inputs: frozenset[str] = frozenset()
+    learn: Callable[[Mapping[str, Any]], object] = field(default=lambda call: None)
 
     def make(
         self, inputs: frozenset[str], constants: frozenset[str], leaves: frozenset[str] = frozenset()
     ) -> SubjectRunner:
         """Return its runner, with the inputs that take a gradient and those of them that do not told apart."""
         runner = self.runs(Signature(self.parameters, inputs, constants, leaves))
-        runner.complex_inputs, runner.complex_maps = self.complex_inputs & inputs, self.complex_maps
+        runner.subject, runner.complex_maps = self, self.complex_maps
+        runner.complex_inputs = self.complex_inputs & inputs
         return runner
 
     def named(self, case: Any, where: Location | None = None) -> dict[str, Any]:

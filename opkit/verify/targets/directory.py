@@ -6,12 +6,13 @@ Making the checkables is in ``subjects.directory``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import ModuleType
 
 from opkit.blind.call import Kind
-from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status, code_of
+from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
-from opkit.errors import OpkitError, ProjectError, UsageError, unknown
+from opkit.errors import ProjectError, UsageError, unknown
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, assemble, with_facts
 from opkit.settings import settings
@@ -22,7 +23,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.directory import checkable_of, with_reference
-from opkit.verify.subjects.loaded import Loaded
+from opkit.verify.subjects.loaded import Loaded, unloadable
 from opkit.verify.subjects.ordinary_call import found_at
 from opkit.verify.subjects.references import reference_in
 from opkit.verify.targets.target import Target
@@ -48,22 +49,20 @@ def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Load
     fatal = [item for item in loaded.diagnostics if item.is_error and not item.subject]
     if fatal:
         return Loaded((), (_broken(loaded.directory.name, target.label, fatal),), loaded.diagnostics)
-    if loaded.cpp is None:
-        checkables, reports = _checkables(loaded, target, module, options)
-        return Loaded(tuple(checkables), tuple(reports), loaded.diagnostics)
-    from opkit.verify.subjects.cpp_twins import twins_of
+    every: Sequence[LoadedOps] = (loaded,)
+    if loaded.cpp is not None:
+        from opkit.verify.subjects.cpp_twins import twins_of
 
-    made = [_checkables(one, target, module, options) for one in twins_of(loaded, options.kernel)]
+        every = twins_of(loaded, options.kernel)
+    made = [_checkables(one, target, module, options) for one in every]
     return Loaded(
-        tuple(item for found, _ in made for item in found),
-        tuple(item for _, reports in made for item in reports),
+        tuple(item for part in made for item in part.checkables),
+        tuple(item for part in made for item in part.reports),
         loaded.diagnostics,
     )
 
 
-def _checkables(
-    loaded: LoadedOps, target: Target, module: ModuleType | None, options: RunOptions
-) -> tuple[list[Checkable], list[OpReport]]:
+def _checkables(loaded: LoadedOps, target: Target, module: ModuleType | None, options: RunOptions) -> Loaded:
     """Return what is checked of an op directory, and the reports of ops that cannot be."""
     names = [name for name in loaded.forward_ops if target.name in ("", name, f"{name} (C++)")]
     checkables: list[Checkable] = []
@@ -78,7 +77,7 @@ def _checkables(
             made = checkable_of(loaded, loaded.ops[name], module)
             made = made if made is None else with_reference(made, asked_for)
         except UsageError as error:
-            reports.append(OpReport(name, (_malformed(error),), target.label))
+            reports.append(replace(unloadable(name, error), dir=target.label))
             continue
         if made is None or errors:
             reports.append(_broken(name, target.label, errors))
@@ -89,7 +88,7 @@ def _checkables(
 
             found = made if options.sanitize else found_at(made, Kind.OP, target.path, name, kernel="cpp")
             checkables.append(with_own_checks(found, loaded, loaded.ops[name]))
-    return checkables, reports
+    return Loaded(tuple(checkables), tuple(reports))
 
 
 def _concerns(subject: str, op: str, loaded: LoadedOps) -> bool:
@@ -98,11 +97,6 @@ def _concerns(subject: str, op: str, loaded: LoadedOps) -> bool:
     if subject == op or subject in forward:
         return subject == op
     return len(forward) == 1 or subject.startswith(f"{op.removesuffix('_forward')}_")
-
-
-def _malformed(error: OpkitError) -> CheckResult:
-    """Return the finding for declarations of a wrong form."""
-    return CheckResult("cases", Status.ERROR, code_of("cases"), error.message, where=error.where, hint=error.help)
 
 
 def _broken(op: str, directory: str, errors: Sequence[Diagnostic]) -> OpReport:

@@ -9,14 +9,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from opkit.checker import CheckResult, OpReport, Status
 from opkit.errors import OpkitError, UsageError
 from opkit.record import record
 from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
-from opkit.verify.subjects.foreign.serving import Framework, name_of, unloadable
+from opkit.verify.subjects.foreign.serving import Framework, name_of
 from opkit.verify.subjects.layers import layers
-from opkit.verify.subjects.loaded import Loaded
+from opkit.verify.subjects.loaded import Loaded, skipped, unloadable
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.targets.imports import imported_names
 
@@ -121,8 +120,7 @@ def serve_all(
         except NamedError:
             pass
         except UsageError as error:  # a base class of others, for example
-            skip = CheckResult("domain", Status.SKIP, "GC182", error.message, where=error.where)
-            yield item, Loaded(reports=(OpReport(label, (skip,), notes=(error.message,)),))
+            yield item, Loaded(reports=(skipped(label, error.message, error.where),))
             continue
         loaded = serve(item, names, label, options)
         if not loaded.checkables and len(items) > 1 and f"cases_{item.name}" not in names:

@@ -15,7 +15,6 @@ from opkit.verify.options import RunOptions
 from opkit.verify.subjects.foreign.framework import FRAMEWORKS
 from opkit.verify.subjects.loaded import Loaded
 from opkit.verify.targets.imports import gives_py_func, imported_roots
-from opkit.verify.targets.recipe import Recipe
 from opkit.verify.targets.target import Target, TargetKind
 
 _HOMES = {
@@ -36,11 +35,6 @@ def wants_fresh(target: Target) -> bool:
 def frameworks_of(target: Target) -> frozenset[str]:
     """Return the frameworks that a target's file imports and that its functions may be of."""
     return imported_roots(target.path) & frozenset(FRAMEWORKS)
-
-
-def recipe_of(target: Target) -> Recipe:
-    """Return how a process loads a target: by ``load``, from its files."""
-    return Recipe.of(load, target)
 
 
 def preload(kinds: Iterable[TargetKind]) -> None:

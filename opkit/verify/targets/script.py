@@ -28,11 +28,11 @@ from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import declared_in
 from opkit.verify.subjects.directory import checkable_of
 from opkit.verify.subjects.foreign.framework import missing, recorded_frameworks
-from opkit.verify.subjects.foreign.serving import Framework, name_of, unloadable
+from opkit.verify.subjects.foreign.serving import Framework, name_of
 from opkit.verify.subjects.graph_part import reads_around
 from opkit.verify.subjects.hints import kernels_of
 from opkit.verify.subjects.layers import layers
-from opkit.verify.subjects.loaded import Loaded, joined
+from opkit.verify.subjects.loaded import Loaded, joined, skipped, unloadable
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.pyfunc import checkable_of_py_func
 from opkit.verify.subjects.pylayer import dynamic_mode
@@ -137,8 +137,7 @@ def _py_func(
     elif is_part and reads_around(opdef, recorded[0]):
         text = "this static_pylayer uses Variables of the program around it, so that it cannot be checked alone"
     if text:
-        skip = CheckResult("domain", Status.SKIP, "GC182", text, where=location_of(opdef.function))
-        return Loaded(reports=(OpReport(label, (skip,), notes=(text,)),))
+        return Loaded(reports=(skipped(label, text, location_of(opdef.function)),))
     try:
         declared = declared_in(names, ["forward", name], name)
         if f"cases_{name}" not in names and not is_single:  # cases without a name may be meant for another one
@@ -189,7 +188,7 @@ def _raised(label: str, layer: Any, failures: Sequence[Exception]) -> OpReport:
     place = f" at {where}" if where is not None else ""
     text = f"forward of {name} raised {type(error).__name__} in {calls} in this run{place}: {error}"
     text += f"; mend it, or define cases_{name}(rng)"
-    return OpReport(label, (CheckResult("domain", Status.SKIP, "GC182", text, where=where),), notes=(text,))
+    return skipped(label, text, where)
 
 
 def _case(opdef: OpDef, call: Mapping[str, Any], variadic: set[str]) -> Case:

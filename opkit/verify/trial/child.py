@@ -9,11 +9,11 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from opkit.blind.limits import threads_here
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
 from opkit.project.directory import OpDirectory
 from opkit.verify.isolation.child import FreshCall, Outbox, Task
-from opkit.verify.isolation.limits import threads_here
 from opkit.verify.isolation.supervisor import Death, Ended, Supervisor, can_fork
 
 #: How long an API file may take.
@@ -60,7 +60,7 @@ def _tasks(directories: Iterable[OpDirectory], seconds: float) -> list[Task]:
     with_api = [item for item in directories if can_fork() and item.api.is_file() and item.spec.is_file()]
     requests = [(item, seconds) for item in with_api]
     is_copied = threads_here() == 1
-    runs = [partial(run, item) if is_copied else FreshCall(__name__, "run", item) for item in requests]
+    runs = [partial(run, item) if is_copied else FreshCall(__name__, item) for item in requests]
     return [Task(item.real, run, _START) for item, run in zip(with_api, runs)]
 
 

@@ -20,7 +20,7 @@ from opkit.verify.options import RunOptions
 _MOST = 5
 #: Seconds beyond the op's own in which a fatal call is found again, for its inputs.
 _REPLAY = 0.6
-_IN_CALL = (Phase.FORWARD, Phase.BACKWARD, Phase.INFER)
+_IN_CALL = (Phase.FORWARD, Phase.BACKWARD)
 
 
 @mutable

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from opkit.blind.frames import Unreadable
 from opkit.checker import Checkable, CheckResult, OpReport, Status
 from opkit.verify.codes import INTERNAL
 from opkit.verify.isolation.announced_calls import UserCall
 from opkit.verify.isolation.child import Outbox, Task
 from opkit.verify.isolation.flight import Stop
-from opkit.verify.isolation.frames import Unreadable
 from opkit.verify.isolation.supervisor import Ended, Supervisor
 from opkit.verify.options import RunOptions
 from opkit.verify.workers.attempts import Attempts

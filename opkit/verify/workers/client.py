@@ -10,15 +10,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from subprocess import Popen
-from typing import IO
 
+from opkit.blind import frames
 from opkit.errors import OpkitError
-from opkit.verify.isolation import frames
 from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target
 from opkit.verify.workers.messages import Message
-from opkit.verify.workers.start import end, start
+from opkit.verify.workers.start import end, pipes_of, start
 from opkit.verify.workers.unforked import run_alone
 
 
@@ -57,7 +56,7 @@ def run_isolated(
 
 
 def _messages(process: Popen[bytes], targets: Sequence[Target], options: RunOptions) -> Iterator[Message]:
-    requests, answers = _pipes(process)
+    requests, answers = pipes_of(process)
     try:
         frames.send(requests.fileno(), (tuple(targets), options))
     except OSError as error:
@@ -71,9 +70,3 @@ def _messages(process: Popen[bytes], targets: Sequence[Target], options: RunOpti
             f"the process that runs the workers ended with status {status}",
             help="the ops that were not reported have not been checked; try --jobs 1",
         )
-
-
-def _pipes(process: Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    if process.stdin is None or process.stdout is None:
-        raise AssertionError("the zygote is started with both pipes")
-    return process.stdin, process.stdout

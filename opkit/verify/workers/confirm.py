@@ -15,6 +15,7 @@ import numpy as np
 
 from opkit.blind.call import Answers, Kind, Manner, Origin, Request, Step, Taken
 from opkit.blind.judge import Difference, Ray, contradicts, difference
+from opkit.blind.limits import INTERPRETED, is_limited, threads_here
 from opkit.blind.server import Client, NoAnswerError, Opening, SilentError, UnloadedError, is_open
 from opkit.checker import Checkable, CheckResult, Status
 from opkit.checker.model.codes import ORDINARY
@@ -22,7 +23,6 @@ from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, snapshot
 from opkit.checker.model.thresholds import SLOW_CALL
 from opkit.record import mutable
-from opkit.verify.isolation.limits import INTERPRETED, is_limited, threads_here
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.ordinary_call import CopiedPlayer, Ordinary, form_of, step_of
 

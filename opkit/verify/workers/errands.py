@@ -11,37 +11,10 @@ from collections.abc import Iterator
 from opkit.checker import Checkable
 from opkit.record import record
 from opkit.verify.isolation.child import Outbox
-from opkit.verify.isolation.flight import Phase, Stop
 from opkit.verify.options import RunOptions
-from opkit.verify.targets.recipe import Recipe
-from opkit.verify.workers.ledger import Account
-from opkit.verify.workers.loading import opening, try_to_load
+from opkit.verify.workers.loading import Errand, opening, try_to_load
 from opkit.verify.workers.messages import Begun
 from opkit.verify.workers.one_op import check_told
-
-
-@record
-class Errand:
-    """Ops of one target.
-
-    Args:
-        number: the target's.
-        recipe: makes them.
-        label: what to call the target where it cannot be loaded.
-        orders: the place among the target's ops of each that the recipe makes, -1 for one that is not wanted. None
-            where the recipe loads the whole target, about which nothing was reported yet: its plan is sent first.
-        frameworks: that its file imports, as far as that is known.
-        looks: calls of loading that ended an earlier process.
-        stops: the same of the checks of the one op that is wanted.
-    """
-
-    number: int
-    recipe: Recipe
-    label: str = ""
-    orders: tuple[int, ...] | None = None
-    frameworks: frozenset[str] = frozenset()
-    looks: tuple[Stop, ...] = ()
-    stops: tuple[Stop, ...] = ()
 
 
 @record
@@ -79,17 +52,13 @@ def run(request: Request, outbox: Outbox) -> None:
 
 def _ops_of(errand: Errand, request: Request, outbox: Outbox) -> Iterator[tuple[int, Checkable]]:
     """Load what an errand is about; yield the ops wanted with their places."""
-    flight = outbox.flight
-    flight.restart(errand.looks)
-    flight.enter(Phase.LOADING)
-    flight.arm(request.loading)
+    outbox.flight.arm(request.loading)
     outbox.allow(request.options.memory)
-    account = Account(errand.number, errand.label)
-    loaded = try_to_load(account, errand.recipe, request.options, flight)
-    if flight.is_unmet:
+    loaded = try_to_load(errand, request.options, outbox.flight)
+    if loaded is None:
         return
     if errand.orders is None:
-        for message in opening(account, loaded):
+        for message in opening(errand.number, loaded):
             outbox.send(message)
     orders = range(len(loaded.checkables)) if errand.orders is None else errand.orders
     for order, checkable in zip(orders, loaded.checkables):

@@ -12,7 +12,6 @@ from opkit.checker import CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
 from opkit.record import mutable
 from opkit.verify.codes import TIMEOUT
-from opkit.verify.isolation.blame import report_of
 from opkit.verify.targets.target import Target
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message, Planned
 
@@ -88,9 +87,9 @@ class Account:
             has_failed = any(item.status is Status.FAIL for item in finished)
             text = f"{finding.message}; {len(finished)} checks were finished before"
             finding = replace(finding, message=text, status=Status.UNDECIDED if has_failed else Status.ERROR)
-        report = report_of(self.owed[order], self._directory(order), finding, seconds)
-        checks = sorted((*finished, *report.checks), key=lambda item: item.code)
-        return Checked(self.number, order, replace(report, checks=tuple(checks)))
+        checks = sorted((*finished, finding), key=lambda item: item.code)
+        report = OpReport(self.owed[order], tuple(checks), self._directory(order), seconds)
+        return Checked(self.number, order, report)
 
     def _directory(self, order: int) -> str | None:
         known = self.plan.directories if self.plan is not None else ()

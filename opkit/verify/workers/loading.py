@@ -1,4 +1,4 @@
-"""Loading: a target loaded in a worker, and what is known of it before any check."""
+"""Loading: what a worker is sent for, a target loaded in it, and what is known of that before any check."""
 
 from __future__ import annotations
 
@@ -9,36 +9,67 @@ from dataclasses import replace
 
 from opkit.checker import CheckResult, OpReport, Status
 from opkit.forked import end_if_forked
+from opkit.record import record
 from opkit.verify.codes import LOAD, NAMED
 from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.child import Paused
-from opkit.verify.isolation.flight import Flight
+from opkit.verify.isolation.flight import Flight, Phase, Stop
 from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe
-from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Checked, Message, Planned
 from opkit.verify.workers.one_op import sendable
 
 
-def try_to_load(account: Account, recipe: Recipe, options: RunOptions, flight: Flight) -> Loaded:
-    """Load a target; what raises becomes a report about the target itself."""
+@record
+class Errand:
+    """Ops of one target, which a process is sent for.
+
+    Args:
+        number: the target's.
+        recipe: makes them.
+        label: what to call the target where it cannot be loaded.
+        orders: the place among the target's ops of each that the recipe makes, -1 for one that is not wanted. None
+            where the recipe loads the whole target, about which nothing was reported yet: its plan is sent first.
+        frameworks: that its file imports, as far as that is known.
+        looks: calls of loading that ended an earlier process.
+        stops: the same of the checks of the one op that is wanted.
+    """
+
+    number: int
+    recipe: Recipe
+    label: str
+    orders: tuple[int, ...] | None = None
+    frameworks: frozenset[str] = frozenset()
+    looks: tuple[Stop, ...] = ()
+    stops: tuple[Stop, ...] = ()
+
+
+def try_to_load(errand: Errand, options: RunOptions, flight: Flight) -> Loaded | None:
+    """Load a target; what raises becomes a report about the target itself.
+
+    None is returned where a call that ended an earlier process did not come.
+    """
+    flight.restart(errand.looks)
+    flight.enter(Phase.LOADING)
     process, started = os.getpid(), time.perf_counter()
     try:
-        loaded = recipe.make(options, flight)
+        loaded = errand.recipe.make(options, flight)
     except NamedError as error:
-        loaded = Loaded(reports=(OpReport(account.label, (CheckResult.of(NAMED, Status.ERROR, str(error)),)),))
+        loaded = Loaded(reports=(OpReport(errand.label, (CheckResult.of(NAMED, Status.ERROR, str(error)),)),))
     except (Exception, SystemExit, Paused) as error:
-        loaded = Loaded(reports=(OpReport(account.label, (blame_error(error, LOAD, "loading"),)),))
+        loaded = Loaded(reports=(OpReport(errand.label, (blame_error(error, LOAD, "loading"),)),))
     end_if_forked(process)
+    if flight.is_unmet:
+        return None
     seconds = time.perf_counter() - started
     return replace(loaded, checkables=tuple(replace(item, loading=seconds) for item in loaded.checkables))
 
 
-def opening(account: Account, loaded: Loaded) -> Iterator[Message]:
+def opening(number: int, loaded: Loaded) -> Iterator[Message]:
     """Yield what is known before any check: the plan, and findings about the target itself."""
     names = tuple(item.name for item in loaded.checkables)
     directories = tuple(item.directory for item in loaded.checkables)
-    yield Planned(account.number, names, directories, loaded.diagnostics)
+    yield Planned(number, names, directories, loaded.diagnostics)
     for report in loaded.reports:
-        yield Checked(account.number, -1, sendable(report))
+        yield Checked(number, -1, sendable(report))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from opkit.blind.frames import is_plain
 from opkit.blind.marks import CHECKING
 from opkit.checker import Checkable, CheckResult, OpReport, Status, check
 from opkit.checker.model.case import plain
@@ -20,10 +21,9 @@ from opkit.verify.codes import CRASH, EXIT, INTERNAL
 from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.failures.store import FailureStore, former
 from opkit.verify.isolation.announced_calls import Left, UserCall, Watch
-from opkit.verify.isolation.blame import blame_left, blame_ourselves, report_of
+from opkit.verify.isolation.blame import blame_left, blame_ourselves
 from opkit.verify.isolation.child import Outbox
 from opkit.verify.isolation.flight import Flight, FlightStop, Phase
-from opkit.verify.isolation.frames import is_plain
 from opkit.verify.options import RunOptions
 from opkit.verify.workers.confirm import Confirmation
 from opkit.verify.workers.messages import Begun, CheckDone, Checked
@@ -109,15 +109,11 @@ def check_alone(
         if at.stop.finding is None:
             return None
         fatal = (*fatal, call.blamed(at.stop.finding))
-    except Left as left:
-        finding = blame_left(left, watch.last, options.limits)
-        return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
-    except MemoryError as error:
-        finding = blame_left(Left(error), watch.last, options.limits)
-        return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
-    except Exception as error:
-        finding = blame_ourselves(error, watch.last)
-        return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
+    except (Left, Exception) as error:
+        left = Left(error) if isinstance(error, MemoryError) else error
+        call = watch.last
+        finding = blame_left(left, call, options.limits) if isinstance(left, Left) else blame_ourselves(left, call)
+        return OpReport(checkable.name, (finding,), checkable.directory, time.perf_counter() - started)
     finally:
         confirmation.close()
         put_back()  # slopes are measured after the check

@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
+from opkit.blind.frames import Unreadable
 from opkit.checker import CheckResult, Status
 from opkit.record import mutable
 from opkit.verify.codes import INTERNAL
@@ -26,15 +27,13 @@ from opkit.verify.isolation.announced_calls import UserCall
 from opkit.verify.isolation.blame import blame_death, is_avoidable
 from opkit.verify.isolation.child import FreshCall, Task
 from opkit.verify.isolation.flight import Phase
-from opkit.verify.isolation.frames import Unreadable
 from opkit.verify.isolation.supervisor import Death, Ended, Supervisor
 from opkit.verify.options import RunOptions
 from opkit.verify.workers.attempts import Attempts
-from opkit.verify.workers.errands import Errand, Request
+from opkit.verify.workers.errands import Request
 from opkit.verify.workers.ledger import Account
+from opkit.verify.workers.loading import Errand
 from opkit.verify.workers.messages import Begun, Message
-
-__all__ = ["Errand", "check_spawned"]
 
 #: Another interpreter is worth its start for so many errands.
 _WORTH = 3
@@ -114,15 +113,14 @@ class _Spawned:
 
     def task(self, errands: Sequence[Errand]) -> Task:
         """Return the task of one more interpreter."""
-        named = [replace(item, label=self._accounts[item.number].label) for item in errands]
-        self.interpreters.append(_Interpreter(named))
-        return self._task(named, self._options)
+        self.interpreters.append(_Interpreter(errands))
+        return self._task(errands, self._options)
 
     def _task(self, errands: Sequence[Errand], options: RunOptions, is_again: bool = False) -> Task:
         loading = self._options.timeout or math.inf
         request = Request(tuple(errands), options, loading)
         frameworks = sorted(frozenset().union(*(item.frameworks for item in errands)))
-        program = FreshCall("opkit.verify.workers.errands", "run", request, tuple(frameworks))
+        program = FreshCall("opkit.verify.workers.errands", request, tuple(frameworks))
         is_loud = options.shows_output and not is_again
         key = len(self.interpreters) - 1
         return Task(key, program, loading, 0, self._is_leader, is_continued=True, is_loud=is_loud)

@@ -14,11 +14,11 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
-from typing import NoReturn
+from typing import IO, NoReturn
 
+from opkit.blind.limits import THREADS, pinned, threads_here
 from opkit.deferred import imported
 from opkit.verify.isolation.interpreter import command
-from opkit.verify.isolation.limits import THREADS, pinned, threads_here
 
 #: The module whose ``main`` the interpreter runs.
 ZYGOTE = "opkit.verify.workers.zygote"
@@ -46,6 +46,13 @@ def start(words: Iterable[str] = (), folder: str | None = None) -> subprocess.Po
         start_new_session=True,
         bufsize=0,
     )
+
+
+def pipes_of(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    """Return the pipes to and from an interpreter."""
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("the interpreter is started with both pipes")
+    return process.stdin, process.stdout
 
 
 def _needed(words: Iterable[str]) -> list[str]:
@@ -118,14 +125,13 @@ def started(words: Iterable[str] = ()) -> Iterator[subprocess.Popen[bytes]]:
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """Close the interpreter's lifeline, give it a moment to end its workers, then end it; once is enough."""
-    if process.stdin is None or process.stdout is None:
-        raise AssertionError("the interpreter is started with both pipes")
+    requests, answers = pipes_of(process)
     with contextlib.suppress(OSError):
-        process.stdin.close()
+        requests.close()
     try:
         process.wait(timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
         with contextlib.suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    process.stdout.close()
+    answers.close()

@@ -11,14 +11,16 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from subprocess import Popen
+from typing import IO
 
+from opkit.blind import frames
 from opkit.checker import CheckResult, Status
 from opkit.verify.codes import CRASH, TIMEOUT
-from opkit.verify.isolation import frames
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Message
+from opkit.verify.workers.start import pipes_of
 
 #: A script under the recorder may train for a while: its limit is that many times that of an op.
 PATIENCE = 10
@@ -34,15 +36,14 @@ def run_alone(number: int, target: Target, options: RunOptions, start: Callable[
         start: starts the interpreter.
     """
     process = start()
-    if process.stdin is None or process.stdout is None:
-        raise AssertionError("the worker is started with both pipes")
+    requests, answers = pipes_of(process)
     messages: queue.Queue[Message | None] = queue.Queue()
-    reader = threading.Thread(target=_read, args=(process, messages), daemon=True)
+    reader = threading.Thread(target=_read, args=(answers, messages), daemon=True)
     reader.start()
     account = Account(number, target.label, target.directory)
     row, what = CRASH, "the worker process ended in the middle of the check"
     try:
-        frames.send(process.stdin.fileno(), ((target,), options))
+        frames.send(requests.fileno(), ((target,), options))
         while (message := messages.get(timeout=_limit(target, options))) is not None:
             numbered = replace(message, target=number)
             account.note(numbered)
@@ -55,8 +56,8 @@ def run_alone(number: int, target: Target, options: RunOptions, start: Callable[
         process.kill()
         process.wait()
         reader.join()
-        process.stdin.close()
-        process.stdout.close()
+        requests.close()
+        answers.close()
     yield from account.settle(CheckResult.of(row, Status.ERROR, f"{what}; this op was not judged"))
 
 
@@ -65,8 +66,7 @@ def _limit(target: Target, options: RunOptions) -> float | None:
     return seconds + 5 if seconds and math.isfinite(seconds) else None
 
 
-def _read(process: Popen[bytes], messages: queue.Queue[Message | None]) -> None:
-    if process.stdout is not None:
-        for message in frames.received(process.stdout.read):  # what is lost is owed, and is settled at the end
-            messages.put(message)
+def _read(answers: IO[bytes], messages: queue.Queue[Message | None]) -> None:
+    for message in frames.received(answers.read):  # what is lost is owed, and is settled at the end
+        messages.put(message)
     messages.put(None)

@@ -9,73 +9,54 @@ import math
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 
+from opkit.blind.limits import threads_here
 from opkit.checker import Checkable
 from opkit.verify.isolation.child import Outbox
-from opkit.verify.isolation.flight import Phase, Stop
-from opkit.verify.isolation.limits import threads_here
+from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.shown import show_paths_from
 from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.loaded import Loaded
-from opkit.verify.targets.recipe import Recipe
 from opkit.verify.workers.children import check_forked
 from opkit.verify.workers.ledger import Account
-from opkit.verify.workers.loading import opening, try_to_load
+from opkit.verify.workers.loading import Errand, opening, try_to_load
 from opkit.verify.workers.messages import Begun
 from opkit.verify.workers.one_op import check_told
-from opkit.verify.workers.spawn import Errand, check_spawned
+from opkit.verify.workers.spawn import check_spawned
 
 
-def check_target(
-    account: Account,
-    recipe: Recipe,
-    options: RunOptions,
-    width: int,
-    outbox: Outbox,
-    is_repeatable: bool = False,
-    looks: tuple[Stop, ...] = (),
-) -> None:
+def check_target(errand: Errand, options: RunOptions, width: int, outbox: Outbox, is_repeatable: bool = False) -> None:
     """Load a target and check its ops, each in a process of its own; send every message that its account is given.
 
     Args:
-        account: the target's, empty.
-        recipe: gives the contents.
+        errand: the whole target.
         options: of the run.
         width: how many ops at once.
         outbox: where the messages go.
         is_repeatable: loading once more gives the same ops; a script is not run again.
-        looks: calls of loading that ended an earlier process.
     """
     sys.dont_write_bytecode = True
     show_paths_from(os.getcwd())
     flight = outbox.flight
-    flight.restart(looks)
-    flight.enter(Phase.LOADING)
-    loaded = try_to_load(account, recipe, options, flight)
-    if flight.is_unmet:
+    loaded = try_to_load(errand, options, flight)
+    if loaded is None:
         return
     flight.arm(math.inf)
     flight.enter(Phase.SUPERVISING)
+    account, ops = Account(errand.number, errand.label), loaded.checkables
     is_threaded = not can_fork() or threads_here() > 1
     if not is_threaded:
-        checking = check_forked(account, loaded.checkables, options, width, (outbox.descriptor,))
-    else:
-        errands = _errands(account, recipe if is_repeatable else None, loaded, looks) if can_fork() else []
+        checking = check_forked(account, ops, options, width, (outbox.descriptor,))
+    else:  # fresh interpreters make all of a target that they load again, or none
+        errands = [replace(errand, orders=tuple(range(len(ops))))] if can_fork() and is_repeatable and ops else []
         checking = check_spawned([account], errands, options, width, (outbox.descriptor,), is_leader=False)
-    for message in chain(opening(account, loaded), checking):
+    for message in chain(opening(errand.number, loaded), checking):
         account.note(message)
         outbox.send(message)
     if is_threaded:
-        _check_here(account, loaded.checkables, options, outbox)
-
-
-def _errands(account: Account, recipe: Recipe | None, loaded: Loaded, looks: tuple[Stop, ...]) -> list[Errand]:
-    """Return the ops that fresh interpreters can make: all of a target that they load again, or none."""
-    if recipe is None or not loaded.checkables:
-        return []
-    return [Errand(account.number, recipe, orders=tuple(range(len(loaded.checkables))), looks=looks)]
+        _check_here(account, ops, options, outbox)
 
 
 def _check_here(account: Account, checkables: Sequence[Checkable], options: RunOptions, outbox: Outbox) -> None:

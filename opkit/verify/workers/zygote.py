@@ -13,18 +13,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from opkit.verify.isolation import frames
+from opkit.blind import frames
+from opkit.blind.limits import limit_memory
 from opkit.verify.isolation.blame import blame_death, is_avoidable
 from opkit.verify.isolation.child import Outbox, Task
 from opkit.verify.isolation.flight import Flight, Stop
-from opkit.verify.isolation.limits import limit_memory
 from opkit.verify.isolation.supervisor import Ended, Supervisor, can_fork
 from opkit.verify.options import RunOptions
-from opkit.verify.targets.load import frameworks_of, preload, recipe_of, wants_fresh
+from opkit.verify.targets.load import frameworks_of, load, preload, wants_fresh
+from opkit.verify.targets.recipe import Recipe
 from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.attempts import Attempts
-from opkit.verify.workers.ledger import Account, Ledger
-from opkit.verify.workers.spawn import Errand, check_spawned
+from opkit.verify.workers.ledger import Ledger
+from opkit.verify.workers.loading import Errand
+from opkit.verify.workers.spawn import check_spawned
 from opkit.verify.workers.start import LOADER
 from opkit.verify.workers.unforked import PATIENCE
 from opkit.verify.workers.worker import check_target
@@ -49,7 +51,7 @@ def main() -> None:
         ledger = Ledger(targets)
         _check_forked(ledger, targets, [number for number in range(len(targets)) if number not in fresh], options, out)
         errands = [
-            Errand(number, recipe_of(targets[number]), frameworks=frameworks_of(targets[number])) for number in fresh
+            replace(_errand(number, targets[number]), frameworks=frameworks_of(targets[number])) for number in fresh
         ]
         for message in check_spawned(ledger.accounts, errands, options, options.width, (out,), lifeline=0):
             ledger.note(message)
@@ -86,14 +88,16 @@ def _check_here(targets: tuple[Target, ...], options: RunOptions, out: int) -> N
     outbox = Outbox(out, Flight())
     limit_memory(options.memory)
     for number, target in enumerate(targets):
-        check_target(Account(number, target.label, target.directory), recipe_of(target), options, 1, outbox)
+        check_target(_errand(number, target), options, 1, outbox)
+
+
+def _errand(number: int, target: Target) -> Errand:
+    return Errand(number, Recipe.of(load, target), target.label)
 
 
 def _job(number: int, target: Target, options: RunOptions, width: int, looks: tuple[Stop, ...] = ()) -> Task:
-    seconds = options.timeout or math.inf
-    if target.kind is TargetKind.SCRIPT:
-        seconds *= PATIENCE
-    account = Account(number, target.label, target.directory)
-    is_repeatable = target.kind is not TargetKind.SCRIPT
-    run = partial(check_target, account, recipe_of(target), options, width, is_repeatable=is_repeatable, looks=looks)
+    is_script = target.kind is TargetKind.SCRIPT
+    seconds = (options.timeout or math.inf) * (PATIENCE if is_script else 1)
+    errand = replace(_errand(number, target), looks=looks)
+    run = partial(check_target, errand, options, width, is_repeatable=not is_script)
     return Task(number, run, seconds, options.memory, is_continued=True, is_loud=options.shows_output)

@@ -6,7 +6,7 @@ How a framework makes values of its own, and how it differentiates, is its own r
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,17 +95,16 @@ def by_name(arrays: Arrays, found: Mapping[InputLeaf, np.ndarray | None], needs:
     return result
 
 
-def raised(what: str, error: Exception, *, is_certain: bool = True) -> list[Fault]:
+def raised(what: str, error: Exception, *, is_certain: bool = True) -> Fault:
     """Return what a function of the user's raised as a fault."""
     line = str(error).strip().partition("\n")[0]
-    return [Fault(f"{what}: {type(error).__name__}: {line}", is_certain=is_certain)]
+    return Fault(f"{what}: {type(error).__name__}: {line}", is_certain=is_certain)
 
 
 def differing(
     expected: Mapping[InputLeaf, np.ndarray | None], actual: Mapping[InputLeaf, np.ndarray | None], what: str
-) -> list[Fault]:
-    """Return the first gradient that is not as expected as a fault; None counts as zeros."""
+) -> Iterator[Fault]:
+    """Yield each gradient that is not as expected as a fault; None counts as zeros."""
     for leaf, one in expected.items():
         if not agree(one, actual.get(leaf)):
-            return [Fault(f"the gradient of {leaf} {what}", input=leaf.name)]
-    return []
+            yield Fault(f"the gradient of {leaf} {what}", input=leaf.name)

@@ -12,20 +12,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from opkit.blind.call import Kind
 from opkit.checker import Checkable, CheckResult, OpReport, Options, Status
 from opkit.errors import OpkitError, UsageError, unknown
 from opkit.ops.core.types import Function
-from opkit.verify.codes import NAMED
 from opkit.verify.options import NamedError
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
 from opkit.verify.subjects.from_cases import constants_in, of_examples
 from opkit.verify.subjects.from_search import UntakenError, searched
-from opkit.verify.subjects.loaded import Loaded, joined
+from opkit.verify.subjects.loaded import Loaded, joined, unloadable
 from opkit.verify.subjects.recording import Recording, Traits
 from opkit.verify.subjects.references import reference_in
 from opkit.verify.subjects.subject import Subject
@@ -106,9 +104,6 @@ class Framework(ABC):
         """Return the name of the module that defined a custom function."""
         return str(getattr(value, "__module__", ""))
 
-    def learn(self, function: Any, call: Mapping[str, Any]) -> None:  # noqa: B027
-        """Note what an example call shows of a function's arguments beyond arrays."""
-
     def held_by(self, target: Any) -> Mapping[str, Any]:
         """Return what a model holds that is among its inputs, by name."""
         return {}
@@ -128,7 +123,7 @@ class Framework(ABC):
         """
         subject = self._placed(self.subject_of(value))
         declared = self._declared(subject, names, label, options)
-        return self._served(value, subject, declared, declared.cases, label, options)
+        return self._served(subject, declared, declared.cases, label, options)
 
     def _declared(self, subject: Subject, names: Mapping[str, Any], label: str, options: Options) -> Declared:
         """Read what a file declares of a function under its own name, or under the one by which it is asked for."""
@@ -140,7 +135,6 @@ class Framework(ABC):
 
     def _served(
         self,
-        function: Any,
         subject: Subject,
         declared: Declared,
         cases: Function | None,
@@ -159,7 +153,7 @@ class Framework(ABC):
                 return [{name: rng.standard_normal(shape) for name, shape in shapes.items()} for _ in range(3)]
 
         if cases is not None:
-            return Loaded((of_examples(subject, declared, label, cases=cases, learn=partial(self.learn, function)),))
+            return Loaded((of_examples(subject, declared, label, cases=cases),))
         try:
             return Loaded((searched(subject, declared, label, options),))
         except UntakenError as error:
@@ -209,7 +203,6 @@ class Framework(ABC):
                         cases=cases,
                         calls=calls,
                         traits=traits,
-                        learn=partial(self.learn, function),
                     )
                 except UsageError as error:
                     yield Loaded(reports=(unloadable(name, error),))
@@ -246,19 +239,18 @@ class Framework(ABC):
         names = {key: value for key, value in module.items() if key.endswith(f"_{subject.name}")}
         declared = self._declared(subject, names, subject.name, options)
         if inputs is None:
-            return self._served(target, subject, declared, cases or declared.cases, subject.name, options)
+            return self._served(subject, declared, cases or declared.cases, subject.name, options)
         examples = [subject.named(case) for case in self._examples(inputs)]
-        return Loaded((self._on_examples(target, subject, examples, declared),))
+        return Loaded((self._on_examples(subject, examples, declared),))
 
     def _on_examples(
         self,
-        target: Any,
         subject: Subject,
         examples: Sequence[Mapping[str, Any]],
         declared: Declared,
     ) -> Checkable:
         for case in examples:
-            self.learn(target, case)
+            subject.learn(case)
         calls = [{name: subject.plain(value) for name, value in case.items()} for case in examples]
         traits = Traits(constants_in(subject, examples))
         return of_examples(subject, declared, subject.name, calls=calls, traits=traits, origin="given")
@@ -267,7 +259,7 @@ class Framework(ABC):
         """Serve a function or a model, and each custom function that it goes through on these inputs."""
         subject = self._placed(self.whole(target))
         examples = [{**subject.named(case), **self.held_by(target)} for case in self._examples(inputs)]
-        made = self._on_examples(target, subject, examples, Declared(reference=reference_in(options)))
+        made = self._on_examples(subject, examples, Declared(reference=reference_in(options)))
         with self.recording() as heard:
             self.run(target, subject, examples)
         options = replace(options, reference=None)
@@ -287,12 +279,3 @@ class Framework(ABC):
 def name_of(function: Any) -> str:
     """Return what a custom function calls itself."""
     return str(getattr(getattr(function, "fun", function), "__name__", function))
-
-
-def unloadable(label: str, error: OpkitError) -> OpReport:
-    """Return the report of a function that could not be served."""
-    if isinstance(error, NamedError):
-        return OpReport(label, (CheckResult.of(NAMED, Status.ERROR, error.message, hint=error.help),))
-    return OpReport(
-        label, (CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where, hint=error.help),)
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -16,10 +15,9 @@ from opkit.replaced import keep
 from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.jax.arrays import ARRAYS, leaves_of
 from opkit.verify.subjects.jax.device import device_named
-from opkit.verify.subjects.jax.function import function_subject, is_custom, learn_trees, whole_subject
+from opkit.verify.subjects.jax.function import function_subject, is_custom, whole_subject
 from opkit.verify.subjects.jax.recorder import recording
 from opkit.verify.subjects.loaded import Loaded
-from opkit.verify.subjects.recording import Recording
 from opkit.verify.subjects.subject import Subject
 
 for _module in (jax, jax.numpy):
@@ -32,15 +30,13 @@ class Jax(Framework):
     kinds = "jax.custom_vjp or jax.custom_jvp"
     kind = Kind.JAX
     arrays = ARRAYS
+    knows = staticmethod(is_custom)
+    recording = staticmethod(recording)
 
     @property
     def remark(self) -> str:
         """Whether Pallas' kernels are interpreted."""
         return "there is no accelerator: Pallas' kernels ran in its interpreter" if is_interpreted() else ""
-
-    def knows(self, value: Any) -> bool:
-        """Return whether a value is a custom function of the user's."""
-        return is_custom(value)
 
     def subject_of(self, value: Any) -> Subject:
         """Return a custom_vjp or custom_jvp as a subject.
@@ -55,14 +51,6 @@ class Jax(Framework):
         """Serve one custom function of a file."""
         jax.config.update("jax_traceback_filtering", "off")  # it takes longer than what a search tries in between
         return super().named(value, names, label, options)
-
-    def recording(self) -> AbstractContextManager[Recording]:
-        """Record the calls of custom functions from here on."""
-        return recording()
-
-    def learn(self, function: Any, call: Mapping[str, Any]) -> None:
-        """Note how the trees among a call's arguments are built."""
-        learn_trees(function, call)
 
     def holds_array(self, inputs: Any) -> bool:
         """Return whether there is an array of JAX among inputs."""

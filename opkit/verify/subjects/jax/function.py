@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -69,6 +70,7 @@ def whole_subject(function: Any, body: Any = None, device: Device = NUMPY) -> Su
         plain=plain,
         takes_gradient=_takes_gradient,
         complex_maps=(as_complex, parted),
+        learn=partial(learn_trees, function),
         functions=(body,),
         forward_where=where,
         backward_where=where,
@@ -103,10 +105,10 @@ def trees_known_of(name: str) -> dict[str, Any]:
     }
 
 
-def learn_trees(function: Any, case: Mapping[str, Any]) -> None:
+def learn_trees(function: Any, call: Mapping[str, Any]) -> None:
     """Remember how the trees among a call's arguments are built."""
     _, known = _TREES.setdefault(id(function), (function, {}))
-    for name, value in case.items():
+    for name, value in call.items():
         if isinstance(plain(value), list) and not is_array(value):
             known[name] = jax.tree.structure(value)
 

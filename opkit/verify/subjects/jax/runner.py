@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Pullback, Results
+from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.evaluate import InputLeaf
-from opkit.checker.model.types import Computed
+from opkit.checker.model.types import Computed, Ran
 from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
@@ -147,12 +147,12 @@ class Runner(ForeignRunner):
         return self.called(values)
 
     # --- what the checker calls
-    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+    def forward(self, arrays: Arrays, attrs: Attrs) -> Results:
         """Run the function; see ``opkit.checker.Forward``."""
         call = self.call_of(arrays, attrs)
         return self._evaluated(call, call.function, *call.arrays)
 
-    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> Ran:
         """Run the function and return the way back."""
         call = self.call_of(arrays, attrs)
         outputs = self._evaluated(call, call.values if call.opened else call.function, *call.arrays)

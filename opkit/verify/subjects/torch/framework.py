@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
 
 from opkit.blind.call import Kind
+from opkit.blind.limits import INTERPRETED
 from opkit.replaced import keep
-from opkit.verify.isolation.limits import INTERPRETED
 from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.from_cases import constants_in
-from opkit.verify.subjects.recording import Recording
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import Device, device_named
 from opkit.verify.subjects.torch.function import is_function
-from opkit.verify.subjects.torch.identity import identities
 from opkit.verify.subjects.torch.library import is_library_op
 from opkit.verify.subjects.torch.recorder import recording, subject_of
 from opkit.verify.subjects.torch.tensors import device_of, tensors_in
@@ -52,6 +49,7 @@ class Torch(Framework):
     kinds = "torch.autograd.Function or torch.library.custom_op"
     kind = Kind.TORCH
     arrays = (torch.Tensor,)
+    recording = staticmethod(recording)
 
     @property
     def remark(self) -> str:
@@ -87,10 +85,6 @@ class Torch(Framework):
         """
         return subject_of(value, self.place)
 
-    def recording(self) -> AbstractContextManager[Recording]:
-        """Record the calls of custom functions from here on."""
-        return recording()
-
     def custom(self, target: Any) -> Any:
         """Return the Function whose ``apply`` a value is."""
         owner = getattr(target, "__self__", None)
@@ -99,10 +93,6 @@ class Torch(Framework):
     def home_of(self, value: Any) -> str:
         """Return the module that defined a Function, or the function that became a library op."""
         return super().home_of(value._init_fn if is_library_op(value) else value)
-
-    def learn(self, function: Any, call: Mapping[str, Any]) -> None:
-        """Note the parameters that a call hands on beside the module that holds them."""
-        identities.note(function, call)
 
     def takes(self, target: Any, inputs: Any = None) -> bool:
         """Return whether ``called`` can serve a value."""

@@ -69,6 +69,7 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
         settings=settings,
         complex_maps=(as_complex, parted),
         held=partial(identities.of, function),
+        learn=partial(identities.note, function),
         functions=tuple(users),
         forward_where=method_at(function, "forward"),
         backward_where=method_at(function, "backward"),

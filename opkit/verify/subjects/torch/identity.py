@@ -25,10 +25,10 @@ class Identities:
 
     _known: dict[Any, dict[tuple[int, ...], tuple[list[Any], dict[Place, Any]]]] = field(default_factory=dict)
 
-    def note(self, function: Any, values: Mapping[str, Any]) -> None:
+    def note(self, function: Any, call: Mapping[str, Any]) -> None:
         """Keep the parameters of a call, where an object that may lead to them is among its arguments."""
-        kept = {place: item for place, item in _each(values) if isinstance(item, torch.nn.Parameter)}
-        objects = _objects(values)
+        kept = {place: item for place, item in _each(call) if isinstance(item, torch.nn.Parameter)}
+        objects = _objects(call)
         if kept and objects:
             self._known.setdefault(function, {})[tuple(map(id, objects))] = objects, kept
 

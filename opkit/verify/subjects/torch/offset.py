@@ -5,6 +5,7 @@ numpy's views become tensors that begin where their memory does, so the checks o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -22,22 +23,22 @@ from opkit.verify.subjects.torch.tensors import array_of
 _BEFORE, _AFTER = 5, 3
 
 
-def forward_offset(step: Step) -> list[Fault]:
+def forward_offset(step: Step) -> Iterator[Fault]:
     """GC130: results of inputs with a storage offset are those of inputs without."""
     if step.runner.changes_inputs:  # what it gets is a tensor of its own
-        return []
+        return
     plain = step.apply(step.apart).outputs
     try:
         moved = step.apply(partial(_within, step.runner.device)).outputs
     except Exception as error:  # user code
-        return raised("forward raises for inputs with a storage offset", error)
+        yield raised("forward raises for inputs with a storage offset", error)
+        return
     for number, (one, other) in enumerate(zip(plain, moved)):
         if not agree(array_of(one), array_of(other)):
-            return [Fault(f"result {number} is another one for inputs with a storage offset")]
-    return []
+            yield Fault(f"result {number} is another one for inputs with a storage offset")
 
 
-def backward_offset(step: Step) -> list[Fault]:
+def backward_offset(step: Step) -> Iterator[Fault]:
     """GC131: gradients of incoming gradients, and of inputs, with a storage offset are those of tensors without."""
     dense, within = step.apart, partial(_within, step.runner.device)
     plain = step.gradients(step.apply(dense))
@@ -52,11 +53,9 @@ def backward_offset(step: Step) -> list[Fault]:
         try:
             moved = step.gradients(applied, [make_seed(np.asarray(dout)) for dout in step.douts])
         except Exception as error:  # user code
-            return raised(f"backward raises for {what} with a storage offset", error)
-        faults = differing(plain, moved, f"is another one for {what} with a storage offset")
-        if faults:
-            return faults
-    return []
+            yield raised(f"backward raises for {what} with a storage offset", error)
+            return
+        yield from differing(plain, moved, f"is another one for {what} with a storage offset")
 
 
 def _within(device: Device, array: np.ndarray) -> Any:

@@ -5,7 +5,7 @@ Each check runs the Function in a way in which a training step may, and compares
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -40,7 +40,7 @@ class _Nothing(torch.autograd.Function):  # type: ignore[misc]  # without torch 
 
 def own_checks(runner: Runner) -> Sequence[OwnCheck]:
     """Return the checks of a Function."""
-    checks: list[tuple[CheckCode, Callable[[Step], list[Fault]]]] = [
+    checks: list[tuple[CheckCode, Callable[[Step], Iterator[Fault]]]] = [
         (CODES["GC130"], forward_offset),
         (CODES["GC131"], backward_offset),
         (UNDEFINED, _undefined),
@@ -55,62 +55,60 @@ def own_checks(runner: Runner) -> Sequence[OwnCheck]:
 
 
 def _run(
-    runner: Runner, check: Callable[[Step], list[Fault]], arrays: Arrays, attrs: Attrs, douts: Results
-) -> list[Fault]:
+    runner: Runner, check: Callable[[Step], Iterator[Fault]], arrays: Arrays, attrs: Attrs, douts: Results
+) -> Iterator[Fault]:
     return check(Step(runner, arrays, attrs, douts))
 
 
-def _undefined(step: Step) -> list[Fault]:
+def _undefined(step: Step) -> Iterator[Fault]:
     """GC201: outputs that nothing uses give what zeros give, and no incoming gradient at all gives nothing."""
     applied = step.apply()
     open_ = [place for place, item in enumerate(applied.outputs) if item.requires_grad]
     seeds = step.seeds()
     if not open_ or not applied.sources():
-        return []
+        return
     for place in open_ if len(open_) > 1 else ():
         others = [seed if number == place else torch.zeros_like(seed) for number, seed in enumerate(seeds)]
         expected = step.gradients(step.apply(), others)
         try:
             actual = step.gradients(step.apply(), seeds, [place])
         except Exception as error:  # user code
-            return raised(f"backward raises where only output {place} is used", error)
+            yield raised(f"backward raises where only output {place} is used", error)
+            return
         what = f"is another one where only output {place} is used than with zeros for the other outputs"
-        faults = differing(expected, actual, what)
-        if faults:
-            return faults
+        yield from differing(expected, actual, what)
     with torch.enable_grad():
         used = [_Nothing.apply(applied.outputs[place]) for place in open_]
     try:
         past = Applied(used, applied.leaves, device=applied.device)
         found = step.gradients(past, [seeds[place] for place in open_])
     except Exception as error:  # user code
-        return raised("backward raises where no incoming gradient is defined", error)
-    return differing(found, {}, "is not zero where no incoming gradient is")
+        yield raised("backward raises where no incoming gradient is defined", error)
+        return
+    yield from differing(found, {}, "is not zero where no incoming gradient is")
 
 
-def _needs(step: Step) -> list[Fault]:
+def _needs(step: Step) -> Iterator[Fault]:
     """GC202: each input's gradient where it alone needs one is that where all do."""
     applied = step.apply()
     names = list(dict.fromkeys(leaf.name for leaf in applied.sources()))
     if len(names) < 2:
-        return []
+        return
     expected = step.gradients(applied)
     for name in names:
         try:
             actual = step.gradients(step.apply(needs=frozenset({name})))
         except Exception as error:  # user code
-            return raised(f"backward raises where {name} alone needs a gradient", error)
+            yield raised(f"backward raises where {name} alone needs a gradient", error)
+            return
         own = {leaf: item for leaf, item in expected.items() if leaf.name == name}
-        faults = differing(own, actual, f"is another one where {name} alone needs one")
-        if faults:
-            return faults
-    return []
+        yield from differing(own, actual, f"is another one where {name} alone needs one")
 
 
-def _kept(step: Step) -> list[Fault]:
+def _kept(step: Step) -> Iterator[Fault]:
     """GC203: a later change in place of an input or a result is refused by backward, or makes no difference."""
     if step.runner.changes_inputs:
-        return []
+        return
     expected = step.gradients(step.apply())
     held = list(_held(step.apply(step.apart)))
     for place, (label, tensor) in enumerate(held):
@@ -125,10 +123,7 @@ def _kept(step: Step) -> list[Fault]:
         except Exception:  # refused: what is saved as torch wants it notices the change
             continue
         what = f"is another one when {label} is changed in place after forward"
-        faults = differing(expected, actual, f"{what}; a tensor kept by ctx.save_for_backward would refuse")
-        if faults:
-            return faults
-    return []
+        yield from differing(expected, actual, f"{what}; a tensor kept by ctx.save_for_backward would refuse")
 
 
 def _held(applied: Applied) -> list[tuple[str, Any]]:
@@ -139,30 +134,29 @@ def _held(applied: Applied) -> list[tuple[str, Any]]:
     return [*inputs, *results]
 
 
-def _accumulated(step: Step) -> list[Fault]:
+def _accumulated(step: Step) -> Iterator[Fault]:
     """GC204: a training step's use of ``x.grad``: accumulated, then set to zero; the inputs stay as they are."""
     applied = step.apply(step.apart)
     outputs = [item for item in applied.outputs if item.requires_grad]
     sources = applied.sources()
     if not outputs or not sources or step.runner.changes_inputs:
-        return []
+        return
     before = [tensor.detach().clone() for tensor in sources.values()]
     try:
         for _ in range(2):  # as of a sum
             torch.autograd.backward(outputs, list(map(torch.ones_like, outputs)), retain_graph=True)
     except Exception:  # a context that serves once; other checks run backward as often as it takes
-        return []
+        return
     for tensor in sources.values():
         if tensor.grad is not None:
             tensor.grad.zero_()
     for (leaf, tensor), old in zip(sources.items(), before):
         if not torch.equal(tensor.detach().nan_to_num(), old.nan_to_num()):
             what = f"input {leaf} changes when gradients are accumulated and reset"
-            return [Fault(f"{what}: the gradient that backward returned lies in its memory", input=leaf.name)]
-    return []
+            yield Fault(f"{what}: the gradient that backward returned lies in its memory", input=leaf.name)
 
 
-def _forward_mode(step: Step) -> list[Fault]:
+def _forward_mode(step: Step) -> Iterator[Fault]:
     """GC205: <dy, jvp(v)> is <vjp(dy), v>."""
     rng = np.random.default_rng(205)
     applied = step.apply()
@@ -172,16 +166,16 @@ def _forward_mode(step: Step) -> list[Fault]:
     try:
         pushed = _pushed(step, tangents)
     except Exception as error:  # user code
-        return raised("jvp raises", error)
+        yield raised("jvp raises", error)
+        return
     if all(item is None for item in pushed):  # a stub
-        return []
+        return
     left = [_dot(dout, item.detach().cpu()) for dout, item in zip(step.douts, pushed) if item is not None]
     right = [_dot(gradients[leaf], tangent) for leaf, tangent in tangents.items() if gradients[leaf] is not None]
     eps = max((float(np.finfo(item.dtype).eps) for item in tangents.values()), default=0.0)
-    if sums_agree(left, right, eps):
-        return []
-    message = "jvp disagrees with backward along a random direction"
-    return [Fault(message, expected=sum(right), actual=sum(left))]
+    if not sums_agree(left, right, eps):
+        message = "jvp disagrees with backward along a random direction"
+        yield Fault(message, expected=sum(right), actual=sum(left))
 
 
 def _dot(one: Any, other: Any) -> float:

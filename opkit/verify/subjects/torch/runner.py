@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from opkit.checker import Arrays, Attrs, Pullback, Results
+from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.evaluate import InputLeaf
-from opkit.checker.model.types import Computed
+from opkit.checker.model.types import Computed, Ran
 from opkit.errors import UsageError
 from opkit.listed import each, present
 from opkit.ops.core.types import Function
@@ -219,13 +219,13 @@ class Runner(ForeignRunner):
         return tensors_in(self.called(values))
 
     # --- what the checker calls
-    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+    def forward(self, arrays: Arrays, attrs: Attrs) -> Results:
         """Run the function; see ``opkit.checker.Forward``."""
         applied = self.apply(arrays, attrs)
         self._tell(applied, arrays)
         return [self._array(item) for item in applied.outputs]
 
-    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> Ran:
         """Run the function and keep its graph for any number of backward calls."""
         applied = self.apply(arrays, attrs)
         self._tell(applied, arrays)

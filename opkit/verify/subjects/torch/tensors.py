@@ -14,6 +14,7 @@ import torch
 
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.errors import KernelError
+from opkit.listed import parts
 from opkit.verify.subjects.foreign.running import angles
 
 with warnings.catch_warnings():
@@ -119,18 +120,7 @@ def takes_gradient(value: Any) -> bool | None:
 
 def tensors_in(result: Any) -> list[Any]:
     """Return the tensors of what a function returned: bare, or in tuples, lists and dicts."""
-    return list(_tensors(result))
-
-
-def _tensors(result: Any) -> Iterator[Any]:
-    if isinstance(result, torch.Tensor):
-        yield result
-    elif isinstance(result, dict):
-        for item in result.values():
-            yield from _tensors(item)
-    elif isinstance(result, (list, tuple)):
-        for item in result:
-            yield from _tensors(item)
+    return list(parts(result, torch.Tensor))
 
 
 def device_of(tensors: Iterable[Any]) -> str:

@@ -1,4 +1,4 @@
-"""What a worker process is set to before user code runs in it: threads, memory, traces of its death.
+"""What a process is set to before user code runs in it: threads, memory, descriptors, traces of its death.
 
 Nothing of opkit's own is imported here, so that the settings stand before numpy is.
 """
@@ -6,7 +6,6 @@ Nothing of opkit's own is imported here, so that the settings stand before numpy
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import math
 import os
 import signal
@@ -15,6 +14,8 @@ import threading
 from collections.abc import Mapping
 
 MEBIBYTE = 1 << 20
+#: Descriptors are put out of the way of code that closes or writes to them by their numbers.
+_HIGH = 700
 #: Fields of /proc/PID/statm, in pages.
 _SPACE, _RESIDENT = 0, 1
 #: What BLAS and OpenMP read the number of their threads from.
@@ -116,8 +117,22 @@ def is_limited() -> bool:
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
+def put_aside(descriptor: int) -> int:
+    """Return a descriptor under a high number in its place, itself where there may be none."""
+    import fcntl  # Unix only, as fork is
+
+    try:
+        high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+    except OSError:
+        return descriptor
+    os.close(descriptor)
+    return high
+
+
 def trace_deaths(descriptor: int) -> None:
     """Write Python's stack to a file when the process crashes, and when it is sent SIGUSR2."""
+    import faulthandler  # no ordinary run has it
+
     faulthandler.enable(file=descriptor, all_threads=True)
     if hasattr(signal, "SIGUSR2"):
         faulthandler.register(signal.SIGUSR2, file=descriptor, all_threads=True)

@@ -1,4 +1,4 @@
-"""Frames: pickled messages with a length in front, over a pipe; of plain data, numpy's and opkit's own classes.
+"""Frames: messages with a length in front, over a pipe or a socket; pickled ones of numpy's and opkit's own classes.
 
 Who talks to whom, and about what, is not decided here.
 """
@@ -17,6 +17,8 @@ from opkit.record import record
 _HEADER = struct.Struct("<Q")
 #: More than this is a broken stream, not a message.
 _LARGEST = 1 << 34
+#: How many bytes are read at once.
+_PORTION = 1 << 20
 #: Packages whose classes every reader has; a user's class may be missing there, or do something when it is made.
 _KNOWN = ("builtins", "collections", "copyreg", "_codecs", "functools", "numpy", "opkit", "pathlib")
 
@@ -55,10 +57,20 @@ def is_plain(message: object) -> bool:
     return True
 
 
-def pack(message: object) -> bytes:
-    """Return a message as bytes: the length, then the pickle."""
-    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+def framed(body: bytes) -> bytes:
+    """Return a frame: the length, then the body."""
     return _HEADER.pack(len(body)) + body
+
+
+def write(descriptor: int, body: bytes) -> None:
+    """Write a frame to a file descriptor, whole.
+
+    Raises:
+        OSError: the other end is gone.
+    """
+    rest = memoryview(framed(body))
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def send(descriptor: int, message: object) -> None:
@@ -68,9 +80,7 @@ def send(descriptor: int, message: object) -> None:
         OSError: the other end is gone.
         TypeError, AttributeError, pickle.PicklingError: the message holds something that cannot be pickled.
     """
-    rest = memoryview(pack(message))
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    write(descriptor, pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))
 
 
 def received(read: Callable[[int], bytes]) -> Iterator[Any]:
@@ -80,20 +90,21 @@ def received(read: Callable[[int], bytes]) -> Iterator[Any]:
         read: gives the next bytes, a number at most, none at the end.
     """
     reader = FrameReader()
-    while data := read(1 << 20):
-        for message in reader.feed(data):
+    while data := read(_PORTION):
+        for body in reader.feed(data):
+            message = rebuilt(body)
             if not isinstance(message, Unreadable):
                 yield message
 
 
 class FrameReader:
-    """Cuts a stream of bytes into messages; bytes may come in any portions."""
+    """Cuts a stream of bytes into frames; bytes may come in any portions."""
 
     def __init__(self) -> None:
         self._held = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[Any]:
-        """Take in bytes and yield each message that they complete, ``Unreadable`` where it cannot be rebuilt.
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Take in bytes and yield the body of each frame that they complete.
 
         Raises:
             ValueError: the stream holds no frames.
@@ -108,10 +119,24 @@ class FrameReader:
                 return
             body = bytes(self._held[_HEADER.size : end])
             del self._held[:end]
-            yield _rebuilt(body)
+            yield body
+
+    def following(self, read: Callable[[int], bytes]) -> bytes:
+        """Return the body of the next frame of a stream; see ``received``.
+
+        Raises:
+            EOFError: the stream ends before.
+        """
+        data = b""
+        while (body := next(self.feed(data), None)) is None:
+            data = read(_PORTION)
+            if not data:
+                raise EOFError
+        return body
 
 
-def _rebuilt(body: bytes) -> Any:
+def rebuilt(body: bytes) -> Any:
+    """Return the message of a frame, ``Unreadable`` where it cannot be rebuilt."""
     try:
         return _PlainUnpickler(io.BytesIO(body)).load()
     except Exception as error:  # one message is lost, not those after it
