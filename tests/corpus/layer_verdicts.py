@@ -15,7 +15,7 @@ from tests.corpus.func_model import as_script as as_funcs
 from tests.corpus.layer_model import Layer, as_module, as_script
 from tests.corpus.not_yet import MAY_BE_UNDECIDED, MAY_BE_UNDECIDED_NAMED
 
-__all__ = ["ACCUSED", "BEYOND", "FORMS", "STATE", "expected", "named", "recorded", "recorded_alone", "recorded_pairs", "verdict_of"]
+__all__ = ["ACCUSED", "BEYOND", "FORMS", "LINE", "STATE", "expected", "named", "recorded", "recorded_alone", "recorded_pairs", "verdict_of"]
 
 #: Words for outcomes: a fault is found; a fault is found only beyond what a run was seen to do.
 ACCUSED, BEYOND = "accused", "beyond"

@@ -50,9 +50,9 @@ from opkit.checker.model.trial import Answer, Attempt
 
 #: The place of an output, or the input of a gradient.
 _Name: TypeAlias = "int | InputLeaf"
-#: How a comparison stands, and what is to be said.
-_Said: TypeAlias = "tuple[Status, str]"
-_AGREES: _Said = (Status.PASS, "")
+#: What is wrong, "" for nothing, and whether it is doubtful, but not a fault.
+_Said: TypeAlias = "tuple[str, bool]"
+_AGREES: _Said = ("", False)
 
 
 def single_precision(session: CheckSession) -> Iterator[CheckResult]:
@@ -72,11 +72,11 @@ def single_precision(session: CheckSession) -> Iterator[CheckResult]:
         if found is None:
             continue
         tried += 1
-        status, message = found
-        if status is Status.UNDECIDED:
+        message, is_open = found
+        if message and is_open:
             said = f"at the limits of float32, {message}"
-            doubt = doubt or session.result("GC150", status, said, case=ev.case)
-        elif status is Status.FAIL:
+            doubt = doubt or session.result("GC150", Status.UNDECIDED, said, case=ev.case)
+        elif message:
             yield session.failed("GC150", message, ev)
             return
     if doubt is not None:
@@ -102,7 +102,7 @@ def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[
 
 
 def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highest: dict[_Name, float]) -> _Said | None:
-    """Return how float32 stands, and a message where it does not agree; None where it cannot be compared."""
+    """Return in what float32 does not agree; None where it cannot be compared."""
     low_case = cast_case(ev.case, "float32")
     cases = low_case, cast_case(low_case, "float64")
     low_outcome, high_outcome = map(session.trial.probe, cases)
@@ -114,7 +114,7 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highes
         is_found, widest = session.is_found(ev.case), max(map(largest, ev.case.floats))
         has_nan = any(is_float(item) and np.isnan(item).any() for item in low_outcome.outputs)
         is_open = widest > ORDINARY_MOST if has_nan and is_found else not has_nan and (is_found or ev.case.is_extreme)
-        return message if message is None else _said(message, is_open)
+        return message if message is None else (message, is_open)
     if not low_outcome.is_accepted or not high_outcome.is_accepted:
         return None
     low, high = (Evaluator(ev.checkable, case).prepare() for case in cases)
@@ -145,7 +145,7 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highes
         for name in exact
         if name in known
     )
-    return next((one for one in every if one[1]), _AGREES)
+    return next((one for one in every if one[0]), _AGREES)
 
 
 def _off(
@@ -180,15 +180,10 @@ def _off(
     if regime == "steep" and is_gradient and loss < LITTLE * max(size, floor):
         return _AGREES  # where the terms of a norm cancel nearly all, no order of computing keeps these digits
     if not message or (is_found and widest > ORDINARY_MOST):  # nothing says that such values are meant (rule 5)
-        return _said(message, is_open=True)
+        return message, True
     if regime == "offset":  # the author decides which of a formula's digits matter: UNDECIDED, and not a failure
-        return _said(f"{message}; the digits are lost to cancellation" if loss > SLIGHT * size else "", is_open=True)
-    return _said(message)
-
-
-def _said(message: str, is_open: bool = False) -> _Said:
-    """Return how a message stands: "" is no fault, and an open one is none that is certain."""
-    return (Status.UNDECIDED if is_open else Status.FAIL, message) if message else _AGREES
+        return (f"{message}; the digits are lost to cancellation" if loss > SLIGHT * size else "", True)
+    return message, False
 
 
 def _overflow(high: Attempt, low: Attempt) -> str | None:

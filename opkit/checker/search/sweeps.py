@@ -149,6 +149,7 @@ class Sweeps:
         found: list[Case] = []
         base = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
         choices: dict[str, list[Any]] = {}
+        attempt = self.scope.trial.attempt
         for attr in self.scope.checkable.attrs:
             if attr.name in self.scope.options.attrs or attr.name == "device_sub_tag":
                 continue
@@ -163,7 +164,8 @@ class Sweeps:
                 if is_count and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
                     cases = [case for case in cases if self.scope.works(case)]
                 if value is True and 1 in choices.get(attr.name, ()):  # which it is to forward, if nothing differs
-                    cases = [case for case in cases if not self._is_one(case, attr.name)]
+                    as_one = [replace(case, attrs={**case.attrs, attr.name: 1}) for case in cases]
+                    cases = [case for case, one in zip(cases, as_one) if not attempt(case).gives_the_same(attempt(one))]
                 if cases:
                     choices.setdefault(attr.name, []).append(value)
                     found.extend(cases)
@@ -181,11 +183,6 @@ class Sweeps:
             for word in islice((word for word in words if word not in (base[name], *known)), MANY):
                 if self.scope.trial.probe(replace(case, attrs={**base, name: word})).is_accepted:
                     yield word
-
-    def _is_one(self, case: Case, name: str) -> bool:
-        """Return whether forward gives the same where an option is 1."""
-        attempt = self.scope.trial.attempt
-        return attempt(case).gives_the_same(attempt(replace(case, attrs={**case.attrs, name: 1})))
 
     def _cases_with(
         self, attrs: Mapping[str, Any], shapes: Sequence[Case], limit: int, seed: int, value: Any = None
