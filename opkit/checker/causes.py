@@ -36,12 +36,13 @@ _FOLLOWS: dict[str, frozenset[str]] = {
     "GC143": _EDGES | {"GC148"},
     "GC142": _NUMBERS | _EDGES | {"GC148"},
     "GC145": _NUMBERS,
+    "GC112": frozenset({"GC110", "GC111", "GC201"}),
     "GC101": frozenset({"GC161"}),
 }
 #: Writes, and what follows from one only where it says so.
 _WRITES, _OWN = frozenset({"GC122", "GC123"}), frozenset({"GC101", "GC180", "GC181"})
 #: Causes that concern one input: findings about another input stand for themselves.
-_OF_AN_INPUT = frozenset({"GC142", "GC145", "GC101"})
+_OF_AN_INPUT = frozenset({"GC142", "GC145", "GC112", "GC101"})
 
 
 def folded(results: list[CheckResult]) -> list[CheckResult]:
@@ -99,6 +100,8 @@ def hint_of(item: CheckResult) -> str:
         return did_you_mean(nearest(missing[2], dir(sys.modules.get(missing[1])), 1))
     if "could not be broadcast" in message:
         return "a reduction without keepdims=True loses the axis that the next operation lines up with"
+    if item.code == "GC112":
+        return "a gradient is a sum of terms with dy as a factor: one of them has none"
     if item.code in ("GC140", "GC142", "GC148", "GC160", "GC161"):
         return _of_shapes(item)
     if item.evidence is not None and item.evidence.pattern == FLAT:

@@ -144,6 +144,9 @@ def _user_case(checkable: Checkable, given: Any, number: int, seed: int) -> Case
             meant = did_you_mean([item for item in needed if item not in values][:1])
             said = unknown(f"case {number} names", name, [*inputs, *attrs], tail=tail, otherwise=meant)
             raise _Malformed(str(said))
+    words = [name for name, value in inputs.items() if isinstance(value, np.ndarray) and value.dtype.kind in "US"]
+    if words:
+        raise _Malformed(f"case {number} gives the input {words[0]!r} words, {values[words[0]]!r}, not numbers")
     missing = [name for name in needed if inputs[name] is None]
     if missing:
         raise _Malformed(f"case {number} has no value for the input {missing[0]!r}")

@@ -115,7 +115,7 @@ def _why_open(item: CheckResult) -> str:
     if item.code == "GC101" and all(isinstance(number, float) for number in numbers):
         expected, actual = numbers
         if abs(expected - actual) <= SINGLE_ROUNDING * max(abs(expected), abs(actual)):
-            return "a difference of float32's rounding: a constant or a step on the way is held in float32"
+            return "as small as float32's rounding: a step may be held in float32, or an iteration stop before its end"
     return ""
 
 

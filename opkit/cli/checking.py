@@ -17,7 +17,7 @@ from opkit.cli.arguments import choice, pair_of, shape_of
 from opkit.cli.configured import configured
 from opkit.cli.console import hint, put, uses_colour, warn
 from opkit.cli.ends import NOTHING, ended
-from opkit.cli.report_file import now, write_report
+from opkit.cli.report_file import need_folder, now, write_report
 from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown
 from opkit.reporters import FORMS, render
@@ -87,8 +87,9 @@ def check(
         interpreter: one for the workers that was started ahead, None to start one.
     """
     choice("--format", form, PRINTED)
-    for name, _ in reports:
+    for name, path in reports:
         choice("--report", name, FORMS)
+        need_folder(path)
     outcome = _run(targets, options, interpreter)
     with undisturbed():
         put_report(outcome, form, is_verbose=is_verbose)

@@ -73,7 +73,7 @@ def new_from_formula(
         warn(f"note: {line}")
     if made.narrowed and grad:
         cases = f"check_{name}.py" if chosen.library else f"{name}_cases.py"
-        said = "for some other numbers the formula or its derivative is not finite"
+        said = "for some other numbers what is written for the formula or its derivative is not finite"
         warn(f"note: {cases} draws {', '.join(made.narrowed)}: {said}; change it to check more")
     if dry_run:
         for path_name, content in render_formula(name, made, parsed, kind=kind, job=job, cpp=cpp).items():

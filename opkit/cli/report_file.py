@@ -17,6 +17,16 @@ def now() -> str:
     return datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
 
 
+def need_folder(path: Path) -> None:
+    """Refuse a report whose folder is missing.
+
+    Raises:
+        UsageError: it is.
+    """
+    if not path.parent.is_dir():
+        raise UsageError(f"--report: cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+
+
 def write_report(path: Path, text: str) -> None:
     """Write a report, which appears whole or not at all.
 
@@ -24,8 +34,7 @@ def write_report(path: Path, text: str) -> None:
         UsageError: the folder is missing, or nothing may be written there.
         OSError: the disk is full.
     """
-    if not path.parent.is_dir():
-        raise UsageError(f"--report: cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+    need_folder(path)
     try:
         write_file(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:

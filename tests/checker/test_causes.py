@@ -160,6 +160,15 @@ def test_a_slip_of_a_framework_has_its_hint(message: str, hint: str) -> None:
     assert hint in item.hint
 
 
+def test_a_term_without_dy_is_one_finding_beside_the_wrong_derivative() -> None:
+    """What is not 0 for a zero dy is neither additive nor homogeneous."""
+    codes = ("GC101", "GC110", "GC111", "GC112", "GC201")
+    first, second = folded([CheckResult(code, Status.FAIL, code, input="x") for code in codes])
+    assert (first.code, second.code) == ("GC101", "GC112")
+    assert [item.code for item in second.consequences] == ["GC110", "GC111", "GC201"]
+    assert "dy as a factor" in second.hint
+
+
 def test_two_wrong_numbers_stand_side_by_side() -> None:
     """Without a cause nothing is folded."""
     results = [CheckResult("jacobian", Status.FAIL, "GC101"), CheckResult("additive", Status.FAIL, "GC110")]

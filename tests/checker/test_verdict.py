@@ -8,7 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from opkit.checker import Arrays, Attrs, Checkable, CheckResult, OpReport, Options, Report, Status, check
+from opkit.checker import (
+    Arrays,
+    Attrs,
+    Checkable,
+    CheckResult,
+    Gradients,
+    OpReport,
+    Options,
+    Report,
+    Results,
+    Status,
+    check,
+)
+from opkit.errors import Location
 from tests.checker.functions import checkable_of
 
 X = np.array([0.3, 0.5, -1.5, 2.0])
@@ -57,6 +70,17 @@ def test_a_tolerance_decides_however_wide_it_is(shape: tuple[int, int], off: flo
     inputs = [np.random.default_rng(0).normal(size=shape)]
     made = checkable_of(lambda x: np.exp(2 * x), lambda x, y, dy: 2 * dy * y * (1 + off * np.cos(x)), inputs)
     assert check(replace(made, tolerance={"x": 3e-3})).status is status
+
+
+def test_a_gradient_that_overflows_in_float32_is_backwards() -> None:
+    """Its finding shows the line of backward; a result's that of forward."""
+    def backward(arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]) -> Gradients:
+        large = X.dtype.type(1e30) if arrays["x"].dtype == X.dtype else np.float32(1e30)
+        return {"x": 2 * douts[0] * arrays["x"] * large * large / large / large}
+
+    made = replace(square(), backward=backward, backward_where=Location("b.py", 1))
+    (finding,) = [item for item in check(made).checks if item.code == "GC150"]
+    assert (finding.status, finding.where) == (Status.FAIL, made.backward_where)
 
 
 def test_a_tolerance_of_what_is_no_input_says_so() -> None:

@@ -243,6 +243,29 @@ def test_what_is_named_and_not_there_has_one_exit_status(words: list[str], tmp_p
     assert opkit(tmp_path, "gradcheck", *words).returncode == 2
 
 
+def test_a_report_that_cannot_be_written_is_refused_before_the_checks(tmp_path: Path) -> None:
+    """Its status would hide the verdict's."""
+    (tmp_path / "a.py").write_text(CUBE)
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube", "--report", "html=nowhere/a.html")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "said"),
+    [
+        ("rng.normal(size=3).astype('float16')", 1, "x must be float32 or float64"),
+        ("'abc'", 3, "case 0 gives the input 'x' words, 'abc', not numbers"),
+    ],
+)
+def test_a_case_that_a_definition_does_not_take_is_refused(value: str, status: int, said: str, tmp_path: Path) -> None:
+    """At its line: half precision is not tried in another format, and words are no array."""
+    opkit(tmp_path, "new", "t")
+    (tmp_path / "t" / "t_cases.py").write_text(f"\ndef cases(rng):\n    yield {{'x': {value}}}\n")
+    done = opkit(tmp_path, "gradcheck", "t")
+    assert (done.returncode, said in " ".join(done.stdout.split())) == (status, True)
+    assert "--> t/t_cases.py:2" in done.stdout
+
+
 PY_FUNCS = """
 import numpy as np
 import paddle
@@ -276,7 +299,7 @@ def test_a_py_func_is_checked_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(PY_FUNCS.replace("    main()", "    pass"))
     gone = opkit(tmp_path, "gradcheck", "job.py::double")
     assert gone.returncode == 2
-    assert "not where it ran" in gone.stdout
+    assert "not where it ran" in " ".join(gone.stdout.split())
 
 
 def test_where_a_py_func_is_not_checked_that_is_said(tmp_path: Path) -> None:

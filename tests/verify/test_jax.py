@@ -289,6 +289,18 @@ def test_a_function_of_this_process_is_checked_with_all_that_it_goes_through() -
     ]
 
 
+def test_a_check_file_that_is_run_is_confirmed(tmp_path: Path) -> None:
+    """An ordinary process finds its functions as it finds those of FILE.py::Name."""
+    (tmp_path / "mine.py").write_text(
+        "import jax\nTWO = jax.numpy.ones(1) + 1  # JAX starts threads for it\n@jax.custom_vjp\ndef double(x):\n    return 2 * x\n"
+        "double.defvjp(lambda x: (2 * x, None), lambda _, g: (2 * g,))\n"
+    )
+    (tmp_path / "check_mine.py").write_text(
+        "from mine import double\ndef cases_double(rng):\n    yield {'x': rng.normal(size=3)}\n"
+    )
+    assert "pass      GC199" in opkit(tmp_path, "gradcheck", "check_mine.py", "-v").stdout
+
+
 def test_the_report_of_jaxs_own_faults_is_as_its_golden_file() -> None:
     """The text of each code, times and cases masked; OPKIT_UPDATE_GOLDEN=1 writes it."""
     reports = tuple(report_of("faults", name, Options(effort=0.05)) for name in OWN)

@@ -72,12 +72,13 @@ def single_precision(session: CheckSession) -> Iterator[CheckResult]:
         if found is None:
             continue
         tried += 1
-        message, is_open = found
+        (message, is_open), is_gradient = found
+        where = (is_gradient and session.checkable.backward_where) or session.checkable.forward_where
         if message and is_open:
             said = f"at the limits of float32, {message}"
-            doubt = doubt or session.result("GC150", Status.UNDECIDED, said, case=ev.case)
+            doubt = doubt or session.result("GC150", Status.UNDECIDED, said, case=ev.case, where=where)
         elif message:
-            yield session.failed("GC150", message, ev)
+            yield session.failed("GC150", message, ev, where=where)
             return
     if doubt is not None:
         yield doubt
@@ -101,8 +102,10 @@ def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[
     return highest
 
 
-def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highest: dict[_Name, float]) -> _Said | None:
-    """Return in what float32 does not agree; None where it cannot be compared."""
+def _compare_single(
+    session: CheckSession, ev: Evaluator, rng: Generator, highest: dict[_Name, float]
+) -> tuple[_Said, bool] | None:
+    """Return in what float32 does not agree, and whether that is a gradient; None where it cannot be compared."""
     low_case = cast_case(ev.case, "float32")
     cases = low_case, cast_case(low_case, "float64")
     low_outcome, high_outcome = map(session.trial.probe, cases)
@@ -114,7 +117,7 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highes
         is_found, widest = session.is_found(ev.case), max(map(largest, ev.case.floats))
         has_nan = any(is_float(item) and np.isnan(item).any() for item in low_outcome.outputs)
         is_open = widest > ORDINARY_MOST if has_nan and is_found else not has_nan and (is_found or ev.case.is_extreme)
-        return message if message is None else (message, is_open)
+        return message if message is None else ((message, is_open), False)
     if not low_outcome.is_accepted or not high_outcome.is_accepted:
         return None
     low, high = (Evaluator(ev.checkable, case).prepare() for case in cases)
@@ -133,19 +136,12 @@ def _compare_single(session: CheckSession, ev: Evaluator, rng: Generator, highes
         return None
     high.typical = ev.typical
     known = set(exact).intersection(single, *(one for tried in wobbled for one in tried))
-    every = (
-        _off(
-            session,
-            high,
-            name,
-            (exact[name], single[name]),
-            [[one[name] for one in tried] for tried in wobbled],
-            highest,
-        )
-        for name in exact
-        if name in known
-    )
-    return next((one for one in every if one[0]), _AGREES)
+    for name in (name for name in exact if name in known):
+        tried = [[one[name] for one in each] for each in wobbled]
+        said = _off(session, high, name, (exact[name], single[name]), tried, highest)
+        if said[0]:
+            return said, isinstance(name, InputLeaf)
+    return _AGREES, False
 
 
 def _off(

@@ -15,7 +15,7 @@ from numpy import ndarray
 from opkit.checker import Arrays, Attrs, Checkable, Results
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.own import OwnCheck
-from opkit.errors import KernelError
+from opkit.errors import InferError, KernelError
 from opkit.ir import TensorDesc
 from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
@@ -36,14 +36,20 @@ def of_halves(made: Checkable, example: Arrays, attrs: Attrs) -> Checkable:
     given = formats_in({arg.name: example.get(arg.name) for arg in made.inputs})
     if not set(HALVES) & set(given.values()):
         return made
+    single = {arg.name: widen(example.get(arg.name)) for arg in made.inputs}
+    descs = {name: describe(value) for name, value in single.items()}
+    try:
+        if made.infer is not None:
+            made.infer(_described(descs, given), attrs)
+    except InferError:  # what the definition refuses is no case of it: that is reported
+        return made
     cases = made.cases
     assert cases is not None
     wide = replace(made, cases=lambda rng: map(_wide, cases(rng)))
     narrowed = _in(wide, given)
-    single = {arg.name: widen(example.get(arg.name)) for arg in made.inputs}
     try:
         if made.infer is not None:
-            made.infer({name: describe(value) for name, value in single.items()}, attrs)
+            made.infer(descs, attrs)
         made.forward(single, attrs)
     except Exception:  # user code, or a definition: half precision alone is taken
         return narrowed

@@ -20,6 +20,7 @@ from opkit.errors import Location, UsageError, did_you_mean, unknown
 from opkit.listed import each, listed
 from opkit.ops.core.types import Function
 from opkit.record import record
+from opkit.verify.options import NamedError
 from opkit.verify.subjects.parameters import Parameters
 
 #: Gives complex numbers for an input's real ones, and the real and imaginary parts of what a function gives.
@@ -236,7 +237,7 @@ class Subject:
             tail = f"; it takes {', '.join(parameters.names) or 'nothing'}"
             meant = did_you_mean(self.missing_in(case)[:1])
             said = unknown(f"a case of {self.name} names", strange[0], parameters.names, tail=tail, otherwise=meant)
-            raise said.error(UsageError, where)
+            raise said.error(UsageError if where else NamedError, where)
         return dict(case)
 
     def missing_in(self, call: Mapping[str, Any]) -> list[str]:

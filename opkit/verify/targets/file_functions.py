@@ -6,7 +6,6 @@ Nothing of the user's is imported or run here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from opkit.errors import OpkitError, UsageError
@@ -17,7 +16,7 @@ from opkit.verify.subjects.foreign.serving import Framework, name_of
 from opkit.verify.subjects.layers import layers
 from opkit.verify.subjects.loaded import Loaded, skipped, unloadable
 from opkit.verify.subjects.source_location import location_of
-from opkit.verify.targets.imports import imported_names
+from opkit.verify.targets.imports import imported_names, is_check
 
 
 @record
@@ -59,7 +58,6 @@ def held(names: Mapping[str, Any], home: str, device: str = "") -> list[Held]:
         device: where they are checked.
     """
     known, file = families(device), str(names.get("__file__", ""))
-    is_check = Path(file).name.startswith("check_")
     imported = imported_names(file)
     found: dict[int, Held] = {}
     for name, value in _walk("", names, home, set()):
@@ -67,7 +65,7 @@ def held(names: Mapping[str, Any], home: str, device: str = "") -> list[Held]:
         if item is None:
             continue
         is_made = "<locals>" in getattr(item.value, "__qualname__", "") and name not in imported
-        if item.family.home_of(item.value) == home or is_made or is_check or f"cases_{name}" in names:
+        if item.family.home_of(item.value) == home or is_made or is_check(file) or f"cases_{name}" in names:
             known_as = found.get(id(item.value))
             if known_as is None or (name == name_of(item.value) != known_as.name):
                 found[id(item.value)] = item

@@ -53,6 +53,11 @@ def gives_py_func(path: StrPath, name: str = "") -> bool:
     return any(not name or name in map(_last, (*call.args, *(key.value for key in call.keywords))) for call in calls)
 
 
+def is_check(path: StrPath) -> bool:
+    """Return whether a file holds cases of functions that stand elsewhere, and no script: ``check_*.py``."""
+    return Path(path).name.startswith("check_")
+
+
 def files_of_functions(files: Iterable[Path]) -> list[Path]:
     """Return the files of a folder in which functions are to be checked.
 
@@ -60,7 +65,7 @@ def files_of_functions(files: Iterable[Path]) -> list[Path]:
     a check file imports is checked by it. Tests, ``test_*.py``, are pytest's.
     """
     every = list(files)
-    checks = [path for path in every if path.name.startswith("check_")]
+    checks = list(filter(is_check, every))
     served = {name for path in checks for name in _modules(path)}
     return [
         path

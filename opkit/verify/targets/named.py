@@ -14,17 +14,17 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from opkit.blind.marks import CHECKING
-from opkit.checker import CheckResult, OpReport, Status
+from opkit.checker import OpReport
 from opkit.errors import Location, unknown
 from opkit.project.module import load_module
 from opkit.replaced import keep_packages, put_back
 from opkit.shim import install_frameworks
-from opkit.verify.codes import LOAD, NAMED
+from opkit.verify.codes import LOAD
 from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.flight import Flight
-from opkit.verify.options import RunOptions
+from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.foreign.framework import frameworks_ready, missing
-from opkit.verify.subjects.loaded import Loaded, joined
+from opkit.verify.subjects.loaded import Loaded, joined, unloadable
 from opkit.verify.subjects.ordinary_call import found_at
 from opkit.verify.subjects.pylayer import dynamic_mode
 from opkit.verify.targets.file_functions import Held, families, held, named_in, serve, serve_all, untaken
@@ -51,15 +51,15 @@ def _loaded(target: Target, options: RunOptions, module: ModuleType) -> Loaded:
     names = vars(module)
     if target.name == ALL:
         every = held(names, module.__name__, options.device)
-        parts = [_found(loaded, item, names) for item, loaded in serve_all(every, names, target.file, options)]
+        parts = [placed(loaded, item, names) for item, loaded in serve_all(every, names, target.file, options)]
         return joined(parts or [untaken(names, target.file)])
     found, item = named_in(names, target.name, options.device)
     if item is None:
-        return Loaded(reports=(OpReport(target.label, (_missing(target, module, found),)),))
-    return _found(serve(item, names, target.label, options), item, names)
+        return Loaded(reports=(unloadable(target.label, _missing(target, module, found)),))
+    return placed(serve(item, names, target.label, options), item, names)
 
 
-def _found(loaded: Loaded, item: Held, names: Mapping[str, Any]) -> Loaded:
+def placed(loaded: Loaded, item: Held, names: Mapping[str, Any]) -> Loaded:
     """Return checkables that say where an ordinary process finds their function."""
     if not loaded.checkables:
         return loaded
@@ -82,7 +82,7 @@ def _imported(target: Target) -> ModuleType:
     return module
 
 
-def _missing(target: Target, module: ModuleType, found: Any) -> CheckResult:
+def _missing(target: Target, module: ModuleType, found: Any) -> NamedError:
     known = [item.name for item in held(vars(module), module.__name__)]
     kinds = " or ".join(family.kinds for family in families())
     sort = "class" if isinstance(found, type) else type(found).__name__
@@ -90,4 +90,4 @@ def _missing(target: Target, module: ModuleType, found: Any) -> CheckResult:
     said = unknown(f"the file has no {kinds}", target.name, known, tail=tail, has="it has" if known else "")
     pair = "a pair of numpy functions: opkit.gradcheck(forward=f, backward=df, inputs=[x])"
     hint = pair if isinstance(found, FunctionType) else ""
-    return CheckResult.of(NAMED, Status.ERROR, str(said), where=Location(target.file, 1), hint=hint)
+    return NamedError(str(said), where=Location(target.file, 1), help=hint)

@@ -16,9 +16,8 @@ from typing import Any
 
 from opkit.blind.call import Kind
 from opkit.checker import Checkable, CheckResult, OpReport, Options, Status
-from opkit.errors import OpkitError, UsageError, unknown
+from opkit.errors import OpkitError, UsageError
 from opkit.ops.core.types import Function
-from opkit.verify.options import NamedError
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
 from opkit.verify.subjects.from_cases import constants_in, of_examples
@@ -143,11 +142,6 @@ class Framework(ABC):
     ) -> Loaded:
         if cases is None and options.shapes:
             shapes = dict(options.shapes)
-            names = subject.parameters.names
-            for name in shapes if not subject.parameters.takes_any else ():
-                if name not in names:
-                    tail = f", but forward takes {', '.join(names)}"
-                    raise unknown("a shape is given for", name, names, tail=tail).error(NamedError)
 
             def cases(rng: Any) -> Any:
                 return [{name: rng.standard_normal(shape) for name, shape in shapes.items()} for _ in range(3)]
