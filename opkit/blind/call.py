@@ -13,6 +13,9 @@ import numpy as np
 
 from opkit.record import entity, record
 
+#: What the random numbers of a framework start from at every call of forward, and one more at every call of backward.
+RANDOM_SEED = 20130917
+
 
 class Kind(Enum):
     """What a function is, and so how an ordinary run calls it."""

@@ -12,17 +12,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from opkit import eager, ops
-from opkit.blind.call import Form, Kind, Leaf, Manner, Origin, Taken, filled
+from opkit.blind.call import RANDOM_SEED, Form, Kind, Leaf, Manner, Origin, Taken, filled
 from opkit.blind.pallas import is_interpreted
 from opkit.eager import Tensor, wrap
 from opkit.listed import parts
+from opkit.ops.basis.random import seed
 from opkit.ops.core.types import Arrays, Function
 from opkit.project.module import load_module
 from opkit.settings import settings
 from opkit.shim import frameworks, install_frameworks
-
-#: What torch's random numbers start from at every call.
-_SEED = 20130917
 
 
 class Player(Protocol):
@@ -85,6 +83,7 @@ class _EagerPlayer:
         seeds = [wrap(np.array(douts[index])) for index in places]
         again = manner is Manner.RECORDED
         roots = [outputs[index] for index in places]
+        seed(RANDOM_SEED + 1)
         found = eager.grad(roots, list(leaves), seeds, create_graph=again, allow_unused=True)
         return Taken(results, [None if item is None else np.array(item._data) for item in found])
 
@@ -97,6 +96,7 @@ class _LayerPlayer(_EagerPlayer):
 
     def play(self, form: Form, held: Sequence[Any], douts: Arrays, manner: Manner) -> Taken:
         given = [item if item.stop_gradient else _passed_on(item) for item in held]
+        seed(RANDOM_SEED)
         result = self._layer.apply(*filled(form.args, given), **filled(dict(form.kwargs), given))
         return self._back(list(parts(result, Tensor)), [item for item in held if not item.stop_gradient], douts, manner)
 
@@ -147,7 +147,7 @@ class _TorchPlayer:
     def _played(self, form: Form, args: Sequence[Any], held: Sequence[Any], douts: Arrays, manner: Manner) -> Taken:
         torch = self._torch
         given = [item.clone() if item.requires_grad else item for item in held]
-        torch.default_generator.manual_seed(_SEED)
+        torch.default_generator.manual_seed(RANDOM_SEED)
         result = self._call(*filled(tuple(args), given), **filled(dict(form.kwargs), given))
         outputs = list(parts(result, torch.Tensor))
         leaves = [item for item in held if item.requires_grad]
@@ -156,7 +156,7 @@ class _TorchPlayer:
         if not places or not leaves:
             return Taken(results, [None for _ in leaves])
         seeds = [torch.from_numpy(np.array(douts[index])).to(outputs[index].dtype) for index in places]
-        torch.default_generator.manual_seed(_SEED)
+        torch.default_generator.manual_seed(RANDOM_SEED + 1)
         again = manner is Manner.RECORDED
         roots = [outputs[index] for index in places]
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -146,7 +147,7 @@ def _checked(
             confirm = None
             session.notes.append(f"checked in {unlike}: not confirmed in an ordinary process")
         if confirm is not None and options.wants(ORDINARY.code) and _is_pass(results):
-            results.append(confirm(session.diverse(FEW)))
+            results.append(confirm(_unlike_first(session)))
             session.notes += [
                 item.message for item in results[-1:] if item.status in (Status.SKIP, Status.PASS) and item.message
             ]
@@ -161,6 +162,13 @@ def _checked(
         rests_on(checkable, session.cases, session.left_out),
         unserved=session.unserved,
     )
+
+
+def _unlike_first(session: CheckSession) -> list[Evaluator]:
+    """Return a few cases, first one with other options than the first of its shapes: nothing is kept of these there."""
+    first: dict[Any, Evaluator] = {}
+    others = (ev for ev in session.evaluators if not ev.is_set_like(first.setdefault(ev.case.shapes, ev)))
+    return [*islice(others, 1), *session.diverse(FEW)]
 
 
 def _is_pass(results: Sequence[CheckResult]) -> bool:

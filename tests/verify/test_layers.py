@@ -485,3 +485,53 @@ def test_functions_of_numpy_get_a_tuple_as_one() -> None:
 
     given = {"parts": (np.arange(3.0), np.ones(3)), "w": np.linspace(1.0, 2.0, 3)}
     assert gradcheck(forward=forward, backward=backward, inputs=[given]).status.value == "pass"
+
+
+NOISE = """
+import paddle
+
+
+class Noise(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        noise = paddle.rand(x.shape).astype(x.dtype)
+        ctx.save_for_backward(noise)
+        return x * noise
+
+    @staticmethod
+    def backward(ctx, dy):
+        (noise,) = ctx.saved_tensor()
+        return dy * noise
+"""
+
+
+@pytest.mark.parametrize(("line", "status"), [("ctx.saved_tensor()", "pass"), ("(paddle.rand(dy.shape),)", "fail")])
+def test_random_numbers_are_the_same_at_every_call_and_others_in_backward(here: Path, line: str, status: str) -> None:
+    """Dropout that keeps its mask is right; one that draws it again is not."""
+    text = NOISE.replace("ctx.saved_tensor()", line).replace("dy * noise", "dy * noise.astype(dy.dtype)")
+    (op,) = run(here, text, "Noise").report.ops
+    assert op.status.value == status, op.findings
+
+
+KEPT = """
+import paddle
+
+kept = {}
+
+
+class Window(PyLayer):
+    @staticmethod
+    def forward(ctx, x, beta=2.0):
+        ctx.window = kept.setdefault(tuple(x.shape), np.exp(-beta * np.arange(x.shape[-1])))
+        return x * paddle.to_tensor(ctx.window.astype(x.numpy().dtype))
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy * paddle.to_tensor(ctx.window.astype(dy.numpy().dtype))
+"""
+
+
+def test_what_is_kept_of_a_shape_whatever_the_option_is_found(here: Path) -> None:
+    """Each call of one process agrees with the others; a process that begins with another option does not."""
+    (op,) = run(here, KEPT, "Window").report.ops
+    assert [(item.code, item.status.value) for item in op.findings] == [("GC199", "fail")]

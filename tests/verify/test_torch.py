@@ -807,3 +807,61 @@ def cases(rng):
     (report,) = gradcheck([str(here / "scaled.py::Scaled")], effort=0.2, replay=False).ops
     assert report.status is Status.PASS
     assert {item.code for item in report.checks if item.status is Status.PASS} >= {"GC107", "GC199"}
+
+
+class Upcast(torch.autograd.Function):
+    """Computes in float32 whatever comes in, as kernels do for what is half precision."""
+
+    FACTOR = 1.0
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.nn.functional.softplus(x.float()).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        return (dy.float() * Upcast.FACTOR * torch.sigmoid(x.float())).to(dy.dtype)
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (1.001, Status.FAIL)])
+def test_a_function_that_computes_in_float32_is_checked_in_float32(
+    factor: float, status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it drops of float64 is its precision, and no fault; a wrong factor of a thousandth is one."""
+    monkeypatch.setattr(Upcast, "FACTOR", factor)
+    options = Options(effort=0.2)
+    (made,) = framework_of("torch").named(Upcast, {}, "Upcast", options).checkables
+    found = check(made, options)
+    assert found.status is status, found.findings
+    assert {item.code for item in found.findings} <= {"GC101", "GC102"}
+    assert any("drops its digits" in note for note in found.notes)
+
+
+class Noise(torch.autograd.Function):
+    """Multiplies by numbers drawn at random, which backward keeps, or draws again."""
+
+    KEEPS = True
+
+    @staticmethod
+    def forward(ctx, x):
+        noise = torch.rand(x.shape, dtype=x.dtype)
+        ctx.save_for_backward(noise)
+        return x * noise
+
+    @staticmethod
+    def backward(ctx, dy):
+        (noise,) = ctx.saved_tensors
+        return dy * (noise if Noise.KEEPS else torch.rand(dy.shape, dtype=dy.dtype))
+
+
+@pytest.mark.parametrize(("keeps", "status"), [(True, Status.PASS), (False, Status.FAIL)])
+def test_backward_draws_other_random_numbers_than_forward(
+    keeps: bool, status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it draws again is not what forward drew."""
+    monkeypatch.setattr(Noise, "KEEPS", keeps)
+    options = Options(effort=0.2, select=frozenset({"GC101"}))
+    (made,) = framework_of("torch").named(Noise, {}, "Noise", options).checkables
+    assert check(made, options).status is status

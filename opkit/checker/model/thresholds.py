@@ -255,8 +255,8 @@ FACTOR_FITS = 0.25
 SUBNORMALS = 8.0
 
 #: Shares by which inputs are moved within float32's resolution, and beyond it, to see whether it is all that counts.
-#: Derived: far below 2**-24 and far above 2**-52, and far above both.
-FINER, COARSER = 2.0**-30, 2.0**-10
+#: Derived: far below 2**-24 and far above 2**-52, and 64 times 2**-24: staircases have longer steps.
+FINER, COARSER = 2.0**-30, 2.0**-18
 #: How far lines through a case of an op in half precision reach to each side, as shares of the scale. Cost.
 LINE_STEPS = (0.25, 0.5)
 #: Shares of a line's length that slopes at five points of it count for. Derived: Simpson's rule on both halves.

@@ -27,6 +27,7 @@ from opkit.checker import (
     constants_of,
     first_cases,
 )
+from opkit.checker.collect import is_single_inside
 from opkit.checker.model.budget import Spent
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
@@ -87,6 +88,9 @@ class _Taken:
     def finished(self, unserved: _Taken | None = None) -> Checkable:
         """Return the subject as a checkable, which says what another reading is not served with (rule 4)."""
         made = replace(self.made, first=self.case)
+        if made.starts_in == "float32":
+            said = "checked in float32: forward refuses float64, or drops its digits"
+            made = replace(made, remarks=(*made.remarks, said))
         known = {arg.name for arg in made.inputs}
         others = [arg.name for arg in unserved.made.inputs if arg.name not in known] if unserved else []
         if unserved is not None and unserved.said and others:
@@ -305,7 +309,7 @@ class _Search:
             return first_cases(heard, self.options, self.looks, _SECONDS - self.spent(), self.trials)
 
     def _is_single(self, made: Checkable, cases: Sequence[Case]) -> bool:
-        """Return whether forward is for float32: it takes nothing in float64, or makes float32 of it."""
+        """Return whether forward is for float32: it refuses float64, makes float32 of it, or computes in float32."""
         if not cases:
             said = str(self.first_error).lower()
             is_bare = isinstance(self.first_error, AssertionError)
@@ -313,9 +317,10 @@ class _Search:
         try:
             with np.errstate(all="ignore"):
                 made_of = {np.asarray(item).dtype.name for item in made.forward(cases[0].inputs, cases[0].attrs)}
+                is_inside = is_single_inside(made, cases[0])
         except Exception:  # user code, which took this before: the checks report what it raises
             return False
-        return "float32" in made_of and "float64" not in made_of
+        return ("float32" in made_of and "float64" not in made_of) or is_inside
 
     def _speaks_of_half(self) -> bool:
         """Return whether what forward raised first may be that it takes half precision alone."""

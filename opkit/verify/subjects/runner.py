@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.blind.call import RANDOM_SEED
 from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.types import Ran
 from opkit.eager import Tensor, grad, wrap
@@ -18,6 +19,7 @@ from opkit.eager.pylayer_faults import NoTensorError
 from opkit.errors import KernelError
 from opkit.listed import listed
 from opkit.ops import local
+from opkit.ops.basis.random import generator_state, seed
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.references import NumpyReference
@@ -63,6 +65,7 @@ class Runner(SubjectRunner):
         self._names, self._leaves = signature.parameters.names, signature.leaves
         self._raw: list[Any] = [] if raw is None else raw
         self._order: tuple[tuple[str, ...], list[tuple[str, bool]]] = ((), [])
+        self._draws = False
 
     def like(self, function: Function, signature: Signature) -> Runner:
         """Return a runner of a declared function, which takes no ctx."""
@@ -109,6 +112,8 @@ class Runner(SubjectRunner):
             if (isinstance(value, Tensor) or type(value) is list) and name not in self._leaves:
                 given[name] = _passed_on(value, known)
         owned = Owned(given)
+        if self._draws:
+            seed(RANDOM_SEED)
         outputs = tensors_in(self.called(owned.values))
         owned.verify("forward", outputs)
         return outputs, owned
@@ -141,6 +146,13 @@ class Runner(SubjectRunner):
         except NoTensorError as error:  # it took its arguments, whatever it then did
             raise KernelError(error.message, where=error.where, help=error.help) from error
 
+    def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
+        """Return whether forward draws none of opkit's random numbers; if it does, they are the same from now on."""
+        before = generator_state()
+        self.forward(arrays, attrs)
+        self._draws = generator_state() != before
+        return not self._draws
+
     def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
         """Return the inputs for which backward gives None while it gives others a gradient; none where it raises."""
         try:
@@ -166,6 +178,8 @@ class Runner(SubjectRunner):
             leaves = [leaf for _, items in slots for leaf in items if not leaf._sg]
             self._raw.clear()
             seeds = [wrap(dout) for dout in douts]
+            if self._draws:
+                seed(RANDOM_SEED + 1)  # backward gets other numbers than forward
             found = grad(outputs, leaves, seeds, retain_graph=True, allow_unused=True)
             owned.verify("backward")
             by_leaf = {id(leaf): None if item is None else item._data for leaf, item in zip(leaves, found)}

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from opkit.blind.call import RANDOM_SEED
 from opkit.errors import unknown
 from opkit.record import record
 from opkit.verify.options import NamedError
 from opkit.verify.subjects.torch.tensors import array_of, share
-
-#: What torch's own random numbers start from at every call: a function may draw, but from the same numbers.
-_SEED = 20130917
 
 
 @record
@@ -56,11 +54,11 @@ class Device:
             share(array).copy_(torch.from_numpy(np.array(found)))
 
     # --- random numbers
-    def seed(self) -> None:
-        """Let torch's random numbers start anew, those of the CPU and of the device."""
-        torch.default_generator.manual_seed(_SEED)
+    def seed(self, is_backward: bool = False) -> None:
+        """Let torch's random numbers start anew, those of the CPU and of the device: backward gets other ones."""
+        torch.default_generator.manual_seed(RANDOM_SEED + is_backward)
         if self.place is not None:
-            torch.manual_seed(_SEED)
+            torch.manual_seed(RANDOM_SEED + is_backward)
 
     def random_state(self) -> list[Any]:
         """Return what tells whether random numbers were drawn."""

@@ -87,7 +87,7 @@ class Applied:
             return dict.fromkeys(sources)
         roots = [self.outputs[place] for place in places]
         given = [seeds[place].to(self.outputs[place].dtype) for place in places]
-        self.device.seed()
+        self.device.seed(is_backward=True)
         leaves = list(sources.values())
         with holding(self.held):
             try:
