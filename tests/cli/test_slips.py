@@ -312,6 +312,12 @@ def test_where_a_py_func_is_not_checked_that_is_said(tmp_path: Path) -> None:
     assert "left out: job.py" in opkit(tmp_path, "gradcheck").stderr
 
 
+def test_what_makes_no_claims_says_why_it_is_skipped(tmp_path: Path) -> None:
+    """A function has no definition."""
+    (tmp_path / "a.py").write_text(CUBE)
+    assert "there is no definition that could claim" in opkit(tmp_path, "sbp", "a.py::Cube").stdout
+
+
 def test_shapes_that_do_not_fit_are_said_once() -> None:
     """What numpy said inside is not printed above opkit's own message."""
     with pytest.raises(ShapeError, match="inner sizes") as caught:

@@ -86,7 +86,8 @@ class _Run:
         """Yield the results of the op and of its gradient."""
         claims = self.checkable.claims
         if claims is None:
-            yield result("SBP211", Status.SKIP, "there is no definition that could claim signatures")
+            self.notes.append("there is no definition that could claim signatures")
+            yield result("SBP211", Status.SKIP, *self.notes)
             return
         subject = Subject(claims.op, self.checkable.forward, claims, self._outputs(claims))
         wholes = yield from self._wholes(subject)

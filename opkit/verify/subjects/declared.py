@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from difflib import get_close_matches
-from pathlib import Path
+from linecache import getlines
 from types import FunctionType
 from typing import Any
 
@@ -143,17 +143,10 @@ def _refuse_misspelt_cases(names: Mapping[str, Any], suffix: str) -> None:
     for name, value in names.items():
         is_other = name in forms or not isinstance(value, FunctionType) or value.__code__.co_argcount != 1
         near = [] if is_other else get_close_matches(name, absent, 1, 0.85)
-        of, words = name.partition("_")[2], _words(value) if near else []
+        of, lines = name.partition("_")[2], getlines(value.__code__.co_filename) if near else []
+        words = re.findall(r"\w+", "".join(lines))
         if words.count(name) == 1 and (of == suffix or not (of in names or of in words)):
             raise UsageError(f"nothing reads {name}", where=location_of(value), help=did_you_mean(near))
-
-
-def _words(function: FunctionType) -> list[str]:
-    """Return the words of the file that defines a function, none where it cannot be read."""
-    try:
-        return re.findall(r"\w+", Path(function.__code__.co_filename).read_text(errors="replace"))
-    except OSError:
-        return []
 
 
 def _pick(names: Mapping[str, Any], name: str, suffix: str) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from opkit.checker import Checkable, CheckResult, OpReport, Status
+from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
 from opkit.errors import Location, OpkitError
 from opkit.record import record
@@ -60,8 +60,5 @@ def skipped(label: str, why: str, where: Location | None) -> OpReport:
 
 def unloadable(label: str, error: OpkitError) -> OpReport:
     """Return the report of a function that could not be served."""
-    if isinstance(error, NamedError):
-        return OpReport(label, (CheckResult.of(NAMED, Status.ERROR, error.message, hint=error.help),))
-    return OpReport(
-        label, (CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where, hint=error.help),)
-    )
+    row = NAMED if isinstance(error, NamedError) else CODES["GC183"]
+    return OpReport(label, (CheckResult.of(row, Status.ERROR, error.message, where=error.where, hint=error.help),))

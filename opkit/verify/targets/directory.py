@@ -17,11 +17,10 @@ from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, assemble, with_facts
 from opkit.settings import settings
 from opkit.shim import frameworks
-from opkit.verify.codes import NAMED
 from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
-from opkit.verify.options import RunOptions
+from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.directory import checkable_of, with_reference
 from opkit.verify.subjects.loaded import Loaded, unloadable
 from opkit.verify.subjects.ordinary_call import found_at
@@ -69,7 +68,7 @@ def _checkables(loaded: LoadedOps, target: Target, module: ModuleType | None, op
     reports: list[OpReport] = []
     if target.name and not names:
         said = unknown("the directory has no op type", target.name, loaded.forward_ops, has="it has")
-        reports.append(OpReport(target.label, (CheckResult.of(NAMED, Status.ERROR, str(said)),)))
+        reports.append(unloadable(target.label, said.error(NamedError)))
     asked_for = reference_in(options.check)
     for name in names:
         errors = [item for item in loaded.diagnostics if item.is_error and _concerns(item.subject, name, loaded)]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from opkit.blind.marks import hidden
-from opkit.checker import CODES, Case, CheckResult, OpReport, Status
+from opkit.checker import CODES, Case, OpReport
 from opkit.errors import OpkitError, UsageError
 from opkit.ops import OpDef, observe
 from opkit.ops.core.observers import observing
@@ -20,11 +20,11 @@ from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, assemble
 from opkit.shim import exec_script, install_frameworks
 from opkit.static.py_func import PyFuncDef, label_of
-from opkit.verify.codes import NAMED, SCRIPT
+from opkit.verify.codes import SCRIPT
 from opkit.verify.isolation.blame import blame_error, user_line
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
-from opkit.verify.options import RunOptions
+from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.declared import declared_in
 from opkit.verify.subjects.directory import checkable_of
 from opkit.verify.subjects.foreign.framework import missing, recorded_frameworks
@@ -80,7 +80,7 @@ def load_script(target: Target, options: RunOptions, flight: Flight) -> Loaded:
     reports = tuple(item for item in loaded.reports if item.op.partition("#")[0] in (wanted.label, target.label))
     if not checkables and not reports:
         said = f"the script gives {wanted.name} to a py_func, but not where it ran"
-        reports = (OpReport(wanted.label, (CheckResult.of(NAMED, Status.ERROR, said),)),)
+        reports = (unloadable(wanted.label, NamedError(said)),)
     return replace(loaded, checkables=checkables, reports=reports)
 
 

@@ -7,15 +7,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from opkit.checker import CheckResult, OpReport, Status
+from opkit.checker import OpReport
 from opkit.forked import end_if_forked
 from opkit.record import record
-from opkit.verify.codes import LOAD, NAMED
+from opkit.verify.codes import LOAD
 from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.child import Paused
 from opkit.verify.isolation.flight import Flight, Phase, Stop
 from opkit.verify.options import NamedError, RunOptions
-from opkit.verify.subjects.loaded import Loaded
+from opkit.verify.subjects.loaded import Loaded, unloadable
 from opkit.verify.targets.recipe import Recipe
 from opkit.verify.workers.messages import Checked, Message, Planned
 from opkit.verify.workers.one_op import sendable
@@ -56,7 +56,7 @@ def try_to_load(errand: Errand, options: RunOptions, flight: Flight) -> Loaded |
     try:
         loaded = errand.recipe.make(options, flight)
     except NamedError as error:
-        loaded = Loaded(reports=(OpReport(errand.label, (CheckResult.of(NAMED, Status.ERROR, str(error)),)),))
+        loaded = Loaded(reports=(unloadable(errand.label, error),))
     except (Exception, SystemExit, Paused) as error:
         loaded = Loaded(reports=(OpReport(errand.label, (blame_error(error, LOAD, "loading"),)),))
     end_if_forked(process)
