@@ -535,3 +535,26 @@ def test_what_is_kept_of_a_shape_whatever_the_option_is_found(here: Path) -> Non
     """Each call of one process agrees with the others; a process that begins with another option does not."""
     (op,) = run(here, KEPT, "Window").report.ops
     assert [(item.code, item.status.value) for item in op.findings] == [("GC199", "fail")]
+
+
+AXES = """
+class MeanSquare(PyLayer):
+    @staticmethod
+    def forward(ctx, x, axis=-1):
+        ctx.x, ctx.axis = x.numpy(), axis
+        return Tensor((ctx.x**2).mean(axis=axis))
+
+    @staticmethod
+    def backward(ctx, dy):
+        axes = ctx.axis if isinstance(ctx.axis, (tuple, list)) else [ctx.axis]
+        axes = sorted(axis % ctx.x.ndim for axis in axes)
+        count = int(np.prod([ctx.x.shape[axis] for axis in axes[:1]]))
+        return Tensor(2 * ctx.x * np.expand_dims(dy.numpy(), tuple(axes)) / count)
+"""
+
+
+@pytest.mark.parametrize(("counted", "status"), [("axes", "pass"), ("axes[:1]", "fail")])
+def test_an_option_that_may_be_a_tuple_is_one(here: Path, counted: str, status: str) -> None:
+    """Several axes, of which only the first one's size divides, are tried since backward asks whether there are several."""
+    (op,) = run(here, AXES.replace("axes[:1]", counted), "MeanSquare").report.ops
+    assert op.status.value == status, op.findings

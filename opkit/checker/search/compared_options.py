@@ -12,6 +12,8 @@ from typing import Any
 from opkit.checker.model.written import text_of, tree_in
 
 _PLAIN = (bool, int, float, str, type(None))
+#: What an option is tried with whose type a function asks for: two axes, or two sizes.
+_PAIRS = ((0, 1), (1, 2))
 
 
 def compared_in(functions: Iterable[Callable[..., Any]]) -> dict[str, tuple[Any, ...]]:
@@ -22,7 +24,7 @@ def compared_in(functions: Iterable[Callable[..., Any]]) -> dict[str, tuple[Any,
 
     Returns:
         Plain values, and lists and tuples of them, in the order of the source. A membership test gives the members;
-        the keys of a table that is indexed by the name count too.
+        the keys of a table that is indexed by the name count too, and pairs where it may be a tuple or a list.
     """
     found: dict[str, list[Any]] = {}
     for function in functions:
@@ -42,6 +44,14 @@ def _pairs(tree: ast.AST) -> Iterator[tuple[str, Any]]:
         elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Dict):
             for key in node.value.keys:
                 yield from _named(node.slice, key)
+        elif isinstance(node, ast.Call) and _name_of(node.func) == "isinstance" and len(node.args) == 2:
+            sorts = {_name_of(sort) for sort in getattr(node.args[1], "elts", node.args[1:])}
+            yield from (
+                (_name_of(node.args[0]), sort(pair))
+                for sort in (tuple, list)
+                for pair in _PAIRS
+                if sort.__name__ in sorts and _name_of(node.args[0])
+            )
         elif isinstance(node, ast.Match):
             for case in node.cases:
                 for pattern in ast.walk(case.pattern):
