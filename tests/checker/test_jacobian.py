@@ -189,3 +189,10 @@ def test_a_bound_that_chance_may_show_is_not_named() -> None:
     assert guess_pattern(claimed, right, np.array([0.1, 0.2, 0.9, 0.3, 0.4, 0.95, 0.5, 0.6, 0.7, 0.75]), "x") == (
         "wrong at 2 of 10 elements"
     )
+
+
+def test_what_rounding_leaves_is_no_factor_and_one_element_no_sum() -> None:
+    """A gradient of rounding noise is called zero; of a number nothing is the same for every element."""
+    right = np.array([[1.0, 2.0], [3.0, -4.0]])
+    assert guess_pattern(-1e-8 * right, right, np.ones(2), "x") == "always zero"
+    assert guess_pattern(np.array([[0.2], [-1.8]]), np.array([[-0.2], [-3.1]]), np.ones(()), "dt") == ""
