@@ -24,7 +24,7 @@ from opkit.checker import Checkable, Options, check
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import assemble
 from opkit.shim import frameworks
-from opkit.verify.subjects.directory import checkables_of
+from tests.corpus.loading import checkables_of
 from tests.corpus.model import write
 from tests.corpus.ops import OPS
 

@@ -27,7 +27,7 @@ from opkit.checker.model.trial import Trial
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import assemble
 from opkit.shim import frameworks
-from opkit.verify.subjects.directory import checkables_of
+from tests.corpus.loading import checkables_of
 from tests.corpus.model import CLASSES, Mutant, Op, write
 from tests.corpus.mutants import MUTANTS
 from tests.corpus.ops import OPS

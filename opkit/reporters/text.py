@@ -226,6 +226,8 @@ def _undecided(page: _Page, result: CheckResult) -> None:
     if result.message:
         text.append(f": {result.message}")
     page.put(text, 2)
+    if case := case_text(result.case):
+        page.beside(Text("    case ", style="dim"), Text(printable(case)))
 
 
 def _line(page: _Page, result: CheckResult) -> None:

@@ -6,15 +6,22 @@ The one place where the corpus meets the loader.
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
-from opkit.checker import OpReport, Options, check
+from opkit.checker import Checkable, OpReport, Options, check
 from opkit.project.directory import op_directory_of
-from opkit.project.loading import assemble
+from opkit.project.loading import LoadedOps, assemble
 from opkit.shim import frameworks
-from opkit.verify.subjects.directory import checkables_of
+from opkit.verify.subjects.directory import checkable_of
 from tests.corpus.model import Mutant, Op, write
 
-__all__ = ["report_of"]
+__all__ = ["checkables_of", "report_of"]
+
+
+def checkables_of(loaded: LoadedOps, module: ModuleType | None = None) -> tuple[Checkable, ...]:
+    """Return a checkable for each forward op of a loaded directory that can be run."""
+    made = (checkable_of(loaded, loaded.ops[name], module) for name in loaded.forward_ops)
+    return tuple(item for item in made if item is not None)
 
 
 def report_of(op: Op, folder: Path, mutant: Mutant | None = None, options: Options | None = None) -> OpReport | None:

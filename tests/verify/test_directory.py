@@ -12,8 +12,8 @@ from opkit.checker import Options
 from opkit.project import assemble, op_directory_of
 from opkit.reporters import json_report
 from opkit.verify import RunOptions, run_targets
-from opkit.verify.subjects.directory import checkables_of
 from opkit.verify.subjects.modes import runners_of
+from tests.corpus.loading import checkables_of
 from tests.verify.opdirs import SQUARE, make_op
 
 QUICK = RunOptions(Options(effort=0.05), timeout=30)

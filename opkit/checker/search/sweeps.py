@@ -164,8 +164,12 @@ class Sweeps:
                 if is_count and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
                     cases = [case for case in cases if self.scope.works(case)]
                 if value is True and 1 in choices.get(attr.name, ()):  # which it is to forward, if nothing differs
-                    as_one = [replace(case, attrs={**case.attrs, attr.name: 1}) for case in cases]
-                    cases = [case for case, one in zip(cases, as_one) if not attempt(case).gives_the_same(attempt(one))]
+                    one = {attr.name: 1}
+                    cases = [
+                        case
+                        for case in cases
+                        if not attempt(case).gives_the_same(attempt(replace(case, attrs={**case.attrs, **one})))
+                    ]
                 if cases:
                     choices.setdefault(attr.name, []).append(value)
                     found.extend(cases)

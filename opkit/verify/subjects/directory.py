@@ -37,12 +37,6 @@ from opkit.verify.subjects.source_location import location_of, shown
 _MOST_ANSWERS = 4096
 
 
-def checkables_of(loaded: LoadedOps, module: ModuleType | None = None) -> tuple[Checkable, ...]:
-    """Return a checkable for each forward op of a loaded directory that can be run."""
-    made = (checkable_of(loaded, loaded.ops[name], module) for name in loaded.forward_ops)
-    return tuple(item for item in made if item is not None)
-
-
 def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Checkable | None:
     """Return an op type as a checkable, None where it cannot be run."""
     compiled = op.compiled

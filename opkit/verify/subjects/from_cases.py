@@ -87,9 +87,8 @@ def of_examples(
     if not every:
         raise UsageError(f"there is no case for {subject.name}", where=declared.cases_where)
     given = [(name, value) for case in every for name, value in case.items() if isinstance(subject.plain(value), list)]
-    tuples = {name for name, value in given if isinstance(value, tuple)}
-    tuples -= {name for name, value in given if isinstance(value, list)}
-    subject = replace(subject, parameters=replace(subject.parameters, tuples=frozenset(tuples)))
+    tuples, lists = (frozenset(name for name, value in given if isinstance(value, kind)) for kind in (tuple, list))
+    subject = replace(subject, parameters=replace(subject.parameters, tuples=tuples - lists))
     traits = traits or Traits()
     constants = constants_in(subject, every) if traits.constants is None else traits.constants
     made = _read(subject, every, declared, label, replace(traits, constants=constants))
@@ -219,8 +218,14 @@ def _read(
     args = []
     for name in inputs:
         is_list = any(isinstance(subject.plain(case.get(name)), list) for case in every)
-        is_optional = any(not _is_array(subject, case.get(name)) for case in every)
-        args.append(Arg(name, is_optional, is_list, is_tuple=name in parameters.tuples))
+        args.append(
+            Arg(
+                name,
+                any(not _is_array(subject, case.get(name)) for case in every),
+                is_list,
+                is_tuple=name in parameters.tuples,
+            )
+        )
     attrs = []
     for name in names:
         values = [case[name] for case in every if name in case]

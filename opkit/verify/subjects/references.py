@@ -66,8 +66,8 @@ def taken_by(function: Function, known: Parameters) -> Parameters | None:
         own = parameters_in(function)
     except ValueError:
         return None
-    is_unlike = own.starred or own.takes_any or set(own.names) - set(known.names)
-    return None if is_unlike else replace(own, tuples=known.tuples)
+    own = replace(own, tuples=known.tuples)
+    return None if own.starred or own.takes_any or set(own.names) - set(known.names) else own
 
 
 class NumpyReference:

@@ -14,7 +14,7 @@ from opkit.checker.model.claim import Claims
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import assemble
 from opkit.sharding import Signature, split
-from opkit.verify.subjects.directory import checkables_of
+from tests.corpus.loading import checkables_of
 from tests.corpus.sbp.model import FLOATS, SAME_DTYPE, Op, proved
 from tests.corpus.sbp.right import EACH, KEPT_2, RANK_2, ROWS
 

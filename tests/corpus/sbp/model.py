@@ -10,7 +10,7 @@ from opkit.checker import Checkable, OpReport, Options
 from opkit.checker.claims.engine import check_claims
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import assemble
-from opkit.verify.subjects.directory import checkables_of
+from tests.corpus.loading import checkables_of
 
 UNCHANGED = '*ctx->Shape4ArgNameAndIndex("y", 0) = *ctx->Shape4ArgNameAndIndex("x", 0);'
 SAME_DTYPE = '*ctx->Dtype4ArgNameAndIndex("y", 0) = *ctx->Dtype4ArgNameAndIndex("x", 0);'
