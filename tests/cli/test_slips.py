@@ -183,6 +183,9 @@ def test_shapes_of_the_command_line_are_no_cases_file(tmp_path: Path) -> None:
     assert "cases file" not in done.stdout
 
 
+LONG = "a_name_that_is_so_long_that_six_letters_are_nothing"
+
+
 @pytest.mark.parametrize(
     ("written", "said"),
     [
@@ -191,15 +194,16 @@ def test_shapes_of_the_command_line_are_no_cases_file(tmp_path: Path) -> None:
         ("def Cases_Cube(rng):", "did you mean 'cases_Cube'?"),
         ("def case(rng, n):", ""),
         ("def cases_Cube2(rng):", ""),
+        ("def a_name_that_is_so_long_that_six_letters_are_nothings(rng):", ""),
         ("def cases(rng):\n    yield from case(rng)\ndef case(rng):", ""),
     ],
 )
 def test_cases_of_a_misspelt_name_are_refused_at_their_line(written: str, said: str, tmp_path: Path) -> None:
     """What nothing reads; a helper, and the cases of another function, are left alone."""
-    above = f"{CUBE}\nclass Cube2(Cube):\n    pass\n\n"
+    above = f"{CUBE}\nclass Cube2(Cube):\n    pass\n\nclass {LONG}(Cube):\n    pass\n\n"
     text = f"{above}{written}\n    yield {{'x': rng.normal(size=3)}}\n"
     (tmp_path / "a.py").write_text(text)
-    done = opkit(tmp_path, "gradcheck", "a.py::Cube")
+    done = opkit(tmp_path, "gradcheck", f"a.py::{LONG}" if "long" in written else "a.py::Cube")
     assert ("nothing reads" in done.stdout) is bool(said)
     assert said in done.stdout
     assert done.returncode == (3 if said else 0)

@@ -141,8 +141,8 @@ def _refuse_misspelt_cases(names: Mapping[str, Any], suffix: str) -> None:
     forms = ["cases", f"cases_{suffix}"] if suffix else ["cases"]
     absent = [form for form in forms if form not in names]
     for name, value in names.items():
-        is_other = name in forms or not isinstance(value, FunctionType) or value.__code__.co_argcount != 1
-        near = [] if is_other else get_close_matches(name, absent, 1, 0.85)
+        is_other = name in forms or not name.lower().startswith("case") or not isinstance(value, FunctionType)
+        near = [] if is_other or value.__code__.co_argcount != 1 else get_close_matches(name, absent, 1, 0.85)
         of, lines = name.partition("_")[2], getlines(value.__code__.co_filename) if near else []
         words = re.findall(r"\w+", "".join(lines))
         if words.count(name) == 1 and (of == suffix or not (of in names or of in words)):
