@@ -158,7 +158,7 @@ def _reference(declared: Declared, made: Checkable) -> Reference:
     function = declared.reference
     assert function is not None
     names = [*(arg.name for arg in made.inputs), *(attr.name for attr in made.attrs)]
-    own = taken_by(function, Parameters(tuple(names), "", (), False, {}))
+    own = taken_by(function, Parameters(tuple(names)))
     takes_attrs = (positional_count(function) or 1) >= 2
 
     def call(arrays: Arrays, attrs: Attrs) -> Any:

@@ -139,7 +139,7 @@ class FunctionsRunner(SubjectRunner):
         try:
             known = parameters_in(self._backward)
         except ValueError:
-            known = Parameters((), "args", (), False, {})
+            known = Parameters((), "args")
         named = [name for name in self._options if name in (*known.positional, *known.named)]
         positional = [name for name in known.positional if name not in named]
         required = [name for name in positional if name not in known.defaults]

@@ -46,7 +46,7 @@ class GradientOp(ABC, Generic[Runner]):
         self.targets = sorted(first.gradients or (), key=self.names.index)
         self.douts = numbered("dy", len(first.outputs), self.names)
         inputs = (*self.names, *self.douts)
-        parameters = Parameters(inputs, "", tuple(attr.name for attr in first.attrs), False, {})
+        parameters = Parameters(inputs, named=tuple(attr.name for attr in first.attrs))
         self.runner = self.made(Signature(parameters, frozenset(inputs), of_first.constants))
 
     def made(self, signature: Signature) -> SubjectRunner:

@@ -71,7 +71,7 @@ def pair(
         raise UsageError("the cases function yields no case" if cases is not None else "inputs holds no case")
     names = tuple(first) if isinstance(first, Mapping) else tuple(names_taken(forward, len(first)))
     defaults = options_of(forward, names)
-    subject = pair_subject(forward, backward, name, Parameters(names, "", tuple(defaults), False, defaults))
+    subject = pair_subject(forward, backward, name, Parameters(names, named=tuple(defaults), defaults=defaults))
     calls = [subject.named(case) for case in given] if cases is None else []
     made = of_examples(subject, declared, name, cases=cases, calls=calls, origin="given")
     inputs_taken = frozenset(arg.name for arg in made.inputs)

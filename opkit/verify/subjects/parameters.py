@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 from opkit.ops.core.types import Function
@@ -29,10 +30,10 @@ class Parameters:
     """
 
     positional: tuple[str, ...]
-    starred: str
-    named: tuple[str, ...]
-    takes_any: bool
-    defaults: Mapping[str, Any]
+    starred: str = ""
+    named: tuple[str, ...] = ()
+    takes_any: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     tuples: frozenset[str] = frozenset()
 
     @property
@@ -93,7 +94,7 @@ def parameters_in(function: Function) -> Parameters:
         count = getattr(function, "nin", None)  # numpy's ufuncs
         if not isinstance(count, int):
             raise ValueError(f"{function!r} does not say what it takes") from None
-        return Parameters(tuple("xyzuvw"[:count]), "", (), False, {})
+        return Parameters(tuple("xyzuvw"[:count]))
 
 
 def sorted_parameters(every: Sequence[inspect.Parameter]) -> Parameters:

@@ -21,7 +21,7 @@ from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 from opkit.verify.subjects.arguments import arrangement, kept
 from opkit.verify.subjects.graph_part import as_py_func
 from opkit.verify.subjects.parameters import parameters_of
-from opkit.verify.subjects.recording import Call, Recording, Traits, signature_of
+from opkit.verify.subjects.recording import Recording, Traits, signature_of
 
 
 class Sort(Enum):
@@ -87,9 +87,7 @@ class InputRecorder:
 
 
 def _keep(heard: Recording, function: Any, values: Mapping[str, Any], traits: Traits) -> None:
-    signature = (traits, signature_of(values), arrangement(values))
-    if heard.wants(function, signature):
-        heard.keep(function, signature, Call(kept(values), traits))
+    heard.hear(function, traits, (signature_of(values), arrangement(values)), lambda: kept(values))
 
 
 def _traits(values: Mapping[str, Any]) -> Traits:

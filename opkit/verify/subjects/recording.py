@@ -5,7 +5,7 @@ Listening to calls is a framework's business; making checkables of what was hear
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Any
 
@@ -65,16 +65,11 @@ class Recording:
     failures: dict[Any, list[Exception]] = field(default_factory=dict)
     twice: set[Any] = field(default_factory=set)
 
-    def wants(self, function: Any, signature: Any) -> bool:
-        """Return whether another call of this signature is to be kept."""
-        known = self.calls.get(function, {})
-        if signature in known:
-            return len(known[signature]) < MOST_CALLS
-        return len(known) < MOST_SIGNATURES
-
-    def keep(self, function: Any, signature: Any, call: Call) -> None:
-        """Keep a call."""
-        self.calls.setdefault(function, {}).setdefault(signature, []).append(call)
+    def hear(self, function: Any, traits: Traits, signature: Any, values: Callable[[], Mapping[str, Any]]) -> None:
+        """Keep the values of a call, where another one of these traits and this signature is to be kept."""
+        known, key = self.calls.setdefault(function, {}), (traits, signature)
+        if len(known[key]) < MOST_CALLS if key in known else len(known) < MOST_SIGNATURES:
+            known.setdefault(key, []).append(Call(values(), traits))
 
     def groups(self, function: Any) -> list[tuple[Traits, list[Mapping[str, Any]]]]:
         """Return the calls of a function by their traits, those that say least of constants first.

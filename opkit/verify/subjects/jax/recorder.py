@@ -17,7 +17,7 @@ from jax.extend import core
 from opkit.verify.subjects.jax.arrays import is_array, plain
 from opkit.verify.subjects.jax.function import is_custom, learn_trees
 from opkit.verify.subjects.parameters import parameters_in
-from opkit.verify.subjects.recording import Call, Recording, Traits, signature_of
+from opkit.verify.subjects.recording import Recording, Traits, signature_of
 
 _Tracer = jax.core.Tracer if hasattr(jax.core, "Tracer") else core.Tracer
 
@@ -78,6 +78,4 @@ def _keep(
     values = jax.tree.unflatten(tree, filled)
     learn_trees(function, values)
     kept = {name: plain(value) for name, value in values.items()}
-    signature = signature_of(kept)
-    if heard.wants(function, signature):
-        heard.keep(function, signature, Call(kept, Traits()))
+    heard.hear(function, Traits(), signature_of(kept), lambda: kept)

@@ -54,13 +54,10 @@ def library_subject(op: Any, device: Device = CPU) -> Subject:
         raise UsageError(
             f"{op._name} has no gradient: register_autograd was not called", where=where, help="call register_autograd"
         )
-    named = [item.name for item in schema.arguments if item.kwarg_only]
     parameters = Parameters(
         tuple(item.name for item in schema.arguments if not item.kwarg_only),
-        "",
-        tuple(named),
-        False,
-        {item.name: item.default_value for item in schema.arguments if item.has_default_value()},
+        named=tuple(item.name for item in schema.arguments if item.kwarg_only),
+        defaults={item.name: item.default_value for item in schema.arguments if item.has_default_value()},
     )
     kinds = {item.name: str(item.type) for item in schema.arguments}
 

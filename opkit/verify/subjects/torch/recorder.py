@@ -14,7 +14,7 @@ import torch
 
 from opkit.errors import OpkitError
 from opkit.listed import listed
-from opkit.verify.subjects.recording import Call, Recording, Traits, signature_of
+from opkit.verify.subjects.recording import Recording, Traits, signature_of
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.function import function_subject, is_function
@@ -89,11 +89,8 @@ def _hear(heard: Recording, function: Any, args: Sequence[Any], kwargs: Mapping[
     closed = {name for name in floats if not any(item.requires_grad for item in _floats(values[name]))}
     is_idle = bool(floats) and (floats == closed or not torch.is_grad_enabled())
     device = device_of(tensors_in(values))
-    signature = (tuple(sorted(closed)), is_idle, device, signature_of(shapes))
-    if heard.wants(function, signature):
-        kept = {name: plain(value) for name, value in values.items()}
-        traits = Traits(frozenset(closed), is_idle=is_idle, device=device)
-        heard.keep(function, signature, Call(kept, traits))
+    traits = Traits(frozenset(closed), is_idle=is_idle, device=device)
+    heard.hear(function, traits, signature_of(shapes), lambda: {name: plain(value) for name, value in values.items()})
 
 
 def _is_concrete(value: Any) -> bool:

@@ -6,6 +6,7 @@ The custom functions that it goes through are subjects of their own.
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -27,13 +28,7 @@ def whole_subject(function: Any, device: Device = CPU) -> Subject:
     call: Function = function
     if is_module:
         names = [name for name, _ in function.named_parameters()]
-        parameters = Parameters(
-            parameters.positional,
-            parameters.starred,
-            (*parameters.named, *names),
-            parameters.takes_any,
-            parameters.defaults,
-        )
+        parameters = replace(parameters, named=(*parameters.named, *names))
         call = _functional(function, frozenset(names), device)
 
     where = location_of(body)
@@ -58,7 +53,7 @@ def _parameters(body: Any) -> Parameters:
     try:
         return sorted_parameters(list(inspect.signature(body).parameters.values()))
     except (TypeError, ValueError):
-        return Parameters(tuple(f"x{index}" for index in range(16)), "", (), True, {})
+        return Parameters(tuple(f"x{index}" for index in range(16)), takes_any=True)
 
 
 def _functional(module: Any, names: frozenset[str], device: Device) -> Function:
