@@ -535,6 +535,8 @@ def test_what_is_kept_of_a_shape_whatever_the_option_is_found(here: Path) -> Non
     """Each call of one process agrees with the others; a process that begins with another option does not."""
     (op,) = run(here, KEPT, "Window").report.ops
     assert [(item.code, item.status.value) for item in op.findings] == [("GC199", "fail")]
+    (op,) = run_targets(["layers.py"], QUICK).report.ops
+    assert [(item.code, item.status.value) for item in op.findings] == [("GC199", "fail")], "of a file alike"
 
 
 AXES = """
@@ -558,3 +560,26 @@ def test_an_option_that_may_be_a_tuple_is_one(here: Path, counted: str, status: 
     """Several axes, of which only the first one's size divides, are tried since backward asks whether there are several."""
     (op,) = run(here, AXES.replace("axes[:1]", counted), "MeanSquare").report.ops
     assert op.status.value == status, op.findings
+
+
+SHRINK = """
+class Shrink(PyLayer):
+    @staticmethod
+    def forward(ctx, x, threshold):
+        if threshold.size != 1:
+            raise ValueError("one threshold only")
+        rest = abs(x.numpy()) - threshold.numpy().reshape(())
+        ctx.shape, ctx.sign, ctx.on = threshold.numpy().shape, np.sign(x.numpy()), (rest > 0).astype(rest.dtype)
+        return Tensor(ctx.sign * rest * ctx.on)
+
+    @staticmethod
+    def backward(ctx, dy):
+        taken = dy.numpy() * ctx.on
+        return Tensor(taken), Tensor(-(taken * ctx.sign).sum().reshape(ctx.shape))
+"""
+
+
+def test_ties_explain_a_slope_though_forward_jumps_on_their_other_side(here: Path) -> None:
+    """Soft shrinkage with a threshold of 0, at 0: 0 and 1 are slopes beside it, and a threshold below 0 is a jump."""
+    (op,) = run(here, SHRINK, "Shrink").report.ops
+    assert op.status.value != "fail", op.findings

@@ -190,14 +190,19 @@ class Judge:
         inside: ndarray = np.zeros(wrong.shape, dtype=bool)
         if not suspects.size or pooled.size > 2 * SMALL_ARRAY:
             return inside
-        low, high = self._hull(evaluator, leaf, suspects, LITTLE, pooled.size)
-        slack = SLIGHT * np.maximum(np.abs(low), np.abs(high))
-        is_torn = high - low > 2 * slack
+        claimed, value = self.claimed[suspects], self.estimate.value[suspects]
+
+        def reach(share: float) -> ndarray:
+            """Return how far slopes nearby lie from the numeric one, on the side of the claimed one."""
+            low, high = self._hull(evaluator, leaf, suspects, share, pooled.size)
+            found: ndarray = np.where(claimed < value, value - low, high - value)
+            return found
+
+        far, slack = reach(LITTLE), SLIGHT * np.maximum(np.abs(claimed), np.abs(value))
+        is_torn = (far > 2 * slack) & (np.abs(claimed - value) <= far + slack + self.absolute)
         if is_torn.any():
-            least, most = self._hull(evaluator, leaf, suspects, SMALL * LITTLE, pooled.size)
-            is_torn &= most - least > (high - low) / 2
-        slack, claimed = slack + self.absolute, self.claimed[suspects]
-        inside[suspects] = is_torn & (claimed >= low - slack) & (claimed <= high + slack)
+            is_torn &= reach(SMALL * LITTLE) > far / 2
+        inside[suspects] = is_torn
         inside &= wrong
         return inside
 

@@ -58,6 +58,11 @@ def is_check(path: StrPath) -> bool:
     return Path(path).name.startswith("check_")
 
 
+def is_quiet(path: StrPath) -> bool:
+    """Return whether a file only defines what is in it, so that a process may import it that is not to run it."""
+    return all(map(_is_quiet, _tree(path).body))
+
+
 def files_of_functions(files: Iterable[Path]) -> list[Path]:
     """Return the files of a folder in which functions are to be checked.
 

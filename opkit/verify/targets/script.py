@@ -40,7 +40,7 @@ from opkit.verify.subjects.recorder import InputRecorder, Sort
 from opkit.verify.subjects.recording import Recording
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.targets.file_functions import held, serve_all, untaken
-from opkit.verify.targets.imports import is_check, is_relative
+from opkit.verify.targets.imports import is_check, is_quiet, is_relative
 from opkit.verify.targets.named import load_named, placed
 from opkit.verify.targets.target import ALL, Target
 
@@ -114,7 +114,7 @@ def _gathered(
         refused = recorder.layers.failures.get(item.value, ())
         if refused and not loaded.checkables:
             loaded = Loaded(reports=(_raised(label(item.value), item.value, refused),))
-        yield placed(loaded, item, names) if is_check(target.path) else loaded
+        yield placed(loaded, item, names) if is_check(target.path) or is_quiet(target.path) else loaded
 
 
 def _stopped(target: Target, error: BaseException) -> OpReport:
