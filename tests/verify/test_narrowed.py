@@ -13,11 +13,11 @@ from opkit.checker import OpReport, Options, Status, check
 from opkit.eager import PyLayer, Tensor
 from opkit.project import assemble, op_directory_of
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.directory import checkables_of
 from opkit.verify.subjects.from_cases import of_examples
 from opkit.verify.subjects.input_formats import formats_in, formats_tried
 from opkit.verify.subjects.pair import pair
 from opkit.verify.subjects.pylayer import layer_subject
+from tests.corpus.loading import checkables_of
 from tests.verify.opdirs import SQUARE, make_op
 
 
