@@ -376,3 +376,15 @@ def test_a_late_mismatch_finishes_the_run() -> None:
     (second,) = executor.run(feed={"x": X}, fetch_list=[h])
     for found in (first, second):
         np.testing.assert_allclose(found, np.concatenate([X, X]) + 1800, rtol=1e-6)
+
+
+def test_a_guess_beside_an_open_size_is_checked() -> None:
+    """Of two results, one with a size that stays open, the other's guessed size is not taken for known."""
+    x = fed(shape=[None, 3])
+    both = [made("rows", (-1,)), made("wide", (-1, -1))]
+    static.py_func(lambda v: (np.concatenate([v[:, 0]] * 2), np.tile(v, (2, 2))), x, both)
+    total = paddle.mean(both[0]) + paddle.mean(paddle.sum(both[1], 1) * paddle.ones_like(both[0]))
+    expected = X[:, 0].mean() + 2 * X.sum(1).mean()
+    executor = static.Executor()
+    for _ in range(2):
+        np.testing.assert_allclose(executor.run(feed={"x": X}, fetch_list=[total])[0], expected, rtol=1e-6)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import opkit
-from opkit import static
+from opkit import ops, static
 from tests.paddle.test_semantics import agree, facts, paddle_python
 
 DATA = Path(__file__).with_name("data")
-SCRIPTS = ["py_func", "training"]
+SCRIPTS = ["py_func", "training", "unknown_sizes"]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
 DIFFERENCES = {
@@ -26,6 +26,7 @@ DIFFERENCES = {
         "S10 default": "callables of any kind work",
         "S3 str skip": "a name instead of a Variable is a TypeError",
     },
+    "unknown_sizes": {},
     "training": {
         "double": "gradients of gradients of all built-in ops",
     },
@@ -54,6 +55,17 @@ def test_facts_are_paddles(script: tuple[str, dict[str, str]]) -> None:
     }
     assert {label: pair for label, pair in different.items() if label not in DIFFERENCES[name]} == {}
     assert [label for label in DIFFERENCES[name] if label not in different] == []
+
+
+def test_a_run_that_is_observed_has_the_sizes_of_its_results() -> None:
+    """What runs op by op from the start, as under a profile, finds what Paddle does too."""
+    static.disable_static()
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), ops.observe(lambda *shown: None):
+        opkit.run_script(DATA / "unknown_sizes.py")
+    got = facts(printed.getvalue())
+    expected = facts((DATA / "unknown_sizes.paddle262").read_text("utf-8"))
+    assert [label for label, value in expected.items() if not agree(value, got[label])] == []
 
 
 @pytest.mark.peer

@@ -229,8 +229,7 @@ class Emitter:
 
     def _expected(self, op: Operation) -> list[TensorDesc] | None:
         """Return what a user's function must return for the plan to be valid, None where anything is allowed."""
-        expected = [self.known[value] for value in op.results]
-        return expected if self.is_exact and all(desc.is_static for desc in expected) else None
+        return [self.known[value] for value in op.results] if self.is_exact else None
 
     def _put(self, op: Operation, value: Value) -> None:
         opdef: Any = op.opdef

@@ -29,7 +29,7 @@ from opkit.static.plan.interpret import interpret
 from opkit.static.plan.layout import is_state, lay_out
 from opkit.static.plan.names import Chunk
 from opkit.static.plan.prune import prune
-from opkit.static.plan.sizes import resolve_sizes
+from opkit.static.plan.sizes import Known, resolve_sizes
 from opkit.static.plan.user_calls import MismatchError, is_own
 from opkit.static.scope import Holder
 
@@ -70,12 +70,11 @@ class Plan:
         #: A user's function gave something else than was assumed: the next runs take a plan for any sizes.
         self.is_outdated = False
         fetched = [value for value in fetches if value is not None]
-        ops = prune(program.blocks[0].ops, fetched)
-        self.known = known = resolve_sizes(ops, sizes, is_exact=is_exact)
+        self.every = prune(program.blocks[0].ops, fetched)
+        self.known, ops, self.constants = _settle(self.every, sizes, is_exact=is_exact, is_guessed=is_exact)
+        known = self.known
         for value in fetched:
             known.setdefault(value, value.desc)
-        ops, folded = fold(ops, known, is_exact)
-        self.constants: Mapping[Value, ndarray] = folded
         self.ops: Sequence[Operation] = prune(ops, fetched, lambda value: is_exact and known[value].is_static)
         read = [value for value in fetched if value not in self.constants]
         self.layout = lay_out(self.ops, read, known, self.constants, is_exact=is_exact)
@@ -168,7 +167,7 @@ class Plan:
         if value is None or value in self._unwritten:
             return "none", None
         if value in self.constants:
-            return "copy", self.constants[value]
+            return "copy", value
         if is_state(value) and value not in self.layout.snapshots:
             return "state", self.holders.setdefault(value.variable.name, len(self.holders))
         return "slot", self.layout.number[value]
@@ -222,19 +221,18 @@ class Plan:
         arena = None
         try:
             if mode.observers:
-                interpret(self, 0, slots, holders)
+                constants = interpret(self, None, slots, holders)
             else:
+                constants = self.constants
                 arena = self._arenas.pop() if self._arenas else self._new_arena()
                 for chunk in self._chunks:
                     chunk(slots, holders, arena)
-            return self._fetched(slots, arrays, holders)
         except MismatchError as mismatch:
             self.is_outdated = True
             self._recover(mismatch, slots)
             arena = None  # its arrays are still read by the rest of this run
             mismatch.__traceback__ = None
-            interpret(self, mismatch.position + 1, slots, holders)
-            return self._fetched(slots, arrays, holders)
+            constants = interpret(self, self.ops[mismatch.position], slots, holders)
         except Exception as error:
             self._explain(error)
             raise
@@ -243,8 +241,11 @@ class Plan:
             running.pop()
             if arena is not None:
                 self._arenas.append(arena)
+        return self._fetched(slots, arrays, holders, constants)
 
-    def _fetched(self, slots: list[Any], arrays: Arrays, holders: Sequence[Holder]) -> list[Any]:
+    def _fetched(
+        self, slots: list[Any], arrays: Arrays, holders: Sequence[Holder], constants: Mapping[Value, ndarray]
+    ) -> list[Any]:
         found: list[Any] = []
         for kind, item in self._fetches:
             if kind == "slot":
@@ -261,7 +262,7 @@ class Plan:
             elif kind == "state":
                 found.append(holders[item].array.copy())
             else:
-                found.append(None if item is None else item.copy())
+                found.append(None if item is None else constants[item].copy())
         return found
 
     def _again(self, number: int, found: list[Any], arrays: Arrays) -> ndarray:
@@ -304,6 +305,22 @@ class Plan:
         if found is None or found[2] < 0:
             return
         explain_failure(error, self.ops[found[2]])
+
+
+def _settle(
+    every: Sequence[Operation], sizes: Mapping[Value, TensorDesc], *, is_exact: bool, is_guessed: bool
+) -> tuple[Known, list[Operation], Mapping[Value, ndarray]]:
+    """Return the descriptions of all Values, the Operations that remain, and the constants.
+
+    Where an op refuses the sizes, nothing is guessed about users' functions: a guess may be what it refuses.
+    """
+    try:
+        known = resolve_sizes(every, sizes, is_exact=is_exact, is_guessed=is_guessed)
+        return known, *fold(every, known, is_exact)
+    except Exception:
+        if not is_guessed:
+            raise
+    return _settle(every, sizes, is_exact=is_exact, is_guessed=False)
 
 
 def _counted(number: int, what: str) -> str:

@@ -18,13 +18,16 @@ from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 Known = dict[Value, TensorDesc]
 
 
-def resolve_sizes(ops: Sequence[Operation], given: Mapping[Value, TensorDesc], *, is_exact: bool) -> Known:
+def resolve_sizes(
+    ops: Sequence[Operation], given: Mapping[Value, TensorDesc], *, is_exact: bool, is_guessed: bool = True
+) -> Known:
     """Return the descriptions of all Values.
 
     Args:
         ops: in program order.
         given: descriptions of the Values that are fed or held in a scope.
         is_exact: infer again from ``given``; otherwise every description is the declared one.
+        is_guessed: guess the sizes that a user's function leaves open; otherwise they stay unknown.
 
     Raises:
         ShapeError, DtypeError, InferError: an op refuses the sizes; a note names the user's line.
@@ -34,19 +37,20 @@ def resolve_sizes(ops: Sequence[Operation], given: Mapping[Value, TensorDesc], *
         for value in op.inputs:
             if value is not None and value not in known:
                 known[value] = value.desc
-        for value, desc in zip(op.results, _outputs(op, known) if is_exact else [v.desc for v in op.results]):
+        descs = _outputs(op, known, is_guessed) if is_exact else [value.desc for value in op.results]
+        for value, desc in zip(op.results, descs):
             known[value] = desc
         for index, value in zip(op.writes, op.outputs[len(op.results) :]):
             known[value] = known[op.inputs[index]]  # type: ignore[index]
     return known
 
 
-def _outputs(op: Operation, known: Known) -> Sequence[TensorDesc]:
+def _outputs(op: Operation, known: Known, is_guessed: bool) -> Sequence[TensorDesc]:
     opdef: Any = op.opdef
     if isinstance(opdef, PyFuncGradDef):
         return [known[value] for value in op.inputs[: len(opdef.needed)]]  # type: ignore[index]
     if isinstance(opdef, PyFuncDef) or opdef.infer is None:
-        return [_guess(value, op.inputs, known) for value in op.results]
+        return [_guess(value, op.inputs if is_guessed else (), known) for value in op.results]
     try:
         found: Sequence[TensorDesc] = opdef.infer(
             [None if value is None else known[value] for value in op.inputs], op.attrs

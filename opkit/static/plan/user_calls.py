@@ -163,7 +163,7 @@ class PlannedCall:
             if not self.op.is_warned and (array.dtype != value.dtype or not _fits(array.shape, value.shape)):
                 self._warn(value.variable.name, value.desc, array)
         for array, desc in zip(arrays, self.expected or ()):
-            if array.shape != desc.shape or array.dtype.name != desc.dtype:
+            if array.dtype.name != desc.dtype or not _fits(array.shape, desc.shape):
                 raise MismatchError(self.position, arrays)
         return arrays
 

@@ -55,12 +55,14 @@ def _test(names: Names, name: str, call: PlannedCall, arguments: list[str]) -> s
     op, expected = call.op, call.expected
     parts = [f"type({name}) is not ndarray"]
     value = op.results[0]
-    if expected is not None:
+    if expected is not None and expected[0].is_static:
         parts.append(f"{name}.shape != {names.shape_name(expected[0].shape)}")
         parts.append(f"{name}.dtype is not {names.name_of(to_numpy(expected[0].dtype), expected[0].dtype)}")
     elif isinstance(op.opdef, PyFuncGradDef):
         parts.append(f"{name}.shape != {arguments[0]}.shape")
         parts.append(f"{name}.dtype != {arguments[0]}.dtype")
+    elif expected is not None:
+        return "True"  # the sizes that are known are compared
     elif not op.is_warned:
         parts.append(f"{name}.dtype is not {names.name_of(value.dtype, value.dtype.name)}")
         if -1 not in value.shape:
