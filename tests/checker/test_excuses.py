@@ -495,8 +495,12 @@ def test_what_is_allowed_passes_though_it_looks_like_a_surrogate() -> None:
 def test_a_failure_that_no_time_is_left_to_excuse_is_undecided() -> None:
     """Whether a machine is busy must not make a failure of what a rule excuses; what was not asked is said."""
     made = Checkable("f", (Arg("x"),), (Arg("y"),), lambda arrays, attrs: [np.round(arrays["x"])], lambda *_: {})
-    session = CheckSession(made, Options(clock=0.0), Trial(made), [Case({"x": np.arange(3.0)}, {})])
+    session = CheckSession(made, Options(clock=100.0), Trial(made), [Case({"x": np.arange(3.0)}, {})], started=-1e9)
     session.prepare()
     (found,) = excused(session, [session.failed("GC101", "wrong", session.evaluators[0], input="x", output="y")])
     assert found.status is Status.UNDECIDED
     assert "time ran out" in found.message
+    session.call_seconds = 1.0
+    (found,) = excused(session, [session.failed("GC101", "wrong", session.evaluators[0], input="x", output="y")])
+    assert found.status is Status.FAIL, "of a function whose calls take long it stands"
+    assert any("time ran out" in note for note in session.notes)

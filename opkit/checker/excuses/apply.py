@@ -16,6 +16,7 @@ from opkit.checker.excuses.surrogates import surrogates
 from opkit.checker.excuses.ties import NOT_FINITE, tied
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import CALLS_A_CASE
 
 #: The sentence that says why, for each result by its index that a rule leaves undecided.
 Excuse: TypeAlias = "Callable[[CheckSession, Mapping[int, CheckResult]], Mapping[int, str]]"
@@ -55,6 +56,8 @@ def _apply(
 ) -> None:
     """Turn what a rule excuses; what it had no time for is undecided: a verdict must not depend on a machine's load.
 
+    Where the calls of one case would take longer than the clock a failure stands: no load explains that.
+
     Args:
         session: of the check.
         results: of the check, which are turned.
@@ -66,7 +69,10 @@ def _apply(
     try:
         excused, is_late = (rule(session, failed) if failed else {}), False
     except OutOfTimeError:
-        excused, is_late = dict.fromkeys(failed, _NO_TIME), True
+        stands = session.options.clock < CALLS_A_CASE * session.call_seconds
+        if stands and _NO_TIME not in session.notes:
+            session.notes.append(_NO_TIME)
+        excused, is_late = ({} if stands else dict.fromkeys(failed, _NO_TIME)), True
     for index, why in excused.items():
         item = results[index]
         # Float32 rounds a guard's bound itself: that says nothing of the gradient.
