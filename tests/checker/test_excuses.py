@@ -497,6 +497,7 @@ def test_a_failure_that_no_time_is_left_to_excuse_is_undecided() -> None:
     made = Checkable("f", (Arg("x"),), (Arg("y"),), lambda arrays, attrs: [np.round(arrays["x"])], lambda *_: {})
     session = CheckSession(made, Options(clock=100.0), Trial(made), [Case({"x": np.arange(3.0)}, {})], started=-1e9)
     session.prepare()
+    session.call_seconds = 1e-4
     (found,) = excused(session, [session.failed("GC101", "wrong", session.evaluators[0], input="x", output="y")])
     assert found.status is Status.UNDECIDED
     assert "time ran out" in found.message
