@@ -67,7 +67,8 @@ LAYER = (
         ("one.py", LAYER + "\ntry:\n    print('a script')\nfinally:\n    pass\n", False),
         ("one.py", "import torch\n\n\nclass Net(torch.nn.Module):\n    pass\n", False),
         ("one.py", "class Function:\n    pass\n\n\nclass Other(Function):\n    pass\n", False),
-        ("one.py", LAYER + "\n)", False),
+        ("one.py", LAYER + "\n)", True),  # loading it says what is wrong
+        ("one.py", "# paddle.autograd.PyLayer\n", False),
         ("test_one.py", LAYER, False),
         ("check_one.py", "print('whatever it does')\n", True),
     ],

@@ -865,3 +865,35 @@ def test_backward_draws_other_random_numbers_than_forward(
     options = Options(effort=0.2, select=frozenset({"GC101"}))
     (made,) = framework_of("torch").named(Noise, {}, "Noise", options).checkables
     assert check(made, options).status is status
+
+
+def test_a_forward_that_returns_nothing_fails(here) -> None:
+    """In place of being skipped as what has nothing to differentiate."""
+    (here / "nothing.py").write_text(
+        "import torch\n\n\nclass Nothing(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        x.exp()\n\n"
+        "    @staticmethod\n    def backward(ctx, dy):\n        return dy\n"
+    )
+    (report,) = gradcheck([str(here / "nothing.py::Nothing")], effort=0.1, replay=False).ops
+    assert [(item.code, item.message) for item in report.findings] == [("GC144", "forward returned no array")]
+
+
+def test_a_name_that_forward_does_not_have_is_shown_where_it_stands(here) -> None:
+    """No inputs mend it."""
+    (here / "named.py").write_text(
+        "import torch\n\n\nclass Named(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        y = x.exp()\n"
+        "        return functional.relu(y)\n\n    @staticmethod\n    def backward(ctx, dy):\n        return dy\n"
+    )
+    (report,) = gradcheck([str(here / "named.py::Named")], effort=0.1, replay=False).ops
+    assert [(item.code, item.where.line) for item in report.findings] == [("GC182", 8)]
+
+
+def test_a_surrogate_of_another_function_of_the_file_concerns_nobody_else(here) -> None:
+    """Keys may be functions' names."""
+    (here / "two.py").write_text(
+        "import torch\n\n\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return 2 * x\n\n"
+        "    @staticmethod\n    def backward(ctx, dy):\n        return 2 * dy\n\n\nclass Rounded(torch.autograd.Function):\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        return x.round()\n\n    @staticmethod\n    def backward(ctx, dy):\n"
+        '        return dy\n\n\nSURROGATE = {"Rounded": lambda x: x}\n'
+    )
+    ops = gradcheck([str(here / f"two.py::{name}") for name in ("Double", "Rounded")], effort=0.1, replay=False).ops
+    assert [item.status for item in ops] == [Status.PASS, Status.PASS]

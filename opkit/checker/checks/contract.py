@@ -88,6 +88,8 @@ def _check_outputs(ev: Evaluator, found: _Edges) -> None:
     except OpkitError:
         return
     if promised is None:
+        if not ev.outputs:
+            found.add("GC144", "forward returned no array", ev, actual=0)
         _check_kept_dtype(ev, found)
         return
     if len(promised) != len(ev.outputs):

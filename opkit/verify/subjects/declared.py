@@ -80,7 +80,7 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
     given = {name: _formed(name, _pick(names, name, suffix), where) for name in _FORMS}
     surrogates = given["SURROGATE"] or {}
     surrogate = next((surrogates[key] for key in of if key in surrogates), None)
-    if surrogates and surrogate is None:
+    if surrogates and surrogate is None and not surrogates.keys() <= names.keys():  # those are of other functions
         raise UsageError(f"SURROGATE must map {of[0]!r} to a function, its keys are {sorted(surrogates)}", where=where)
     if surrogate is not None and not callable(surrogate):
         raise UsageError(f"SURROGATE[{of[0]!r}] must be a function, is {type(surrogate).__name__}", where=where)

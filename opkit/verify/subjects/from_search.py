@@ -29,6 +29,7 @@ from opkit.checker import (
 )
 from opkit.checker.collect import is_single_inside
 from opkit.checker.model.budget import Spent
+from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.thresholds import MOST_SHAPES
@@ -156,7 +157,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
     if first is None:
         said, error = "forward raised on all arguments that were tried", search.first_error
         said += "" if error is None else f", first {type(error).__name__}: {error}"
-        raise UntakenError(_nothing_taken(subject, said), where=subject.forward_where)
+        raise UntakenError(_nothing_taken(subject, said), where=raised_at(error, subject.forward_where))
     called = search.called(first)
     if called:
         said = f"backward calls {called}: a function is not searched"
