@@ -897,3 +897,15 @@ def test_a_surrogate_of_another_function_of_the_file_concerns_nobody_else(here) 
     )
     ops = gradcheck([str(here / f"two.py::{name}") for name in ("Double", "Rounded")], effort=0.1, replay=False).ops
     assert [item.status for item in ops] == [Status.PASS, Status.PASS]
+
+
+def test_a_library_op_of_another_file_has_its_own_name_in_a_script(here) -> None:
+    """Not the text by which torch shows the object."""
+    (here / "other.py").write_text(
+        'import torch\n\n\n@torch.library.custom_op("named::tripled", mutates_args=())\ndef tripled(x: torch.Tensor) -> torch.Tensor:\n'
+        "    return 3 * x\n\n\ntripled.register_fake(torch.empty_like)\n"
+        "tripled.register_autograd(lambda ctx, dy: 3 * dy)\n"
+    )
+    (here / "job.py").write_text("import torch\nfrom other import tripled\n\ntripled(torch.ones(3, requires_grad=True)).sum().backward()\n")
+    (report,) = gradcheck([str(here / "job.py")], effort=0.1, replay=False).ops
+    assert (Path(report.op).name, report.status) == ("job.py::tripled", Status.PASS)

@@ -272,4 +272,5 @@ class Framework(ABC):
 
 def name_of(function: Any) -> str:
     """Return what a custom function calls itself."""
-    return str(getattr(getattr(function, "fun", function), "__name__", function))
+    found = getattr(function, "fun", function)
+    return str(getattr(found, "__name__", None) or getattr(found, "_name", found))  # as torch's library ops have
