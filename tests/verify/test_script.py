@@ -524,3 +524,36 @@ def test_parts_of_a_graph_with_a_gradient_of_their_own_are_checked(tmp_path: Pat
     report = run_targets([str(tmp_path / "parts.py")], QUICK).report
     assert [op.status.value for op in report.ops] == ["skip", "fail", "pass"]
     assert "around it" in report.ops[0].notes[0]
+
+
+TWO = """
+import paddle
+from paddle.autograd import PyLayer
+
+written = open("written", "a").write("once ")
+
+
+class Called(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy * 2
+
+
+class Other(Called):
+    pass
+
+
+y = Called.apply(paddle.to_tensor([1.0, 2.0], stop_gradient=False))
+"""
+
+
+def test_a_job_that_calls_something_is_run_once(here: Path) -> None:
+    """What it did not call is confirmed without another process that imports the job, and so repeats it."""
+    (here / "job.py").write_text(TWO)
+    ops = run_targets(["job.py"], RunOptions(Options(effort=0.1), timeout=30)).report.ops
+    assert {report.op for report in ops} == {"job.py::Called", "job.py::Other"}
+    assert (here / "written").read_text() == "once "

@@ -354,15 +354,16 @@ def finished(
     begun = perf_counter()
     try:
         fixed = announced.call(Phase.FORWARD, runner.fixed_outputs, case.inputs, case.attrs)
+        is_slow = perf_counter() - begun > SLOW_GRADIENT
+        is_steady = announced.call(Phase.FORWARD, runner.steady, case.inputs, case.attrs)
     except Exception:  # user code: the checks report what it raises
         return replace(made, own=_own(made, runner), fatal=announced.fatal)
-    is_slow = perf_counter() - begun > SLOW_GRADIENT
     names = numbered(runner.result, len(fixed), {arg.name for arg in made.inputs})
     hidden = made.nondifferentiable_outputs
     if not all(fixed):
         hidden = hidden | {name for name, is_fixed in zip(names, fixed) if is_fixed}
     outputs = tuple(map(Arg, names))
-    if not runner.steady(case.inputs, case.attrs):
+    if not is_steady:
         made = _laid_out(made, case)
     whole = frozenset(leaf.name for leaf, array in leaves_of(case.inputs) if array.dtype.kind not in "fV")
     floats = frozenset(arg.name for arg in made.inputs) - (constants or frozenset()) - whole

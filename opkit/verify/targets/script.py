@@ -110,11 +110,13 @@ def _gathered(
             yield _py_func(opdefs, [call["inputs"] for call in calls], sort is Sort.PART, target, names, is_single)
     done = {id(value) for _, heard in called for value, kept in heard.calls.items() if kept}
     others = [item for item in every if id(item.value) not in done]
+    # Another process may import what does no work of its own: a run that called something is not to be repeated.
+    is_importable = is_check(target.path) or (not done and not recorder.opdefs and is_quiet(target.path))
     for item, loaded in serve_all(others, names, target.label, options):
         refused = recorder.layers.failures.get(item.value, ())
         if refused and not loaded.checkables:
             loaded = Loaded(reports=(_raised(label(item.value), item.value, refused),))
-        yield placed(loaded, item, names) if is_check(target.path) or is_quiet(target.path) else loaded
+        yield placed(loaded, item, names) if is_importable else loaded
 
 
 def _stopped(target: Target, error: BaseException) -> OpReport:
