@@ -88,10 +88,15 @@ def hint_of(item: CheckResult) -> str:
     message = item.message
     if item.code == "GC145" or "NoneType" in message or "returned None" in message:
         return "a return may be missing, or a None among the gradients"
-    if "values to unpack" in message and "got 0" in message:
+    nothing_kept = "values to unpack" in message and "got 0" in message
+    if nothing_kept or (item.code == "GC181" and "tuple index out of range" in message):
         return "nothing was there: a backward gets what forward kept with ctx.save_for_backward"
     if "bwd rule must produce" in message and "PyTreeDef(*)" in message:
         return "a rule returns a tuple with one gradient per argument, also of one: return (g,)"
+    if item.code == "GC181" and re.search(r"missing \d+ required positional", message):
+        return "compare what backward takes with what it gets; JAX's defvjp takes forward's rule first, then backward's"
+    if "failed to produce known values" in message:
+        return "a rule for jvp takes the primals first, then their tangents, and gives the results, then theirs"
     if "not enough values to unpack" in message or "too many values to unpack" in message:
         return "compare what is unpacked with the kernel's inputs, or with what the last ctx.save_for_backward kept"
     if item.code == "GC141" and item.actual == "float64":

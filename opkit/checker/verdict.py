@@ -86,7 +86,8 @@ def _open(session: CheckSession, item: CheckResult) -> CheckResult:
     """Rule 5: return a failure as undecided where the rule leaves it open."""
     if item.status is not Status.FAIL:
         return item
-    if item.code in _HAZARDS:
+    is_hazard = item.code in _HAZARDS
+    if is_hazard:
         why = "a hazard: it takes a caller that changes what it gave or got"
     elif session.checkable.infer is None and (item.evidence is None or _is_found(session, item.evidence.case)):
         why = _why_open(item)
@@ -94,7 +95,7 @@ def _open(session: CheckSession, item: CheckResult) -> CheckResult:
         why = ""
     if not why:
         return item
-    return replace(item, status=Status.UNDECIDED, message=f"{item.message} ({why})", beyond=True)
+    return replace(item, status=Status.UNDECIDED, message=f"{item.message} ({why})", beyond=True, needs_more=is_hazard)
 
 
 def _is_found(session: CheckSession, case: Case | None) -> bool:

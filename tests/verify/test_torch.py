@@ -909,3 +909,25 @@ def test_a_library_op_of_another_file_has_its_own_name_in_a_script(here) -> None
     (here / "job.py").write_text("import torch\nfrom other import tripled\n\ntripled(torch.ones(3, requires_grad=True)).sum().backward()\n")
     (report,) = gradcheck([str(here / "job.py")], effort=0.1, replay=False).ops
     assert (Path(report.op).name, report.status) == ("job.py::tripled", Status.PASS)
+
+
+@pytest.mark.parametrize(
+    ("extra", "status"),
+    [
+        ("", Status.FAIL),
+        ("\n\ndef cases(rng):\n    yield {'x': rng.standard_normal(3), 'slope': 0.1}\n", Status.FAIL),
+        ("\n\ndef cases(rng):\n    yield {'x': rng.standard_normal(3)}\n", Status.PASS),
+        ("\n\nLeaky.apply(torch.ones(3, requires_grad=True)).sum().backward()\n", Status.PASS),
+    ],
+    ids=["found", "given", "left out by cases", "left out by a run"],
+)
+def test_a_default_is_declared_and_backward_has_to_count_it(here, extra: str, status: Status) -> None:
+    """Torch refuses one gradient for two arguments wherever the option is given, if only its default."""
+    (here / "leaky.py").write_text(
+        "import torch\n\n\nclass Leaky(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, slope=0.1):\n"
+        "        ctx.save_for_backward(x)\n        ctx.slope = slope\n        return torch.where(x > 0, x, slope * x)\n\n"
+        "    @staticmethod\n    def backward(ctx, dy):\n        (x,) = ctx.saved_tensors\n        return torch.where(x > 0, dy, ctx.slope * dy)\n" + extra
+    )
+    target = here / "leaky.py"
+    (report,) = gradcheck([str(target) if "Leaky.apply" in extra else f"{target}::Leaky"], effort=0.1, replay=False).ops
+    assert report.status is status

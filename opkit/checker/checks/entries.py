@@ -47,7 +47,9 @@ def described(
         text = f"along directions that keep the ties, {output} changes by {expected:.9g}, not {actual:.9g}"
     else:
         text = f"{what} is {actual:.12g}, numerically {expected:.12g} +- {failure.bound:.1e}"
-    if pattern and np.isfinite(failure.actual):
+    where = pattern.partition(f"{EXACTLY} ")[2]
+    pattern = pattern if np.isfinite(failure.actual) else ""
+    if pattern:
         text += f"; looks {pattern}" if not pattern.startswith(("the", "takes")) else f"; {pattern}"
     errors = np.abs(claimed - numeric).T
     slopes = _slopes(ev, failure) if failure.code == "GC103" else None
@@ -63,7 +65,7 @@ def described(
         bound=failure.bound,
         evidence=evidence,
         where=session.checkable.backward_where,
-        hint=_unmeant(pattern.partition(f"{EXACTLY} ")[2], failure.leaf.name) if session.is_found(ev.case) else "",
+        hint=_unmeant(where, failure.leaf.name) if session.is_found(ev.case) else "",
     )
 
 

@@ -81,7 +81,7 @@ def _apply(
             results[index] = replace(item, status=Status.PASS, message=why)
             continue
         open_ = replace(item, status=Status.UNDECIDED, message=f"{item.message}; {why}", beyond=True)
-        results[index] = replace(open_, is_surrogate=rule is surrogates and not is_late)
+        results[index] = replace(open_, needs_more=rule is surrogates and not is_late)
 
 
 def _failed(results: Sequence[CheckResult], codes: frozenset[str]) -> dict[int, CheckResult]:

@@ -21,9 +21,10 @@ _OURS = tuple(
         Path(__file__).parents[2],
         Path(np.__file__).parent,
         sysconfig.get_path("stdlib"),
-        sysconfig.get_path("purelib"),
     )
 )
+#: The folders of installed packages, of whichever environment they are.
+_INSTALLED = {"site-packages", "dist-packages"}
 #: The checker's folder, and numpy's.
 _HERE, _NUMPY = (os.path.dirname(os.path.abspath(file)) + os.sep for file in (str(Path(__file__).parent), np.__file__))
 
@@ -39,7 +40,8 @@ def raised_at(error: BaseException | None, known: Location | None = None) -> Loc
         return known
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         file = frame.filename
-        if file.startswith("<") or os.path.realpath(file).startswith(_OURS):
+        real = os.path.realpath(file)
+        if file.startswith("<") or real.startswith(_OURS) or _INSTALLED.intersection(real.split(os.sep)):
             continue
         if known is not None and os.path.realpath(known.file) == os.path.realpath(file):
             file = known.file

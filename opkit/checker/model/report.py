@@ -118,7 +118,7 @@ class CheckResult:
         hint: what the pattern of the finding suggests, "" where it suggests nothing.
         beyond: whether it is undecided because it fails only beyond the inputs that a run was seen with.
         is_stopped: whether it says only that what another finding names stopped the check.
-        is_surrogate: whether it is undecided because backward may stand in for another function's derivative.
+        needs_more: whether it is undecided whatever cases say: a surrogate is declared, a hazard is mended.
     """
 
     check: str
@@ -139,7 +139,7 @@ class CheckResult:
     hint: str = ""
     beyond: bool = False
     is_stopped: bool = False
-    is_surrogate: bool = False
+    needs_more: bool = False
 
     @classmethod
     def of(

@@ -18,7 +18,7 @@ from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
-from opkit.checker.model.thresholds import MANY, MOST_LARGE, OWN_SIZE, SEED, SOME
+from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SEED
 from opkit.checker.search.extents import arrays_of, elements, shapes_of, sizes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of
 from opkit.checker.search.scope import SearchScope
@@ -264,8 +264,8 @@ def unserved_line(unserved: Iterable[Unserved]) -> str:
     if not told:
         return ""
     (first, why), *_ = told.items()
-    others = [f"; {shapes}" for shapes in list(told)[1:SOME]]
-    more = f", and {len(told) - SOME} more" if len(told) > SOME else ""
+    others = [f"; {shapes}" for shapes in list(told)[1:FEW]]
+    more = f", and {len(told) - FEW} more" if len(told) > FEW else ""
     return f"not served: {first} ({why}){''.join(others)}{more}"
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from difflib import get_close_matches
+from inspect import signature
 from linecache import getlines
 from types import FunctionType
 from typing import Any
@@ -101,8 +102,13 @@ def drawn_by(cases: Callable[[Any], Any], rng: Any) -> Iterable[Any]:
     """Return the cases that a cases function gives.
 
     Raises:
-        UsageError: it returns one case, or nothing, in place of yielding cases.
+        UsageError: it takes no generator, or returns one case, or nothing, in place of yielding cases.
     """
+    try:
+        signature(cases).bind(rng)
+    except TypeError as error:
+        said = f"a cases function takes a random generator: {error}"
+        raise UsageError(said, where=location_of(cases), help="write `def cases(rng):`, and draw from rng") from None
     drawn = cases(rng)
     if isinstance(drawn, Mapping) or not isinstance(drawn, Iterable):
         given = "a dict" if isinstance(drawn, Mapping) else repr(drawn)

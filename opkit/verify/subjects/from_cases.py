@@ -232,6 +232,7 @@ def _read(
         if name not in inputs and name != parameters.starred and (values or name in parameters.defaults):
             default = parameters.defaults.get(name, values[0] if values else None)
             attrs.append(Attr(name, "any", default, is_required=name not in parameters.defaults))
+    runner.unsaid = frozenset(parameters.defaults).difference(*every)
     made = replace(frame(runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
     arrays = {name: subject.plain(every[0].get(name)) for name in inputs}
     unseen = [name for name in inputs if any(map(is_complex, listed(arrays[name])))]

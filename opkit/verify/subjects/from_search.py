@@ -349,6 +349,10 @@ def _is_small(case: Case) -> bool:
 
 def _nothing_taken(subject: Subject, said: str) -> str:
     names = ", ".join(subject.parameters.names)
+    if not names:
+        return (
+            f"{subject.name} takes nothing that could be differentiated: forward's first parameter is the context, ctx"
+        )
     return (
         f"there are no cases for {subject.name}, and {said}; define "
         f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or give --shape NAME=3,4; or check a "

@@ -74,6 +74,7 @@ class SubjectRunner(ABC):
         overwrites: the inputs that it overwrites on purpose, which it gets as copies.
         complex_inputs: the inputs that the function gets as complex numbers.
         complex_maps: how they are made of real ones.
+        unsaid: the options that no case and no call states: at their defaults they are left out.
         formats: {input: the format in which the function gets float32 arrays}, which a framework's own runner keeps
             to; None of one that hands on arrays as they are.
         result: what its results are called, with a number where there are several.
@@ -96,6 +97,7 @@ class SubjectRunner(ABC):
         self.overwrites: frozenset[str] = frozenset()
         self.complex_inputs: frozenset[str] = frozenset()
         self.complex_maps: ComplexMaps | None = None
+        self.unsaid: frozenset[str] = frozenset()
 
     @abstractmethod
     def like(self, function: Function, signature: Signature) -> SubjectRunner:
@@ -128,6 +130,9 @@ class SubjectRunner(ABC):
 
     def called(self, values: Mapping[str, Any]) -> Any:
         """Call the function with arguments by name."""
+        if self.unsaid:
+            is_default = self.parameters.is_default
+            values = {key: item for key, item in values.items() if key not in self.unsaid or not is_default(key, item)}
         args, rest = self.parameters.filled(values)
         return self.call(*args, **rest)
 

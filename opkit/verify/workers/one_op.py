@@ -156,18 +156,28 @@ def joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> 
 
 
 def offer(report: OpReport, checkable: Checkable) -> OpReport:
-    """Add to an undecided report without cases the command that writes them; a surrogate is decided otherwise."""
+    """Add the command that writes cases where they may decide otherwise, and none say what is meant.
+
+    So they may an undecided report; of a failure, one on inputs of several shapes.
+    """
     word = report.dir if report.dir is not None else report.op.partition("#")[0]
     if report.dir is None and checkable.recorded:
         word = word.partition("::")[0]
     is_named = report.dir is not None or "::" in report.op
-    is_open = any(item.status is Status.UNDECIDED and not item.is_surrogate for item in report.checks)
-    if report.status is not Status.UNDECIDED or not is_open or checkable.cases is not None or not is_named:
+    if checkable.cases is not None or not is_named:
         return report
-    note = (
-        f"opkit gradcheck {word} --write-cases writes the inputs found as cases, which decide once they are corrected"
-    )
-    return replace(report, notes=(*report.notes, note))
+    command, note = f"opkit gradcheck {word} --write-cases writes", ""
+    if report.status is Status.UNDECIDED:
+        if any(item.status is Status.UNDECIDED and not item.needs_more for item in report.checks):
+            note = f"{command} the inputs found as cases, which decide once they are corrected"
+    elif checkable.infer is None and not checkable.recorded:
+        found = [item.evidence.case for item in report.findings if item.evidence is not None]
+        if any(case is not None and len(set(case.shapes)) > 1 for case in found):
+            note = (
+                "nothing declares the shapes of the inputs; where those of a failure are not meant, raise in forward, "
+                f'annotate the parameters (Annotated[Any, "n d"]), or correct the cases that {command}'
+            )
+    return replace(report, notes=(*report.notes, note)) if note else report
 
 
 def sendable(report: OpReport) -> OpReport:

@@ -120,7 +120,6 @@ class Runner(ForeignRunner):
         formats: the format in which it gets each input, empty where it takes its arrays' dtypes.
         changes_inputs: whether it may change an input in place and say so, which a leaf forbids.
         has_forward_mode: whether it defines jvp.
-        is_short: options at their defaults are left out at the end of a call: backward runs only so.
     """
 
     changes_inputs = False
@@ -133,7 +132,6 @@ class Runner(ForeignRunner):
         inputs, names = signature.inputs, signature.parameters.names
         #: The inputs in the order of a call, so that what is found first does not depend on the process.
         self.order = tuple(sorted(inputs, key=lambda name: (names.index(name) if name in names else len(names), name)))
-        self.is_short = False
 
     def like(self, function: Function, signature: Signature) -> Runner:
         """Return a runner of a declared function on the same device."""
@@ -204,15 +202,6 @@ class Runner(ForeignRunner):
             return leaf
         return _Entrance.apply(leaf) if leaf.requires_grad else leaf.clone(memory_format=torch.preserve_format)
 
-    def called(self, values: Mapping[str, Any]) -> Any:
-        """Call the function with arguments by name; of a short one defaults at the end are left out."""
-        given = dict(values)
-        for name in reversed(self.parameters.positional) if self.is_short else ():
-            if name in given and not self.parameters.is_default(name, given.pop(name)):
-                given[name] = values[name]
-                break
-        return super().called(given)
-
     def results(self, values: Mapping[str, Any]) -> list[Any]:
         """Return the tensors that the function gives for arguments by name, tensors among them."""
         self.device.seed()
@@ -237,26 +226,15 @@ class Runner(ForeignRunner):
             try:
                 found = applied.gradients(seeds)
             except Exception:
-                if is_first and (self.is_short or not self.parameters.defaults):
+                if is_first:
                     raise
-                found = self._once_more(arrays, attrs, seeds, is_first)
+                found = self.apply(arrays, attrs).gradients(seeds)  # a context may serve once only
             self._give_back(applied, arrays)
             for seed, dout in zip(seeds, douts):
                 self.device.give_back(seed, dout)
             return by_name(arrays, arrays_of(found), needs)
 
         return [self._array(item) for item in applied.outputs], pullback
-
-    def _once_more(self, arrays: Arrays, attrs: Attrs, seeds: Sequence[Any], is_short: bool) -> dict[InputLeaf, Any]:
-        """Run anew: a context may serve once only, or backward may look for the arguments of a short call."""
-        if not is_short:
-            return self.apply(arrays, attrs).gradients(seeds)
-        self.is_short = True
-        try:
-            return self.apply(arrays, attrs).gradients(seeds)
-        except Exception:
-            self.is_short = False
-            raise
 
     def run_in(self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
         """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
