@@ -79,6 +79,7 @@ def _plain(attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict[str, Any]:
         "shapes": [{"x": (3, 4)}, {"x": (5,)}, {"x": (2, 1, 3)}],
         "draws": {"x": "rng.standard_normal(x)"},
         "narrowed": [],
+        "varied": scales,
         "own": "",
     }
 
@@ -103,6 +104,7 @@ def _designed(design: Design, attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict
         "shapes": design.shapes,
         "draws": {item: region.text(item) for item, region in design.regions.items()},
         "narrowed": design.narrowed,
+        "varied": [],  # the regions are those of the defaults
         "own": ".clone()" if said.is_view and len(outputs) == 1 else "",
     }
 

@@ -104,6 +104,13 @@ def test_another_framework(kind: str, source: tuple[str, ...], tmp_path: Path) -
     assert tested.returncode == 0, tested.stdout
 
 
+@pytest.mark.parametrize("kind", LIBRARY_KINDS)
+def test_the_cases_of_another_framework_vary_an_attribute(kind: str, tmp_path: Path) -> None:
+    """A backward that forgets it is found where it is not its default."""
+    scaffold("my_op", tmp_path, kind, ["gain:float=2.0"])
+    assert 'yield {**case, "gain": 3.0}' in (tmp_path / "check_my_op.py").read_text()
+
+
 def test_the_command_says_what_the_op_computes(tmp_path: Path) -> None:
     """Somebody who asks for a cube reads that it is not one yet."""
     made = opkit(tmp_path, "new", "cube", "--kind", "pylayer", "--attr", "k:float=2")
