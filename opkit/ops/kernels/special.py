@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from opkit.ir import Shape
 from opkit.ops.kernels.blocks import elementwise_blocks
 from opkit.ops.kernels.small import ONE, clipped
 
@@ -20,16 +21,28 @@ from opkit.ops.kernels.small import ONE, clipped
 _FEW = 64
 
 
-def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)
-    def widened(x: ndarray, *, out: ndarray | None = None, **rest: Any) -> ndarray:
-        result = function(x.astype(np.float64, copy=False), **rest)
-        if out is None:
-            return np.asarray(result).astype(x.dtype, copy=False)
-        out[...] = result
-        return out
+def _in_double(few: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator: halves and singles become doubles first; ``few(list of numbers)`` is tried on a few."""
 
-    return widened
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def widened(x: ndarray, *, out: ndarray | None = None, **rest: Any) -> ndarray:
+            try:
+                result = few(x.reshape(-1).tolist(), **rest) if x.size <= _FEW else None
+            except (ArithmeticError, ValueError):  # where numpy has infinity
+                result = None
+            if result is not None:
+                result = np.array(result, x.dtype).reshape(x.shape)
+            else:
+                result = np.asarray(function(x.astype(np.float64, copy=False), **rest)).astype(x.dtype, copy=False)
+            if out is None:
+                return result
+            out[...] = result
+            return out
+
+        return widened
+
+    return decorate
 
 
 # ---- erf, erfc -------------------------------------------------------------------------------------------------------
@@ -42,24 +55,25 @@ class _Ratio:
     """
 
     def __init__(self, dtype: str, above: tuple[float, ...], below: tuple[float, ...]) -> None:
-        self._pairs = [np.array(pair, dtype).reshape(2, 1) for pair in zip(above, below, strict=True)][::-1]
-        self._wide: dict[int, list[ndarray]] = {}
+        self._pairs = [np.array(pair, dtype) for pair in zip(above, below, strict=True)][::-1]
+        self._wide: dict[Shape, list[ndarray]] = {}
 
     def __call__(self, x: ndarray) -> Any:
-        x = np.concatenate((x, x)).reshape(2, -1)
-        first, *others, last = self._pairs if x.size > _FEW else self._widened(x.size // 2)
-        total = first * x
+        # Equal shapes take numpy a third of the time of shapes that broadcast.
+        shape = x.shape if x.size <= _FEW // 2 else (1,) * x.ndim
+        if shape not in self._wide:
+            self._wide[shape] = [np.tile(pair.reshape(2, *(1,) * x.ndim), shape) for pair in self._pairs]
+        first, *others, last = self._wide[shape]
+        both = np.empty((2, *x.shape), x.dtype)
+        both[...] = x
+        total = first * both
         for pair in others:
             total += pair
-            total *= x
+            total *= both
         total += last
-        return total[0] / total[1]
-
-    def _widened(self, size: int) -> list[ndarray]:
-        # Equal shapes take numpy a third of the time of shapes that broadcast.
-        if size not in self._wide:
-            self._wide[size] = [np.repeat(pair, size, axis=1) for pair in self._pairs]
-        return self._wide[size]
+        found = total[0, ...]
+        found /= total[1]
+        return found
 
 
 # W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969), pp. 631-637: three
@@ -186,27 +200,19 @@ _HIGH = np.array(3.95, "float32")
 _LOW, _LESS_ONE = np.array(-3.95, "float32"), np.array(-1, "float32")
 
 
-def _erf_single(x: ndarray) -> Any:
+@elementwise_blocks
+def erf_of(x: ndarray) -> Any:
+    """Return the error function: in doubles to 2 units in the last place, in singles to 7."""
+    kind = x.dtype.char
+    if kind != "f":
+        return erf_of(x.astype("f")).astype(kind) if kind == "e" else _erf(x, complement=False)
     inner = clipped(x, _LOW, _HIGH)
     ratio = _SINGLE(inner * inner)
     ratio *= inner
-    return clipped(ratio, _LESS_ONE, ONE[ratio.dtype], out=ratio)
+    return clipped(ratio, _LESS_ONE, ONE[x.dtype])
 
 
-@elementwise_blocks
-def _erf_blocks(x: ndarray) -> Any:
-    return _erf_single(x.reshape(-1)).reshape(x.shape) if x.dtype == np.float32 else _erf(x, complement=False)
-
-
-def erf_of(x: ndarray, out: ndarray | None = None) -> Any:
-    """Return the error function: in doubles to 2 units in the last place, in singles to 7."""
-    if x.dtype == np.float16:
-        result = _erf_blocks(x.astype(np.float32)).astype(np.float16)
-        return result if out is None else np.positive(result, out=out)
-    return _erf_blocks(x, out=out)
-
-
-@_in_double
+@_in_double(lambda numbers: None)
 def erfc_of(x: ndarray) -> ndarray:
     """Return 1 - erf, accurate where it is tiny."""
     return _erf(x, complement=True)
@@ -230,54 +236,50 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 _DIGAMMA = [_BERNOULLI[k - 1] / (2 * k) for k in range(len(_BERNOULLI), 0, -1)]
 
 
+# Whole numbers with a point: the interpreter is slower where it has to convert.
 def _digamma_parts(x: float) -> tuple[float, float, float]:
     total, series = 0.0, 0.0
-    while x < 10:
-        total -= 1 / x
-        x += 1
-    inverse = 1 / (x * x)
+    while x < 10.0:
+        total -= 1.0 / x
+        x += 1.0
+    inverse = 1.0 / (x * x)
     for coefficient in _DIGAMMA:
         series = (series + coefficient) * inverse
     return total, x, series
 
 
+def _digamma_of_few(numbers: list[float]) -> list[float]:
+    parts = [_digamma_parts(x if x > 0.0 else 1.0 - x) for x in numbers]
+    logs = np.log([moved for _, moved, _ in parts]).tolist()
+    found = [total + (log - 0.5 / moved - series) for log, (total, moved, series) in zip(logs, parts)]
+    if not min(numbers) > 0.0:
+        slopes = np.tan([math.pi * x for x in numbers]).tolist()
+        found = [value - math.pi / slope if x <= 0.0 else value for value, slope, x in zip(found, slopes, numbers)]
+    return found
+
+
 def _trigamma(x: float) -> float:
-    if not x > 0:
+    if not x > 0.0:
         return math.nan
     total = 0.0
-    while x < 11:
-        total += 1 / (x * x)
-        x += 1
+    while x < 11.0:
+        total += 1.0 / (x * x)
+        x += 1.0
     power, square = x, x * x
-    total += 1 / x + 1 / (2 * square)
+    total += 1.0 / x + 1.0 / (2.0 * square)
     for bernoulli in _BERNOULLI:
         power *= square
         total += bernoulli / power
     return total
 
 
-def _each(function: Callable[[float], Any], x: ndarray) -> list[Any] | None:
-    """Return a function of each number; None where numpy is to do it."""
-    if x.size > _FEW:
-        return None
-    try:
-        return [function(number) for number in x.reshape(-1).tolist()]
-    except ZeroDivisionError:  # which numpy takes for infinity
-        return None
-
-
-@_in_double
+@_in_double(lambda numbers: [math.lgamma(x) for x in numbers])
 def lgamma_of(x: ndarray) -> ndarray:
     """Return log(abs(gamma(x)))."""
     return np.asarray(_lgamma(x)).astype(np.float64)
 
 
 def _digamma_of_positive(x: ndarray) -> Any:
-    parts = _each(_digamma_parts, x)
-    if parts is not None:
-        logs = np.log([moved for _, moved, _ in parts]).tolist()
-        found = [total + (log - 0.5 / moved - series) for log, (total, moved, series) in zip(logs, parts)]
-        return np.array(found).reshape(x.shape)
     total, moved, series = np.zeros_like(x), x, np.zeros_like(x)
     for _ in range(10):
         low = moved < 10
@@ -289,39 +291,34 @@ def _digamma_of_positive(x: ndarray) -> Any:
     return total + (np.log(moved) - 0.5 / moved - series)
 
 
-@_in_double
+@_in_double(_digamma_of_few)
 def digamma_of(x: ndarray) -> Any:
-    """Return the logarithmic derivative of gamma.
+    """Return the logarithmic derivative of gamma, where numpy's warnings are off.
 
     Source: the recurrence to x >= 10, then the asymptotic series (Abramowitz and Stegun 6.3.5, 6.3.18); negative
     arguments by reflection (6.3.7).
     """
-    with np.errstate(all="ignore"):
-        low = x <= 0
-        if not np.count_nonzero(low):
-            return _digamma_of_positive(x)
-        total = _digamma_of_positive(np.where(low, 1 - x, x))
-        return np.where(low, total - math.pi / np.tan(math.pi * x), total)
+    low = x <= 0
+    if not np.count_nonzero(low):
+        return _digamma_of_positive(x)
+    total = _digamma_of_positive(np.where(low, 1 - x, x))
+    return np.where(low, total - math.pi / np.tan(math.pi * x), total)
 
 
-@_in_double
+@_in_double(lambda numbers, n: [_trigamma(x) for x in numbers] if n == 1 else None)
 def polygamma_of(x: ndarray, n: int) -> ndarray:
-    """Return the n-th derivative of digamma for positive x (NaN elsewhere).
+    """Return the n-th derivative of digamma for positive x (NaN elsewhere), where numpy's warnings are off.
 
     Source: the recurrence to x >= 10 + n, then the asymptotic series (Abramowitz and Stegun 6.4.6, 6.4.11).
     """
-    with np.errstate(all="ignore"):
-        found = _each(_trigamma, x) if n == 1 else None
-        if found is not None:
-            return np.array(found).reshape(x.shape)
-        moved, total = x, np.zeros_like(x)
-        for _ in range(10 + n):
-            low = moved < 10 + n
-            total += np.where(low, math.factorial(n) / moved ** (n + 1), 0)
-            moved = np.where(low, moved + 1, moved)
-        power, square = moved**n, moved * moved
-        total += math.factorial(n - 1) / power + math.factorial(n) / (2 * moved ** (n + 1))
-        for k, bernoulli in enumerate(_BERNOULLI, start=1):
-            power = power * square
-            total += bernoulli * (math.factorial(2 * k + n - 1) / math.factorial(2 * k)) / power
-        return np.where(x > 0, total if n % 2 else -total, np.nan)
+    moved, total = x, np.zeros_like(x)
+    for _ in range(10 + n):
+        low = moved < 10 + n
+        total += np.where(low, math.factorial(n) / moved ** (n + 1), 0)
+        moved = np.where(low, moved + 1, moved)
+    power, square = moved**n, moved * moved
+    total += math.factorial(n - 1) / power + math.factorial(n) / (2 * moved ** (n + 1))
+    for k, bernoulli in enumerate(_BERNOULLI, start=1):
+        power = power * square
+        total += bernoulli * (math.factorial(2 * k + n - 1) / math.factorial(2 * k)) / power
+    return np.where(x > 0, total if n % 2 else -total, np.nan)

@@ -23,7 +23,7 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Function, Out, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
-from opkit.ops.kernels.small import ONE, ZERO, own
+from opkit.ops.kernels.small import ONE, ZERO, Number, own
 from opkit.ops.kernels.special import digamma_of, erf_of, erfc_of, lgamma_of, polygamma_of
 from opkit.record import record
 
@@ -188,6 +188,10 @@ sigmoid_from_y = _from_output("sigmoid_grad", _sigmoid_slope, lambda y: scalar_a
 sqrt_from_y = _from_output("sqrt_grad_from_y", _sqrt_slope, lambda y: scalar_mul(reciprocal(square(y)), -0.5))
 
 
+#: The slope of erf at 0.
+_PEAK = Number(2 / math.sqrt(math.pi))
+
+
 # ---- kernels that numpy lacks ----------------------------------------------------------------------------------------
 def logistic(x: ndarray) -> Any:
     """Return the logistic function of one block; exp may overflow to infinity, whose reciprocal is the right 0."""
@@ -293,7 +297,7 @@ softplus: Unary = _unary("softplus", "log(1 + exp(x))", softplus_of, lambda x, d
                   lambda x: mul(sigmoid(x), sigmoid(neg(x))))
 log_sigmoid: Unary = _unary("log_sigmoid", "log(sigmoid(x))", _log_sigmoid_of, lambda x, dy: dy * logistic(-x),
                      lambda x: neg(mul(sigmoid(x), sigmoid(neg(x)))))
-erf: Unary = _unary("erf", "the error function", erf_of, lambda x, dy: dy * np.exp(-x * x) * (2 / math.sqrt(math.pi)),
+erf: Unary = _unary("erf", "the error function", erf_of, lambda x, dy: dy * np.exp(-x * x) * _PEAK[x.dtype],
              lambda x: scalar_mul(mul(x, exp(neg(square(x)))), -4 / math.sqrt(math.pi)))
 erfc: Unary = _unary("erfc", "1 - erf(x)", erfc_of, lambda x, dy: dy * np.exp(-x * x) * (-2 / math.sqrt(math.pi)),
               lambda x: scalar_mul(mul(x, exp(neg(square(x)))), 4 / math.sqrt(math.pi)))
