@@ -16,6 +16,7 @@ from numpy import ndarray
 from opkit.eager.saved_hooks import Packed, pack, packing
 from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.errors import AutogradError
+from opkit.ops.core.bound import KEPT, Bound
 from opkit.ops.core.inference import explain
 from opkit.ops.core.mode import install_default, local
 from opkit.ops.core.observers import run_kernel
@@ -24,7 +25,8 @@ from opkit.ops.core.quiet import SMALL, is_running
 
 _new = object.__new__
 #: ``walk_indices`` of nodes whose inputs are all first outputs, by number of inputs.
-_FIRSTS = {1: (0,), 2: (0, 0), 3: (0, 0, 0)}
+_FIRST = (0,)
+_FIRSTS = {1: _FIRST, 2: (0, 0), 3: (0, 0, 0)}
 #: What ``walk_uses`` of a step with several outputs counts from: it is not a link of a chain.
 SEVERAL = 2
 
@@ -77,6 +79,7 @@ class Node:
         "_versions",
         "attrs",
         "opdef",
+        "part",
         "walk_edges",
         "walk_indices",
         "walk_rule",
@@ -91,6 +94,8 @@ class Node:
     walk_rule: Any
     walk_width: int
     walk_uses: int
+    #: What the kernel left for the gradient kernel (``Bound.kernel``).
+    part: Any
     _in: Sequence[Any]
     #: Per output: its array where the rule reads it; None for a single output that the rule does not read.
     _out: Sequence[Any] | None
@@ -195,7 +200,7 @@ def node_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]:
         if grad is not None and grad._sg and grad is not douts[0]:
             grad._sg = False
     if release:
-        node.walk_edges = None
+        node.walk_edges = node.part = None
         node._in = node._out = ()
         node._cells = None
     return grads
@@ -207,20 +212,29 @@ def array_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]
     dout = douts[0]
     if mode.is_grad_enabled or mode.observers:
         return node_rule(node, douts, release)
+    attrs, dy = node.attrs, dout._data
     try:
-        found = mode.quietly(node.opdef.grad_kernel, node, dout._data)
+        if type(attrs) is Bound and dy.size < SMALL:
+            value = node.result() if node.opdef.reads_outputs else node.array(0)
+            found: Sequence[Any] = (mode.quietly(attrs.slope, value, dy, node.part),)
+        else:
+            found = mode.quietly(node.opdef.grad_kernel, node, dy)
     except VersionError:
         raise
     except Exception:
         return node_rule(node, douts, release)  # whose error says what does not fit
     if release:
-        node.walk_edges = None
+        node.walk_edges = node.part = None
         node._in = node._out = ()
         node._cells = None
-    if len(found) == 1:
-        (item,) = found
-        return (None if item is None else dout if item is dout._data else wrap(item, False),)
-    return [None if item is None else dout if item is dout._data else wrap(item, False) for item in found]
+    if len(found) == 1 and type(item := found[0]) is ndarray and item is not dy:
+        grad = _new(Tensor)
+        grad._data = item
+        grad._sg = False
+        grad._node = None
+        grad._index = 0
+        return (grad,)
+    return [None if item is None else dout if item is dy else wrap(item, False) for item in found]
 
 
 def edge_of(tensor: Tensor) -> Any:
@@ -247,11 +261,13 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     """
     mode = local.mode
     count = len(inputs)
-    bare = opdef.bare
+    bare, bound, part = opdef.bare, None, None
     if count == 1 and inputs[0] is not None:
         arrays: Any = (inputs[0]._data,)
         if arrays[0].size < SMALL:
             bare = opdef.small
+            if type(attrs) is Bound:
+                bound = attrs
     elif count == 2 and inputs[0] is not None and inputs[1] is not None:
         arrays = (inputs[0]._data, inputs[1]._data)
     else:
@@ -259,6 +275,10 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     try:
         if mode.observers:
             result = run_kernel(opdef, arrays, attrs)
+        elif bound is not None:
+            result, part = mode.quietly(bound.kernel, arrays[0])
+            if arrays[0].size > KEPT:
+                part = None
         elif bare is None:
             result = opdef.kernel(*arrays, **attrs)
         elif attrs:
@@ -275,7 +295,7 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     if mode.is_grad_enabled and opdef.grad is not None:
         for tensor in inputs:
             if tensor is not None and not tensor._sg:
-                return _record(opdef, inputs, attrs, result)
+                return _record(opdef, inputs, attrs, result, part)
     if type(result) is tuple:
         return tuple(map(wrap, result))
     output = _new(Tensor)
@@ -288,20 +308,42 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     return output
 
 
-def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> Any:
-    if type(result) is tuple:
-        return _record_several(opdef, inputs, attrs, result)
+def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any, part: Any) -> Any:
+    is_packed = packing.depth
     node = Node()
     node.opdef = opdef
     node.attrs = attrs
-    node.walk_rule = node_rule if opdef.grad_kernel is None or packing.depth else array_rule
+    node.part = part
+    node.walk_rule = node_rule if opdef.grad_kernel is None or is_packed else array_rule
     node.walk_width = 1
     node.walk_uses = 0
     node._cells = None
-    if len(inputs) == 1 and packing.depth == 0:
-        _keep_one(node, opdef, inputs[0])
-    else:
+    if len(inputs) != 1 or is_packed:
         _keep_inputs(node, opdef, inputs)
+    else:  # what it does, written out for one input, which takes a gradient
+        (tensor,) = inputs
+        source = tensor._node
+        if source is None:
+            node.walk_edges = (tensor,)
+        else:
+            source.walk_uses += 1
+            node.walk_edges = (source,)
+        index = tensor._index
+        node.walk_indices = (index,) if index else _FIRST
+        node._versions = None
+        if opdef.reads_inputs:
+            node._in = (tensor,)
+            cell = tensor._version
+            if cell is not None:
+                node._versions = list(cell)
+        else:
+            array = tensor._data
+            shaped = _new(Shaped)
+            shaped.shape = array.shape
+            shaped.dtype = array.dtype
+            node._in = (shaped,)
+    if type(result) is tuple:
+        return _several(node, opdef.reads_outputs, result)
     output = _new(Tensor)
     data = output._data = result if type(result) is ndarray else np.asarray(result)
     output._sg = False
@@ -310,19 +352,14 @@ def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], resul
     if opdef.is_view:
         _share_version(inputs[0], output)
     # The shape of an output that no rule reads is that of its cotangent: see node_rule.
-    node._out = None if not opdef.reads_outputs else (data,) if packing.depth == 0 else (pack(output),)
+    node._out = None if not opdef.reads_outputs else (pack(output),) if is_packed else (data,)
     return output
 
 
-def _record_several(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], results: tuple[Any, ...]) -> Any:
-    node = Node()
-    node.opdef = opdef
-    node.attrs = attrs
-    node.walk_rule = node_rule
+def _several(node: Node, reads: Sequence[int], results: tuple[Any, ...]) -> tuple[Tensor, ...]:
     node.walk_width = len(results)
-    node.walk_uses = 0 if len(results) == 1 else SEVERAL
-    node._cells = None
-    _keep_inputs(node, opdef, inputs)
+    if node.walk_width != 1:
+        node.walk_uses = SEVERAL
     outputs = []
     kept: list[Any] = []
     for index, data in enumerate(results):
@@ -330,31 +367,12 @@ def _record_several(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any
         tensor._node = node
         tensor._index = index
         outputs.append(tensor)
-        if index not in opdef.reads_outputs:
+        if index not in reads:
             kept.append(_shaped(tensor._data))
         else:
             kept.append(tensor._data if packing.depth == 0 else pack(tensor))
     node._out = kept
     return tuple(outputs)
-
-
-def _keep_one(node: Node, opdef: OpDef, tensor: Tensor) -> None:
-    """Keep the one input of a node, which takes a gradient: what ``_keep_inputs`` does, without its loop."""
-    source = tensor._node
-    if source is None:
-        node.walk_edges = (tensor,)
-    else:
-        source.walk_uses += 1
-        node.walk_edges = (source,)
-    index = tensor._index
-    node.walk_indices = (index,) if index else _FIRSTS[1]
-    if opdef.reads_inputs:
-        cell = tensor._version
-        node._versions = None if cell is None else list(cell)
-        node._in = (tensor,)
-    else:
-        node._versions = None
-        node._in = (_shaped(tensor._data),)
 
 
 def _keep_inputs(node: Node, opdef: OpDef, inputs: Sequence[Any]) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opkit import ops
 from opkit.eager import Tensor, grad
-from opkit.eager.node import Node, array_rule, node_rule
+from opkit.eager.node import Node, VersionError, array_rule, node_rule
+from opkit.eager.tensor import version_cell
 from opkit.errors import OpkitError
 from opkit.ops import BUILTIN
 from tests.ops.cases import CASES, OpCase, arrays_of
@@ -100,3 +102,30 @@ def test_every_gradient_kernel_is_run_by_a_case() -> None:
     having = {name for name in BUILTIN if getattr(BUILTIN.get(name), "grad_kernel", None) is not None}
     assert having
     assert having == run
+
+
+@pytest.mark.parametrize("name", ["elu", "selu", "gelu", "silu", "mish"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_what_a_kernel_leaves_for_the_gradient_changes_no_bit(name: str, dtype: str) -> None:
+    """A small array's gradient, from what forward computed, is that of a large array, and of a second walk."""
+    few = np.array(SPECIAL, dtype)
+    many = np.resize(few, (100 * len(few), 40))
+    found = []
+    for array in (few, many):
+        leaf = Tensor(array, stop_gradient=False)
+        root = getattr(ops, name)(leaf)
+        assert (root._node.part is None) == (array is many)
+        seed = Tensor(np.full(array.shape, 1.5, dtype))
+        found += [grad([root], [leaf], [seed], retain_graph=True)[0]._data.reshape(-1)[: len(few)] for _ in range(2)]
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
+
+
+def test_an_operand_changed_in_place_is_refused_where_something_was_kept() -> None:
+    """What a kernel left does not hide that its operand changed."""
+    leaf = Tensor(np.array([0.5, -0.5]), stop_gradient=False)
+    middle = ops.mul(leaf, leaf)
+    root = ops.silu(middle)
+    version_cell(middle)[0] += 1
+    with pytest.raises(VersionError):
+        grad([root], [leaf])

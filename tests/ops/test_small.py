@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from opkit.ops.kernels.small import ONE, ZERO, clipped, put, within
+from opkit.ops.kernels.small import ONE, ZERO, clipped, put, without
 
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, np.inf, -np.inf, np.nan]
 
@@ -37,7 +37,7 @@ def test_masks_are_where(dtype: str, shape: tuple[int, ...]) -> None:
     for values in (x, x.T, x[::-1] if shape else x):
         other, mask = values * values.dtype.type(3), values > ZERO[values.dtype]
         assert put(mask, values, other.copy()).tobytes() == np.where(mask, values, other).tobytes()
-        found = within(mask, values.copy())
+        found = without(~mask, values.copy())
         assert found.tobytes() == np.where(mask, values, ZERO[values.dtype]).tobytes()
         assert found.shape == values.shape
         assert found.dtype == values.dtype

@@ -11,19 +11,28 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-__all__ = ["HALF", "ONE", "ZERO", "Number", "clipped", "number", "own", "put", "within"]
+__all__ = ["HALF", "ONE", "ZERO", "Number", "Numbers", "clipped", "number", "own", "put", "without"]
 
 
-class Number(dict[np.dtype, ndarray]):
+class Numbers(dict[np.dtype, Any]):
+    """Some numbers by dtype; -0 counts as 0."""
+
+    def __init__(self, *values: float) -> None:
+        super().__init__()
+        self._values = values
+
+    def __missing__(self, dtype: np.dtype) -> Any:
+        arrays = self[dtype] = [np.array(value or 0.0, dtype) for value in self._values]
+        return arrays
+
+
+class Number(Numbers):
     """One number by dtype."""
 
-    def __init__(self, value: float) -> None:
-        super().__init__()
-        self._value = value
-
     def __missing__(self, dtype: np.dtype) -> ndarray:
-        array = self[dtype] = np.array(self._value, dtype)
-        return array
+        (array,) = super().__missing__(dtype)
+        self[dtype] = array
+        return array  # type: ignore[no-any-return]
 
 
 ZERO, ONE, HALF = Number(0), Number(1), Number(0.5)
@@ -62,9 +71,9 @@ def put(mask: Any, values: ndarray, into: Any) -> Any:
     return into
 
 
-def within(mask: Any, values: Any) -> Any:
-    """Return ``np.where(mask, values, 0)``, perhaps written into ``values``, which is the caller's own."""
+def without(mask: Any, values: Any) -> Any:
+    """Return ``np.where(mask, 0, values)``, perhaps written into ``values``, which is the caller's own."""
     if values.size > _FEW or not values.ndim:
-        return put(mask, values, np.zeros(values.shape, values.dtype))
-    values[~mask] = ZERO[values.dtype]
+        return put(mask, ZERO[values.dtype], values)
+    values[mask] = ZERO[values.dtype]
     return values

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy import ndarray
 from opkit.ops.basis.arithmetic import add, div, mul, plus, scalar_add, scalar_mul, sub
 from opkit.ops.basis.broadcasting import reduce_sum_like
 from opkit.ops.basis.creation import as_value, cast, cast_like
+from opkit.ops.core.bound import Bound
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet, slope_kernel
 from opkit.ops.core.inference import broadcasted, same_shape, unchanged_floats
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
@@ -24,7 +26,7 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Function, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
-from opkit.ops.kernels.small import HALF, ONE, ZERO, Number, clipped, number, put, within
+from opkit.ops.kernels.small import HALF, ONE, ZERO, Number, Numbers, clipped, put, without
 from opkit.ops.kernels.special import erf_of
 from opkit.ops.pointwise.compare import greater, less, less_equal, logical_and, logical_or, where
 from opkit.ops.pointwise.elementwise import abs as absolute
@@ -91,6 +93,11 @@ def _activation(
     )
 
 
+def _unbound(made: Callable[..., Bound]) -> tuple[Function, Function]:
+    """Return the kernel and the slope of any attributes."""
+    return (lambda x, **attrs: made(**attrs).kernel(x)[0]), (lambda x, dy, **attrs: made(**attrs).slope(x, dy, None))
+
+
 # ---- relu ------------------------------------------------------------------------------------------------------------
 RELU = _activation(
     "relu", lambda x: np.maximum(x, ZERO[x.dtype]), lambda y, dy: np.multiply(dy, y > ZERO[y.dtype]), from_output=True
@@ -101,38 +108,62 @@ relu = entered("relu", RELU, "max(x, 0), whose gradient at 0 is 0")
 
 
 # ---- leaky_relu, elu, selu, prelu ------------------------------------------------------------------------------------
-def _leaky(x: ndarray, alpha: float) -> Any:
-    below = x * number(alpha, x.dtype)
-    return np.maximum(x, below) if 0 <= alpha <= 1 else np.where(x >= ZERO[x.dtype], x, below)
+@lru_cache(256)
+def _leaky(alpha: float) -> Bound:
+    numbers, is_between = Numbers(0, alpha), 0 <= alpha <= 1
+
+    def kernel(x: ndarray) -> Any:
+        zero, by = numbers[x.dtype]
+        below = x * by
+        return np.maximum(x, below) if is_between else np.where(x >= zero, x, below), None
+
+    def slope(x: ndarray, dy: ndarray, _: None) -> Any:
+        zero, by = numbers[x.dtype]
+        return put(x >= zero, dy, dy * by)
+
+    return Bound({"alpha": alpha}, kernel, slope)
 
 
-def _elu(x: ndarray, alpha: float) -> Any:
-    zero = ZERO[x.dtype]
-    below = np.expm1(np.minimum(zero, x))
-    return np.maximum(zero, x) + (below if alpha == 1 else below * number(alpha, x.dtype))
+@lru_cache(256)
+def _elu(alpha: float, scale: float = 1.0) -> Bound:
+    numbers = Numbers(0, alpha, scale)
+
+    def kernel(x: ndarray) -> Any:
+        zero, by, times = numbers[x.dtype]
+        low = np.minimum(zero, x)
+        y = np.expm1(low)
+        if alpha != 1:
+            y *= by
+        y += np.maximum(zero, x)
+        if scale != 1:
+            y *= times
+        return y, low
+
+    def slope(x: ndarray, dy: ndarray, low: Any) -> Any:
+        zero, by, times = numbers[x.dtype]
+        if scale != 1:
+            dy = dy * times
+        below = np.exp(np.minimum(zero, x) if low is None else low)
+        below *= dy
+        return put(x >= zero, dy, below * by) if alpha != 1 else below
+
+    return Bound({"alpha": alpha}, kernel, slope)
 
 
-def _elu_slope(x: ndarray, dy: ndarray, alpha: float) -> Any:
-    zero = ZERO[x.dtype]
-    below = dy * np.exp(np.minimum(zero, x))
-    return below if alpha == 1 else put(x >= zero, dy, below * number(alpha, x.dtype))
+@lru_cache(256)
+def _selu(scale: float, alpha: float) -> Bound:
+    scaled = _elu(alpha, scale)
+    return Bound({"scale": scale, "alpha": alpha}, scaled.kernel, scaled.slope)
 
 
 def _where_negative(x: Value, value: Value) -> Value:
     return where(less(x, 0), value, 0)
 
 
-LEAKY_RELU = _activation(
-    "leaky_relu",
-    _leaky,
-    lambda x, dy, alpha: put(x >= ZERO[x.dtype], dy, dy * number(alpha, x.dtype)),
-    attrs="alpha:float",
-    args=("x", "y"),
-)
+LEAKY_RELU = _activation("leaky_relu", *_unbound(_leaky), attrs="alpha:float", args=("x", "y"))
 ELU = _activation(
     "elu",
-    _elu,
-    _elu_slope,
+    *_unbound(_elu),
     lambda x, attrs: _where_negative(x, scalar_mul(exp(x), float(attrs["alpha"]))),
     attrs="alpha:double",
 )
@@ -140,8 +171,7 @@ ELU = _activation(
 
 SELU = _activation(
     "selu",
-    lambda x, scale, alpha: _elu(x, alpha) * number(scale, x.dtype),
-    lambda x, dy, scale, alpha: _elu_slope(x, dy * number(scale, x.dtype), alpha),
+    *_unbound(_selu),
     lambda x, attrs: _where_negative(x, scalar_mul(exp(x), float(attrs["alpha"]) * float(attrs["scale"]))),
     attrs="scale:double alpha:double",
 )
@@ -205,18 +235,19 @@ _DENSITY = 1 / math.sqrt(2 * math.pi)
 _TO_ERF, _DENSITIES, _LESS_HALF = Number(1 / math.sqrt(2.0)), Number(_DENSITY), Number(-0.5)
 
 
-def _phi(x: ndarray) -> Any:
-    cdf = erf_of(x * _TO_ERF[x.dtype])
-    cdf += ONE[x.dtype]
-    cdf *= HALF[x.dtype]
-    return cdf
-
-
 def _gelu(x: ndarray) -> Any:
-    cdf = erf_of(x * _TO_ERF[x.dtype])
-    cdf += ONE[x.dtype]
-    cdf *= x
-    return cdf * HALF[x.dtype]
+    wide = erf_of(x * _TO_ERF[x.dtype])
+    wide += ONE[x.dtype]
+    y = wide * x
+    y *= HALF[x.dtype]
+    return y, wide
+
+
+def _gelu_slope(x: ndarray, dy: ndarray, wide: Any) -> Any:
+    kind = x.dtype
+    if wide is None:
+        _, wide = _gelu(x)
+    return dy * (wide * HALF[kind] + x * np.exp(_LESS_HALF[kind] * x * x) * _DENSITIES[kind])
 
 
 def gelu_second(x: Value, attrs: Attrs) -> Value:
@@ -224,9 +255,21 @@ def gelu_second(x: Value, attrs: Attrs) -> Value:
     return mul(sub(2.0, square(x)), scalar_mul(exp(scalar_mul(square(x), -0.5)), _DENSITY))
 
 
-def _silu_slope(x: ndarray, dy: ndarray) -> Any:
-    s, one = logistic(x), ONE[x.dtype]
-    return dy * (s * (one + x * (one - s)))
+def _silu(x: ndarray) -> Any:
+    s = logistic(x)
+    return x * s, s
+
+
+def _silu_slope(x: ndarray, dy: ndarray, s: Any) -> Any:
+    if s is None:
+        s = logistic(x)
+    one = ONE[x.dtype]
+    found = one - s
+    found *= x
+    found += one
+    found *= s
+    found *= dy
+    return found
 
 
 def _silu_second(x: Value, attrs: Attrs) -> Value:
@@ -235,13 +278,9 @@ def _silu_second(x: Value, attrs: Attrs) -> Value:
     return mul(slope, add(mul(x, sub(1.0, scalar_mul(s, 2.0))), 2.0))
 
 
-GELU = _activation(
-    "gelu",
-    _gelu,
-    lambda x, dy: dy * (_phi(x) + x * np.exp(_LESS_HALF[x.dtype] * x * x) * _DENSITIES[x.dtype]),
-    gelu_second,
-)
-SILU = _activation("silu", lambda x: x * logistic(x), _silu_slope, _silu_second)
+_GELU, _SILU = Bound(NO_ATTRS, _gelu, _gelu_slope), Bound(NO_ATTRS, _silu, _silu_slope)
+GELU = _activation("gelu", *_unbound(lambda: _GELU), gelu_second)
+SILU = _activation("silu", *_unbound(lambda: _SILU), _silu_second)
 
 
 def _gelu_by_tanh(x: Value) -> Value:
@@ -249,12 +288,22 @@ def _gelu_by_tanh(x: Value) -> Value:
     return mul(scalar_mul(x, 0.5), add(tanh(inner), 1.0))
 
 
-silu = entered("silu", SILU, "x * sigmoid(x)")
+silu = entered("silu", SILU, "x * sigmoid(x)", attrs=_SILU)
 
 
-def _mish_slope(x: ndarray, dy: ndarray) -> Any:
+def _mish(x: ndarray) -> Any:
     t = np.tanh(softplus_of(x))
-    return dy * t + (ONE[x.dtype] - t * t) * (dy * x) * logistic(x)
+    return x * t, t
+
+
+def _mish_slope(x: ndarray, dy: ndarray, t: Any) -> Any:
+    if t is None:
+        _, t = _mish(x)
+    found = ONE[x.dtype] - t * t
+    found *= dy * x
+    found *= logistic(x)
+    found += dy * t
+    return found
 
 
 def _mish_second(x: Value, attrs: Attrs) -> Value:
@@ -263,10 +312,11 @@ def _mish_second(x: Value, attrs: Attrs) -> Value:
     return mul(mul(sub(1.0, square(t)), s), bend)
 
 
-MISH = _activation("mish", lambda x: x * np.tanh(softplus_of(x)), _mish_slope, _mish_second)
+_MISH = Bound(NO_ATTRS, _mish, _mish_slope)
+MISH = _activation("mish", *_unbound(lambda: _MISH), _mish_second)
 
 
-mish = entered("mish", MISH, "x * tanh(softplus(x))")
+mish = entered("mish", MISH, "x * tanh(softplus(x))", attrs=_MISH)
 
 
 # ---- the hard ones ---------------------------------------------------------------------------------------------------
@@ -275,18 +325,23 @@ _SIXTH, _THIRD, _THREE, _LOW = Number(1 / 6), Number(1 / 3), Number(3), Number(-
 
 
 def _hardsigmoid(x: ndarray) -> Any:
-    return clipped(x * _SIXTH[x.dtype] + HALF[x.dtype], ZERO[x.dtype], ONE[x.dtype])
+    kind = x.dtype
+    y = x * _SIXTH[kind]
+    y += HALF[kind]
+    return clipped(y, ZERO[kind], ONE[kind])
 
 
 def _hardsigmoid_slope(x: ndarray, dy: ndarray) -> Any:
     kind = x.dtype
-    return within(np.abs(x) < _THREE[kind], dy * _SIXTH[kind])
+    return without(~(np.abs(x) < _THREE[kind]), dy * _SIXTH[kind])
 
 
 def _hardswish_slope(x: ndarray, dy: ndarray) -> Any:
     kind = x.dtype
-    inner = put(x < _THREE[kind], dy * (x * _THIRD[kind] + HALF[kind]), dy.copy())
-    return put(x < _LOW[kind], ZERO[kind], inner)
+    inner = x * _THIRD[kind]
+    inner += HALF[kind]
+    inner *= dy
+    return without(x < _LOW[kind], put(x < _THREE[kind], inner, dy.copy()))
 
 
 def _hardswish_second(x: Value, attrs: Attrs) -> Value:
@@ -294,31 +349,41 @@ def _hardswish_second(x: Value, attrs: Attrs) -> Value:
     return scalar_mul(cast_like(inside, x), 1 / 3)
 
 
-def _hardtanh_slope(y: ndarray, dy: ndarray, min_val: float, max_val: float) -> Any:
-    kind = y.dtype
-    return put((y > number(min_val, kind)) & (y < number(max_val, kind)), dy, np.zeros(dy.shape, kind))
+@lru_cache(256)
+def _hardtanh(min_val: float, max_val: float) -> Bound:
+    numbers = Numbers(min_val, max_val)
+
+    def kernel(x: ndarray) -> Any:
+        return clipped(x, *numbers[x.dtype]), None
+
+    def slope(y: ndarray, dy: ndarray, _: None) -> Any:
+        low, high = numbers[y.dtype]
+        return put((y > low) & (y < high), dy, np.zeros(dy.shape, y.dtype))
+
+    return Bound({"min_val": min_val, "max_val": max_val}, kernel, slope)
 
 
-def _ramp(x: ndarray, slope: float, offset: float) -> Any:
-    kind = x.dtype
-    return clipped(x * number(slope, kind) + number(offset, kind), ZERO[kind], ONE[kind])
+@lru_cache(256)
+def _ramp(slope: float, offset: float) -> Bound:
+    numbers = Numbers(slope, offset, 0, 1)
 
+    def kernel(x: ndarray) -> Any:
+        by, shift, zero, one = numbers[x.dtype]
+        y = x * by
+        y += shift
+        return clipped(y, zero, one), None
 
-def _ramp_slope(y: ndarray, dy: ndarray, slope: float, offset: float) -> Any:
-    kind = y.dtype
-    return within((y > ZERO[kind]) & (y < ONE[kind]), dy * number(slope, kind))
+    def by_y(y: ndarray, dy: ndarray, _: None) -> Any:
+        # From 0 to 1 a square is smaller than its root inside alone.
+        return without(~(y * y < y), dy * numbers[y.dtype][0])
+
+    return Bound({"slope": slope, "offset": offset}, kernel, by_y)
 
 
 HARDSIGMOID = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)
 HARDSWISH = _activation("hardswish", lambda x: x * _hardsigmoid(x), _hardswish_slope, _hardswish_second)
-RAMP = _activation("ramp", _ramp, _ramp_slope, attrs="slope:double offset:double", from_output=True)
-HARDTANH = _activation(
-    "hardtanh",
-    lambda x, min_val, max_val: clipped(x, number(min_val, x.dtype), number(max_val, x.dtype)),
-    _hardtanh_slope,
-    attrs="min_val:double max_val:double",
-    from_output=True,
-)
+RAMP = _activation("ramp", *_unbound(_ramp), attrs="slope:double offset:double", from_output=True)
+HARDTANH = _activation("hardtanh", *_unbound(_hardtanh), attrs="min_val:double max_val:double", from_output=True)
 
 
 hardsigmoid = entered("hardsigmoid", HARDSIGMOID, "clip(x / 6 + 1/2, 0, 1), whose gradient at the corners is 0")
@@ -336,24 +401,24 @@ def parametric(choose: Choose) -> dict[str, Function]:
 
     def elu(x: Value, alpha: float = 1.0) -> Value:
         """Return x where it is positive, else alpha * (exp(x) - 1)."""
-        return local.mode.apply(ELU, (real("elu", x),), {"alpha": float(alpha)})
+        return local.mode.apply(ELU, (real("elu", x),), _elu(float(alpha)))
 
     def gelu(x: Value, approximate: bool = False) -> Value:
         """Return x * Phi(x), with the normal distribution's Phi; approximate: by a tanh (Hendrycks and Gimpel 2016)."""
         x = real("gelu", x)
-        return _gelu_by_tanh(x) if approximate else local.mode.apply(GELU, (x,), NO_ATTRS)
+        return _gelu_by_tanh(x) if approximate else local.mode.apply(GELU, (x,), _GELU)
 
     def hardtanh(x: Value, min: float = -1.0, max: float = 1.0) -> Value:
         """Return x clipped to [min, max]; the gradient at the corners is 0."""
-        return local.mode.apply(HARDTANH, (real("hardtanh", x),), {"min_val": float(min), "max_val": float(max)})
+        return local.mode.apply(HARDTANH, (real("hardtanh", x),), _hardtanh(float(min), float(max)))
 
     def leaky_relu(x: Value, alpha: float = 0.01) -> Value:
         """Return x where it is positive, else alpha * x; the slope at 0 is 1."""
-        return local.mode.apply(LEAKY_RELU, (real("leaky_relu", x),), {"alpha": float(alpha)})
+        return local.mode.apply(LEAKY_RELU, (real("leaky_relu", x),), _leaky(float(alpha)))
 
     def ramp(x: Value, slope: float, offset: float) -> Value:
         """Return slope * x + offset clipped to [0, 1]; the gradient at the corners is 0."""
-        return local.mode.apply(RAMP, (real("ramp", x),), {"slope": float(slope), "offset": float(offset)})
+        return local.mode.apply(RAMP, (real("ramp", x),), _ramp(float(slope), float(offset)))
 
     def relu6(x: Value) -> Value:
         """Return x clipped to [0, 6]."""
@@ -361,12 +426,12 @@ def parametric(choose: Choose) -> dict[str, Function]:
 
     def selu(x: Value, scale: float = 1.0507009873554805, alpha: float = 1.6732632423543772) -> Value:
         """Return scale * elu(x, alpha)."""
-        return local.mode.apply(SELU, (real("selu", x),), {"scale": float(scale), "alpha": float(alpha)})
+        return local.mode.apply(SELU, (real("selu", x),), _selu(float(scale), float(alpha)))
 
     return named({build.__name__: build for build in (elu, gelu, hardtanh, leaky_relu, ramp, relu6, selu)})
 
 
-_TO_SIX: Attrs = {"min_val": 0.0, "max_val": 6.0}
+_TO_SIX = _hardtanh(0.0, 6.0)
 elu, gelu, hardtanh, leaky_relu, ramp, relu6, selu = parametric(strictly).values()
 
 

@@ -20,7 +20,7 @@ from opkit.ops.core.inference import same_shape, unchanged, unchanged_floats
 from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.types import Function, Out, Values
+from opkit.ops.core.types import Attrs, Function, Out, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
 from opkit.ops.kernels.small import ONE, ZERO, Number, own
@@ -34,18 +34,19 @@ Second = Callable[[Value], Value]
 
 @record
 class _Function:
-    """An op of one operand, what it computes in words, and whether it maps integers to integers."""
+    """An op of one operand, what it computes in words, whether it maps integers to integers, and its attributes."""
 
     opdef: OpDef
     text: str
     is_closed: bool
+    attrs: Attrs
 
 
 _FUNCTIONS: dict[str, _Function] = {}
 
 
 def _builder(function: _Function, choose: Choose) -> Unary:
-    opdef, is_closed = function.opdef, function.is_closed
+    opdef, is_closed, attrs = function.opdef, function.is_closed, function.attrs
 
     def build(x: Any) -> Value:
         try:
@@ -55,7 +56,7 @@ def _builder(function: _Function, choose: Choose) -> Unary:
             kind = x._data.dtype.kind
         if kind not in "fc":
             x = cast(x, function_dtype(opdef.name, x, choose(x), is_closed=is_closed))
-        return local.mode.apply(opdef, (x,), NO_ATTRS)
+        return local.mode.apply(opdef, (x,), attrs)
 
     build.__doc__ = f"Return {function.text}, element by element."
     return build
@@ -66,9 +67,9 @@ def functions(choose: Choose) -> dict[str, Unary]:
     return named({name: _builder(function, choose) for name, function in _FUNCTIONS.items()})
 
 
-def entered(name: str, opdef: OpDef, text: str, is_closed: bool = False) -> Unary:
+def entered(name: str, opdef: OpDef, text: str, is_closed: bool = False, attrs: Attrs = NO_ATTRS) -> Unary:
     """Add an op under its builder's name, and return the strict builder."""
-    function = _FUNCTIONS[name] = _Function(opdef, text, is_closed)
+    function = _FUNCTIONS[name] = _Function(opdef, text, is_closed, attrs)
     build = _builder(function, strictly)
     build.__name__ = build.__qualname__ = name
     return build

@@ -1,0 +1,33 @@
+"""Bound: the attributes of a function of one operand, with the kernels that are made for them.
+
+No op is defined here. What dynamic mode does with small arrays is decided where ops are applied.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit.ops.core.types import Attrs, Function
+
+#: Arrays of more elements than this leave nothing behind for the gradient.
+KEPT = 2048
+
+
+class Bound(dict[str, Any]):
+    """Attributes by name, as any op takes them; not to be changed.
+
+    Args:
+        attrs: the attributes.
+        kernel: ``kernel(x)`` -> y, and an array of its own that the gradient needs too, or None.
+        slope: ``slope(x, dy, kept)``, or of y: the gradient; it computes what was not kept (None) itself.
+    """
+
+    __slots__ = ("kernel", "slope")
+
+    def __init__(self, attrs: Attrs, kernel: Function, slope: Function) -> None:
+        super().__init__(attrs)
+        self.kernel = kernel
+        self.slope = slope
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
