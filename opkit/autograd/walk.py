@@ -34,13 +34,10 @@ class Step(Protocol):
             gradient. None once the step was released.
         walk_indices: per input, which output of that step it is.
         walk_width: the step's own number of outputs.
-        walk_uses: 1 only if the step has one output and exactly one edge to it was ever made. Only a walk that finds
-            its order itself reads it.
     """
 
     walk_rule: Visit
     walk_width: int
-    walk_uses: int
 
     @property
     def walk_edges(self) -> Sequence[Any] | None:
@@ -119,21 +116,32 @@ def reverse_walk(
 
 
 def _walk_chain(step: Any, cotangents: dict[Any, Any], release: bool) -> list[Any]:
-    """Walk along a chain, and return the step where it ends, with its cotangents added.
+    """Walk along a chain, and return the step where it ends, with its cotangents added; nothing where all is walked.
 
-    A link of a chain has one input, which nothing else used: what its rule returned is what the next step gets, and
-    nothing has to be counted, queued or summed.
+    A link of a chain has one input that takes a gradient, and nothing else that the walk reaches uses it: what its rule
+    returned is what the next step gets, and nothing has to be counted, queued or summed. A leaf ends it.
     """
     douts = cotangents.pop(step)
     while True:
         edges = step.walk_edges
-        if edges is None or len(edges) != 1 or edges[0].walk_uses != 1:
-            cotangents[step] = douts
-            return [step]
-        douts = step.walk_rule(step, douts, release)
-        if douts[0] is None:
+        at = 0
+        if edges is None or len(edges) != 1:
+            live = [index for index, target in enumerate(edges or ()) if target is not None]
+            if edges is None or len(live) > 1:
+                cotangents[step] = douts
+                return [step]
+            at = live[0] if live else -1
+        grads = step.walk_rule(step, douts, release)
+        if at < 0 or grads[at] is None:
             return []
-        (step,) = edges
+        index = step.walk_indices[at]
+        step = edges[at]
+        if len(edges) == step.walk_width == 1:
+            douts = grads
+        else:
+            douts = [None] * step.walk_width
+            douts[index] = grads[at]
+        del grads  # a leaf keeps what nothing else refers to
 
 
 def count_consumers(roots: Iterable[Any], within: Collection[Any] | None = None) -> dict[Any, int]:

@@ -16,7 +16,7 @@ from numpy import ndarray
 from opkit.eager.saved_hooks import Packed, pack, packing
 from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.errors import AutogradError
-from opkit.ops.core.bound import KEPT, Bound
+from opkit.ops.core.bound import Bound
 from opkit.ops.core.inference import explain
 from opkit.ops.core.mode import install_default, local
 from opkit.ops.core.observers import run_kernel
@@ -25,10 +25,7 @@ from opkit.ops.core.quiet import SMALL, is_running
 
 _new = object.__new__
 #: ``walk_indices`` of nodes whose inputs are all first outputs, by number of inputs.
-_FIRST = (0,)
-_FIRSTS = {1: _FIRST, 2: (0, 0), 3: (0, 0, 0)}
-#: What ``walk_uses`` of a step with several outputs counts from: it is not a link of a chain.
-SEVERAL = 2
+_FIRSTS = {1: (0,), 2: (0, 0), 3: (0, 0, 0)}
 
 
 class VersionError(AutogradError):
@@ -83,7 +80,6 @@ class Node:
         "walk_edges",
         "walk_indices",
         "walk_rule",
-        "walk_uses",
         "walk_width",
     )
 
@@ -93,7 +89,6 @@ class Node:
     walk_indices: tuple[int, ...]
     walk_rule: Any
     walk_width: int
-    walk_uses: int
     #: What the kernel left for the gradient kernel (``Bound.kernel``).
     part: Any
     _in: Sequence[Any]
@@ -209,10 +204,10 @@ def node_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]:
 def array_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]:
     """Run the gradient kernel of a recorded op, where nothing is recorded or observed; else its rule."""
     mode = local.mode
-    dout = douts[0]
     if mode.is_grad_enabled or mode.observers:
         return node_rule(node, douts, release)
-    attrs, dy = node.attrs, dout._data
+    attrs, dout = node.attrs, douts[0]
+    dy: Any = dout._data if len(douts) == 1 else [None if item is None else item._data for item in douts]
     try:
         if type(attrs) is Bound and dy.size < SMALL:
             value = node.result() if node.opdef.reads_outputs else node.array(0)
@@ -241,11 +236,7 @@ def edge_of(tensor: Tensor) -> Any:
     """Make an edge: return the step to which the cotangent of a Tensor goes, None where it takes none."""
     if tensor._sg:
         return None
-    node = tensor._node
-    if node is None:
-        return tensor
-    node.walk_uses += 1
-    return node
+    return tensor if tensor._node is None else tensor._node
 
 
 def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
@@ -277,8 +268,6 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
             result = run_kernel(opdef, arrays, attrs)
         elif bound is not None:
             result, part = mode.quietly(bound.kernel, arrays[0])
-            if arrays[0].size > KEPT:
-                part = None
         elif bare is None:
             result = opdef.kernel(*arrays, **attrs)
         elif attrs:
@@ -316,20 +305,14 @@ def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], resul
     node.part = part
     node.walk_rule = node_rule if opdef.grad_kernel is None or is_packed else array_rule
     node.walk_width = 1
-    node.walk_uses = 0
     node._cells = None
     if len(inputs) != 1 or is_packed:
         _keep_inputs(node, opdef, inputs)
     else:  # what it does, written out for one input, which takes a gradient
         (tensor,) = inputs
         source = tensor._node
-        if source is None:
-            node.walk_edges = (tensor,)
-        else:
-            source.walk_uses += 1
-            node.walk_edges = (source,)
-        index = tensor._index
-        node.walk_indices = (index,) if index else _FIRST
+        node.walk_edges = (tensor,) if source is None else (source,)
+        node.walk_indices = (tensor._index,)
         node._versions = None
         if opdef.reads_inputs:
             node._in = (tensor,)
@@ -343,7 +326,7 @@ def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], resul
             shaped.dtype = array.dtype
             node._in = (shaped,)
     if type(result) is tuple:
-        return _several(node, opdef.reads_outputs, result)
+        return _several(node, result)
     output = _new(Tensor)
     data = output._data = result if type(result) is ndarray else np.asarray(result)
     output._sg = False
@@ -356,10 +339,8 @@ def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], resul
     return output
 
 
-def _several(node: Node, reads: Sequence[int], results: tuple[Any, ...]) -> tuple[Tensor, ...]:
+def _several(node: Node, results: tuple[Any, ...]) -> tuple[Tensor, ...]:
     node.walk_width = len(results)
-    if node.walk_width != 1:
-        node.walk_uses = SEVERAL
     outputs = []
     kept: list[Any] = []
     for index, data in enumerate(results):
@@ -367,7 +348,7 @@ def _several(node: Node, reads: Sequence[int], results: tuple[Any, ...]) -> tupl
         tensor._node = node
         tensor._index = index
         outputs.append(tensor)
-        if index not in reads:
+        if index not in node.opdef.reads_outputs:
             kept.append(_shaped(tensor._data))
         else:
             kept.append(tensor._data if packing.depth == 0 else pack(tensor))
@@ -391,14 +372,9 @@ def _keep_inputs(node: Node, opdef: OpDef, inputs: Sequence[Any]) -> None:
         if tensor._sg:
             edges.append(None)
         else:
-            source = tensor._node
-            if source is None:
-                edges.append(tensor)
-            else:
-                edges.append(source)
-                source.walk_uses += 1
-                if tensor._index:
-                    indices = None
+            edges.append(tensor if tensor._node is None else tensor._node)
+            if tensor._index:
+                indices = None
         if len(kept) not in reads:
             array = tensor._data
             shaped = _new(Shaped)

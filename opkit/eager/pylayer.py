@@ -128,11 +128,9 @@ class PyLayer:
         if node is None:
             ctx.walk_edges = (x,)
         else:
-            node.walk_uses += 1
             ctx.walk_edges = (node,)
             if x._index:
                 ctx.walk_indices = (x._index,)
-        ctx.walk_uses = 0
         ctx.walk_rule = cls._single_rule
         single = cls._last_record
         if single.shape != array.shape or single.dtype is not array.dtype:

@@ -48,7 +48,6 @@ class PyLayerContext:
         "walk_record",
         "walk_rule",
         "walk_saved",
-        "walk_uses",
     )
 
     walk_edges: tuple[Any, ...] | None
@@ -61,7 +60,6 @@ class PyLayerContext:
     #: With Saved.OUTPUT, by far the commonest: the output and its data.
     walk_output: ref[Tensor]
     walk_array: ndarray
-    walk_uses: int
     walk_indices: tuple[int, ...] = (0,)
     walk_width: int = 1
     opdef: Any

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opkit.eager.node import SEVERAL, edge_of
+from opkit.eager.node import edge_of
 from opkit.eager.pylayer_context import Marks
 from opkit.eager.pylayer_faults import note, refuse, refuse_result
 from opkit.eager.pylayer_records import GeneralRecord, Input, Place, Slot
@@ -172,7 +172,6 @@ def _refuse_or_replace_inputs(
 def _attach(ctx: Any, outputs: Sequence[Tensor], marks: Marks, tensors: Sequence[Tensor]) -> None:
     flat = {id(item) for item in marks.non_differentiable}
     ctx.walk_width = len(outputs)
-    ctx.walk_uses = SEVERAL
     for index, output in enumerate(outputs):
         if id(output) in flat:
             output._sg = True

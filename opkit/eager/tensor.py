@@ -51,7 +51,6 @@ class Tensor:
     walk_edges: Sequence[Any] = ()
     walk_indices: Sequence[int] = ()
     walk_width: int = 1
-    walk_uses: int = 0  # the uses of a leaf are not counted
 
     __array_priority__ = 100
 

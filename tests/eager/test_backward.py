@@ -413,3 +413,30 @@ def test_a_value_that_is_set_is_not_the_callers_array() -> None:
     x.set_value(values[:2])
     values[0] = 0.0
     assert x.numpy().tolist() == [5.0, 6.0]
+
+
+def test_a_chain_passes_steps_that_others_use_too() -> None:
+    """What another output uses, one of two outputs, and an operand without a gradient end no chain."""
+    x = paddle.to_tensor([[3.0, 1.0], [2.0, 5.0]], stop_gradient=False)
+    middle = paddle.tanh(x)
+    other = paddle.exp(middle)
+    first, second = ops.split(middle, 2, 1)
+    (paddle.to_tensor([[2.0], [4.0]]) * second).backward(paddle.ones([2, 1]), retain_graph=True)
+    slope = 1 - np.tanh(x.numpy()) ** 2
+    np.testing.assert_allclose(x.grad.numpy(), slope * [[0.0, 2.0], [0.0, 4.0]], rtol=1e-6)
+    x.clear_gradient(False)
+    other.backward(paddle.ones([2, 2]))
+    np.testing.assert_allclose(x.grad.numpy(), slope * other.numpy(), rtol=1e-6)
+    with pytest.raises(AutogradError, match="freed"):
+        first.backward(paddle.ones([2, 1]))
+
+
+def test_a_leaf_keeps_the_array_that_nothing_else_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end of a chain as of any other walk, a first gradient is not copied."""
+    shared: list[bool] = []
+    monkeypatch.setattr("opkit.eager.backward.accumulate", lambda *given: shared.append(given[2]))
+    x, y = leaf(), leaf()
+    paddle.square(paddle.tanh(x)).sum().backward()
+    (paddle.ones([3]) * paddle.tanh(x)).sum().backward()
+    (paddle.tanh(x) * paddle.tanh(y)).sum().backward()
+    assert shared == [False] * 4

@@ -9,9 +9,6 @@ from typing import Any
 
 from opkit.ops.core.types import Attrs, Function
 
-#: Arrays of more elements than this leave nothing behind for the gradient.
-KEPT = 2048
-
 
 class Bound(dict[str, Any]):
     """Attributes by name, as any op takes them; not to be changed.
@@ -28,6 +25,3 @@ class Bound(dict[str, Any]):
         super().__init__(attrs)
         self.kernel = kernel
         self.slope = slope
-
-    def __reduce__(self) -> Any:
-        return dict, (dict(self),)

@@ -22,7 +22,8 @@ Kernel = Function
 Infer = Callable[[Descs, Attrs], Descs]
 #: ``rule(applied, douts)`` -> one cotangent or None per input, built through ``ops.apply``.
 GradRule = Callable[[Any, Values], Values]
-#: ``kernel(kept, dy)`` -> one array or None per input: what the rule gives, computed on arrays (see ``Kept``).
+#: ``kernel(kept, dy)`` -> one array or None per input: what the rule gives, computed on arrays (see ``Kept``);
+#: where the op has several outputs, dy is a list with an array or None for each.
 GradKernel = Callable[[Any, Any], Sequence[Any]]
 
 _NO_ATTRS: Attrs = MappingProxyType({})
@@ -79,7 +80,7 @@ class Applied(Protocol):
 
 
 class Kept(Protocol):
-    """An op with one output that was applied to arrays, as a gradient kernel sees it: an eager node."""
+    """An op that was applied to arrays, as a gradient kernel sees it: an eager node."""
 
     attrs: Attrs
 
@@ -87,7 +88,7 @@ class Kept(Protocol):
         """Return the array of an input that the rule reads, else what has its ``shape`` and ``dtype``."""
 
     def result(self) -> Any:
-        """Return the array of the output, which the rule reads."""
+        """Return the array of the first output, which the rule reads."""
 
     @property
     def needs(self) -> Sequence[bool]:

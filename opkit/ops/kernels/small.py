@@ -11,28 +11,20 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-__all__ = ["HALF", "ONE", "ZERO", "Number", "Numbers", "clipped", "number", "own", "put", "without"]
+__all__ = ["HALF", "ONE", "ZERO", "Number", "clipped", "number", "own", "put", "without"]
 
 
-class Numbers(dict[np.dtype, Any]):
-    """Some numbers by dtype; -0 counts as 0."""
+class Number(dict[np.dtype, Any]):
+    """One number by dtype, or a list of several; -0 counts as 0."""
 
     def __init__(self, *values: float) -> None:
         super().__init__()
         self._values = values
 
     def __missing__(self, dtype: np.dtype) -> Any:
-        arrays = self[dtype] = [np.array(value or 0.0, dtype) for value in self._values]
-        return arrays
-
-
-class Number(Numbers):
-    """One number by dtype."""
-
-    def __missing__(self, dtype: np.dtype) -> ndarray:
-        (array,) = super().__missing__(dtype)
-        self[dtype] = array
-        return array  # type: ignore[no-any-return]
+        arrays = [np.array(value or 0.0, dtype) for value in self._values]
+        found = self[dtype] = arrays if len(arrays) > 1 else arrays[0]
+        return found
 
 
 ZERO, ONE, HALF = Number(0), Number(1), Number(0.5)

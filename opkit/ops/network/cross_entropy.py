@@ -26,7 +26,7 @@ from opkit.ops.core.inference import (
     shape_error,
 )
 from opkit.ops.core.mode import local, perform
-from opkit.ops.core.opdef import GradRule, Kernel, OpDef
+from opkit.ops.core.opdef import GradRule, Kept, Kernel, OpDef
 from opkit.ops.core.types import Attrs, Descs, Out, Values
 from opkit.ops.core.value import Value, shape_of
 from opkit.ops.pointwise.compare import not_equal
@@ -83,18 +83,28 @@ def _sparse(prediction: ndarray, label: ndarray, depth: int, ignore_index: int) 
     return shifted.reshape(prediction.shape), loss.reshape(label.shape)
 
 
-@quiet
 def _sparse_slope(
     label: ndarray, dy: ndarray, prob: ndarray, depth: int, ignore_index: int, out: Out = None
 ) -> ndarray:
     classes = prob.shape[-1]
     flat, ignored = _rows(label, classes, ignore_index, "sparse_softmax_cross_entropy_grad")
     out = np.multiply(prob, dy[..., None], out=out)
-    rows = out.reshape(-1, classes)
-    rows[np.arange(flat.size), flat] -= dy.reshape(-1)
+    places = flat + np.arange(0, flat.size * classes, classes or 1)  # in memory order: half the time of two indices
+    out.put(places, out.take(places) - dy.reshape(-1))
     if ignored is not None:
-        rows[ignored] = 0
+        out.reshape(-1, classes)[ignored] = 0
     return out
+
+
+def _sparse_slopes(kept: Kept, douts: Any) -> Values:
+    by_prob, by_loss = douts
+    prob, total = kept.result(), None
+    if by_loss is not None:
+        total = _sparse_slope(kept.array(1), by_loss, prob, **kept.attrs)
+    if by_prob is not None:
+        through = SOFTMAX_GRAD.kernel(prob, by_prob)
+        total = through if total is None else total + through
+    return total, None
 
 
 def _sparse_grad(applied: Any, douts: Values) -> Values:
@@ -142,24 +152,27 @@ def _define_slope(name: str, inputs: str, kernel: Kernel, grad: GradRule, **rest
     )
 
 
-SPARSE = define(
-    "sparse_softmax_cross_entropy",
-    "prediction label",
-    "prob out",
-    _sparse,
-    infer=_infer_sparse("sparse_softmax_cross_entropy", "both"),
-    grad=_sparse_grad,
-    reads="label prob",
-    **_SPARSE_ATTRS,
-)
-SPARSE_GRAD = _define_slope(
-    "sparse_softmax_cross_entropy_grad",
-    "label dy prob",
-    _sparse_slope,
-    _sparse_slope_grad,
-    out=_sparse_slope,
-    **_SPARSE_ATTRS,
-)
+# The "_ms" forms (for split classes) compute the same on one device.
+SPARSE, _ = [
+    define(
+        name,
+        "prediction label",
+        "prob out",
+        _sparse,
+        infer=_infer_sparse(name, "both"),
+        grad=_sparse_grad,
+        grad_kernel=_sparse_slopes,
+        reads="label prob",
+        **_SPARSE_ATTRS,
+    )
+    for name in ("sparse_softmax_cross_entropy", "sparse_softmax_cross_entropy_ms")
+]
+SPARSE_GRAD, _ = [
+    _define_slope(
+        name, "label dy prob", quiet(_sparse_slope), _sparse_slope_grad, out=quiet(_sparse_slope), **_SPARSE_ATTRS
+    )
+    for name in ("sparse_softmax_cross_entropy_grad", "sparse_softmax_cross_entropy_ms_grad")
+]
 
 
 def sparse_softmax_cross_entropy(
@@ -184,22 +197,6 @@ def sparse_softmax_cross_entropy(
     }
     prob, loss = local.mode.apply(SPARSE, (prediction, label), attrs)
     return prob, loss
-
-
-# The "_ms" forms (for split classes) compute the same on one device.
-define(
-    "sparse_softmax_cross_entropy_ms",
-    "prediction label",
-    "prob out",
-    _sparse,
-    infer=_infer_sparse("sparse_softmax_cross_entropy_ms", "both"),
-    grad=_sparse_grad,
-    reads="label prob",
-    **_SPARSE_ATTRS,
-)
-_define_slope(
-    "sparse_softmax_cross_entropy_ms_grad", "label dy prob", _sparse_slope, _sparse_slope_grad, **_SPARSE_ATTRS
-)
 
 
 # ---- sparse labels: of probabilities ---------------------------------------------------------------------------------

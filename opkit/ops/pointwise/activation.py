@@ -26,7 +26,7 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Function, Values
 from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
-from opkit.ops.kernels.small import HALF, ONE, ZERO, Number, Numbers, clipped, put, without
+from opkit.ops.kernels.small import HALF, ONE, ZERO, Number, clipped, put, without
 from opkit.ops.kernels.special import erf_of
 from opkit.ops.pointwise.compare import greater, less, less_equal, logical_and, logical_or, where
 from opkit.ops.pointwise.elementwise import abs as absolute
@@ -110,7 +110,7 @@ relu = entered("relu", RELU, "max(x, 0), whose gradient at 0 is 0")
 # ---- leaky_relu, elu, selu, prelu ------------------------------------------------------------------------------------
 @lru_cache(256)
 def _leaky(alpha: float) -> Bound:
-    numbers, is_between = Numbers(0, alpha), 0 <= alpha <= 1
+    numbers, is_between = Number(0, alpha), 0 <= alpha <= 1
 
     def kernel(x: ndarray) -> Any:
         zero, by = numbers[x.dtype]
@@ -126,7 +126,7 @@ def _leaky(alpha: float) -> Bound:
 
 @lru_cache(256)
 def _elu(alpha: float, scale: float = 1.0) -> Bound:
-    numbers = Numbers(0, alpha, scale)
+    numbers = Number(0, alpha, scale)
 
     def kernel(x: ndarray) -> Any:
         zero, by, times = numbers[x.dtype]
@@ -321,27 +321,24 @@ mish = entered("mish", MISH, "x * tanh(softplus(x))", attrs=_MISH)
 
 # ---- the hard ones ---------------------------------------------------------------------------------------------------
 # Source: OneFlow v0.4; the defaults of Paddle 2.6 are the same.
-_SIXTH, _THIRD, _THREE, _LOW = Number(1 / 6), Number(1 / 3), Number(3), Number(-3)
+_OF_HARDSIGMOID, _OF_HARDSWISH = Number(1 / 6, 3), Number(1 / 3, 0.5, 3, -3)
 
 
 def _hardsigmoid(x: ndarray) -> Any:
-    kind = x.dtype
-    y = x * _SIXTH[kind]
-    y += HALF[kind]
-    return clipped(y, ZERO[kind], ONE[kind])
+    return _ramp(1 / 6, 0.5).kernel(x)[0]
 
 
 def _hardsigmoid_slope(x: ndarray, dy: ndarray) -> Any:
-    kind = x.dtype
-    return without(~(np.abs(x) < _THREE[kind]), dy * _SIXTH[kind])
+    sixth, three = _OF_HARDSIGMOID[x.dtype]
+    return without(~(np.abs(x) < three), dy * sixth)
 
 
 def _hardswish_slope(x: ndarray, dy: ndarray) -> Any:
-    kind = x.dtype
-    inner = x * _THIRD[kind]
-    inner += HALF[kind]
+    third, half, three, low = _OF_HARDSWISH[x.dtype]
+    inner = x * third
+    inner += half
     inner *= dy
-    return without(x < _LOW[kind], put(x < _THREE[kind], inner, dy.copy()))
+    return without(x < low, put(x < three, inner, dy.copy()))
 
 
 def _hardswish_second(x: Value, attrs: Attrs) -> Value:
@@ -351,21 +348,18 @@ def _hardswish_second(x: Value, attrs: Attrs) -> Value:
 
 @lru_cache(256)
 def _hardtanh(min_val: float, max_val: float) -> Bound:
-    numbers = Numbers(min_val, max_val)
-
-    def kernel(x: ndarray) -> Any:
-        return clipped(x, *numbers[x.dtype]), None
+    numbers = Number(min_val, max_val)
 
     def slope(y: ndarray, dy: ndarray, _: None) -> Any:
         low, high = numbers[y.dtype]
         return put((y > low) & (y < high), dy, np.zeros(dy.shape, y.dtype))
 
-    return Bound({"min_val": min_val, "max_val": max_val}, kernel, slope)
+    return Bound({"min_val": min_val, "max_val": max_val}, lambda x: (clipped(x, *numbers[x.dtype]), None), slope)
 
 
 @lru_cache(256)
 def _ramp(slope: float, offset: float) -> Bound:
-    numbers = Numbers(slope, offset, 0, 1)
+    numbers = Number(slope, offset, 0, 1)
 
     def kernel(x: ndarray) -> Any:
         by, shift, zero, one = numbers[x.dtype]
@@ -373,11 +367,12 @@ def _ramp(slope: float, offset: float) -> Bound:
         y += shift
         return clipped(y, zero, one), None
 
-    def by_y(y: ndarray, dy: ndarray, _: None) -> Any:
-        # From 0 to 1 a square is smaller than its root inside alone.
-        return without(~(y * y < y), dy * numbers[y.dtype][0])
-
-    return Bound({"slope": slope, "offset": offset}, kernel, by_y)
+    # From 0 to 1 a square is smaller than its root inside alone.
+    return Bound(
+        {"slope": slope, "offset": offset},
+        kernel,
+        lambda y, dy, _: without(~(y * y < y), dy * numbers[y.dtype][0]),
+    )
 
 
 HARDSIGMOID = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)

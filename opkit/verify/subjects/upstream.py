@@ -21,7 +21,7 @@ def as_result(leaf: Tensor) -> Tensor:
     """
     node = Node()
     node.opdef, node.attrs = IDENTITY, NO_ATTRS
-    node.walk_rule, node.walk_width, node.walk_uses = _end, 1, 0
+    node.walk_rule, node.walk_width = _end, 1
     node.walk_edges, node.walk_indices = (), ()
     node._in, node._out, node._versions, node._cells = (), None, None, None
     leaf._node = node
