@@ -84,12 +84,12 @@ class Node:
     )
 
     opdef: OpDef
-    attrs: Mapping[str, Any]
+    attrs: Any
     walk_edges: tuple[Any, ...] | None
     walk_indices: tuple[int, ...]
     walk_rule: Any
     walk_width: int
-    #: What the kernel left for the gradient kernel (``Bound.kernel``).
+    #: What ``Bound.kernel`` left for the gradient; None where another kernel ran.
     part: Any
     _in: Sequence[Any]
     #: Per output: its array where the rule reads it; None for a single output that the rule does not read.
@@ -206,14 +206,14 @@ def array_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]
     mode = local.mode
     if mode.is_grad_enabled or mode.observers:
         return node_rule(node, douts, release)
-    attrs, dout = node.attrs, douts[0]
+    dout = douts[0]
     dy: Any = dout._data if len(douts) == 1 else [None if item is None else item._data for item in douts]
     try:
-        if type(attrs) is Bound and dy.size < SMALL:
-            value = node.result() if node.opdef.reads_outputs else node.array(0)
-            found: Sequence[Any] = (mode.quietly(attrs.slope, value, dy, node.part),)
-        else:
+        if node.part is None:
             found = mode.quietly(node.opdef.grad_kernel, node, dy)
+        else:
+            value = node.result() if node.opdef.reads_outputs else node.array(0)
+            found = (mode.quietly(node.attrs.slope, value, dy, node.part),)
     except VersionError:
         raise
     except Exception:

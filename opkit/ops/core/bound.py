@@ -15,7 +15,7 @@ class Bound(dict[str, Any]):
 
     Args:
         attrs: the attributes.
-        kernel: ``kernel(x)`` -> y, and an array of its own that the gradient needs too, or None.
+        kernel: ``kernel(x)`` -> y, and an array of its own that the gradient needs too, or ().
         slope: ``slope(x, dy, kept)``, or of y: the gradient; it computes what was not kept (None) itself.
     """
 

@@ -115,9 +115,9 @@ def _leaky(alpha: float) -> Bound:
     def kernel(x: ndarray) -> Any:
         zero, by = numbers[x.dtype]
         below = x * by
-        return np.maximum(x, below) if is_between else np.where(x >= zero, x, below), None
+        return np.maximum(x, below) if is_between else np.where(x >= zero, x, below), ()
 
-    def slope(x: ndarray, dy: ndarray, _: None) -> Any:
+    def slope(x: ndarray, dy: ndarray, _: Any) -> Any:
         zero, by = numbers[x.dtype]
         return put(x >= zero, dy, dy * by)
 
@@ -350,11 +350,11 @@ def _hardswish_second(x: Value, attrs: Attrs) -> Value:
 def _hardtanh(min_val: float, max_val: float) -> Bound:
     numbers = Number(min_val, max_val)
 
-    def slope(y: ndarray, dy: ndarray, _: None) -> Any:
+    def slope(y: ndarray, dy: ndarray, _: Any) -> Any:
         low, high = numbers[y.dtype]
         return put((y > low) & (y < high), dy, np.zeros(dy.shape, y.dtype))
 
-    return Bound({"min_val": min_val, "max_val": max_val}, lambda x: (clipped(x, *numbers[x.dtype]), None), slope)
+    return Bound({"min_val": min_val, "max_val": max_val}, lambda x: (clipped(x, *numbers[x.dtype]), ()), slope)
 
 
 @lru_cache(256)
@@ -365,7 +365,7 @@ def _ramp(slope: float, offset: float) -> Bound:
         by, shift, zero, one = numbers[x.dtype]
         y = x * by
         y += shift
-        return clipped(y, zero, one), None
+        return clipped(y, zero, one), ()
 
     # From 0 to 1 a square is smaller than its root inside alone.
     return Bound(
