@@ -126,8 +126,9 @@ def _walk_chain(step: Any, cotangents: dict[Any, Any], release: bool) -> list[An
         edges = step.walk_edges
         at = 0
         if edges is None or len(edges) != 1:
-            live = [index for index, target in enumerate(edges or ()) if target is not None]
-            if edges is None or len(live) > 1:
+            is_fork = edges is None or (edges and edges[0] is not None and edges[-1] is not None)
+            live = [] if is_fork else [index for index, target in enumerate(edges) if target is not None]
+            if is_fork or len(live) > 1:
                 cotangents[step] = douts
                 return [step]
             at = live[0] if live else -1

