@@ -32,7 +32,7 @@ def constants_of(functions: Iterable[Callable[..., Any]]) -> tuple[Any, ...]:
     for function in reached(functions):
         code = function.__code__
         _visit_code(code, found)
-        scope = getattr(function, "__globals__", {})
+        scope = function.__globals__
         for name in sorted(names_in(code)):
             value = scope.get(name)
             if _is_constant(value):

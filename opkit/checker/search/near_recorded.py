@@ -41,17 +41,15 @@ class Near(UsualShapes):
             self._precision = "float32" if is_single and dtype == "float64" else ""
             for roles in self._readings(seen):
                 self.scope.roles = roles
-                found = [self.attempt(one, attrs, 50 + number, {}) for number, one in enumerate(known)]
+                found = [self.attempt(one, attrs, 50 + number) for number, one in enumerate(known)]
                 cases = [case for case in found if case is not None]
                 if cases and (dtype == "float32" or self._stays_wide(cases[0])):
                     return cases + self._neighbours(known, attrs)
         return []
 
-    def attempt(
-        self, assignment: Assignment, attrs: Mapping[str, Any], seed: int, relations: dict[int, Any]
-    ) -> Case | None:
+    def attempt(self, assignment: Assignment, attrs: Mapping[str, Any], seed: int) -> Case | None:
         """Return a case of these shapes, held to the precision that was seen, or None."""
-        case = UsualShapes.attempt(self, assignment, attrs, seed, relations)
+        case = UsualShapes.attempt(self, assignment, attrs, seed)
         return case if case is None else replace(case, precision=self._precision)
 
     def accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 0) -> list[Case]:
@@ -89,7 +87,7 @@ class Near(UsualShapes):
                 if assignment in tried or len(found) >= MANY:
                     continue
                 tried.add(assignment)
-                made = self.attempt(assignment, attrs, 500 + len(tried), {})
+                made = self.attempt(assignment, attrs, 500 + len(tried))
                 if made is not None:
                     found.append(made)
         return found

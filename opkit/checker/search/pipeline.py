@@ -95,9 +95,9 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
         shapes = natural.cases()
     if not shapes:
         return SearchResult([], dtype=scope.dtype)
-    is_vague = checkable.infer is None and checkable.has_gradient and not scope.has_shapes
-    if is_vague:
-        if not table.has_answers(shapes):
+    is_open = scope.is_open(shapes[0])
+    if is_open:
+        if checkable.infer is None and not table.has_answers(shapes):
             shapes = natural.climber.answered() + shapes
         shapes = table.served(shapes)
     sweeps = Sweeps(scope, natural)
@@ -108,7 +108,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     emptied = [] if checkable.seen else sweeps.emptied(shapes)
     cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
     cases += sweeps.masks(shapes) + wider(scope, shapes)
-    if is_vague:
+    if is_open:
         cases = table.served(cases)
         large = large if large is None or table.serves(large) else None
-    return SearchResult(cases, large, scope.dtype, scope.domain, table=table if is_vague else None)
+    return SearchResult(cases, large, scope.dtype, scope.domain, table=table if is_open else None)

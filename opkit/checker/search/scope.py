@@ -10,11 +10,9 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Arg, Checkable, describe_inputs
 from opkit.checker.model.draws import generator
-from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import FEW, PLENTY, SOME
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.extents import ranks_of
 from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.values import STRUCTURES, fill
 from opkit.ir import TensorDesc
@@ -147,9 +145,14 @@ class SearchScope:
         """Return sizes that the kernels mention."""
         return [value for value in self.checkable.constants if type(value) is int and FEW <= value <= PLENTY][:SOME]
 
-    def is_unread(self, case: Case, index: int) -> bool:
+    def is_open(self, case: Case) -> bool:
+        """Return whether nothing declares the shapes of some input: backward then says which of them are meant."""
+        if not self.checkable.has_gradient or self.has_shapes:
+            return False
+        return self.checkable.infer is None or any(self._is_unread(case, arg.name) for arg in self.args)
+
+    def _is_unread(self, case: Case, name: str) -> bool:
         """Return whether infer's promise stays the same whatever shape an input has."""
-        name = self.args[index].name
         value = case.inputs[name]
         if not isinstance(value, np.ndarray):
             return False
@@ -162,29 +165,3 @@ class SearchScope:
             return tuple(asked({**descs, name: [TensorDesc(odd, value.dtype.name)]}, case.attrs)) == promised
         except Exception:  # infer refused: it does look at this input
             return False
-
-    def works(self, case: Case) -> bool:
-        """Return whether forward has the promised shapes.
-
-        Of 0-d arrays, and where infer never looks at some input, backward must run and fit its inputs as well.
-        """
-        outcome = self.trial.attempt(case)
-        if not outcome.keeps_promise():
-            return False
-        is_vague = not any(ranks_of(case)) or any(self.is_unread(case, index) for index in range(len(self.args)))
-        return not is_vague or not self.checkable.has_gradient or self.misfits(case) == set()
-
-    def misfits(self, case: Case) -> set[str] | None:
-        """Return the inputs whose gradient has another shape than they have; None where backward raises."""
-        evaluator = Evaluator(self.checkable, case)
-        try:
-            with np.errstate(all="ignore"):
-                evaluator.prepare()
-                found = evaluator.gradients([np.ones(item.shape, item.dtype) for item in evaluator.outputs])
-        except Exception:  # user code
-            return None
-        return {
-            leaf.name
-            for leaf, value in found.items()
-            if isinstance(value, np.ndarray) and value.shape != evaluator.array(leaf).shape
-        }

@@ -63,7 +63,7 @@ class Climber:
 
     scope: SearchScope
     roles: Roles
-    attempt: Callable[[Assignment, Mapping[str, Any], int, dict[int, Any]], Case | None]
+    attempt: Callable[[Assignment, Mapping[str, Any], int], Case | None]
     _goal: _Goal = _Goal.TAKES
     _named: defaultdict[Depth, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     _is_wanting: bool = False
@@ -126,7 +126,7 @@ class Climber:
             former = scope.roles
             if former is None and reached == TAKEN:
                 scope.roles = self.assumed = self.roles_of_dtypes(self._unwhole(dtypes, found, attrs))
-            case = self.attempt(found, attrs, 9000, {}) if reached == TAKEN else self._of_other_values(found, attrs)
+            case = self.attempt(found, attrs, 9000) if reached == TAKEN else self._of_other_values(found, attrs)
             if case is not None:
                 return [case, *self._climbed_on(found, ask, sizes, attrs)]
             self._last, scope.roles = found, former
@@ -283,7 +283,7 @@ class Climber:
         cases: list[Case] = []
         for number, other in enumerate(changed[:SOME]):
             found, reached = climb(self.scope.args, ask, sizes, (other, *first[1:]), self._sizes)  # type: ignore[arg-type]
-            case = self.attempt(found, attrs, 9001 + number, {}) if reached == TAKEN else None
+            case = self.attempt(found, attrs, 9001 + number) if reached == TAKEN else None
             if case is not None:
                 cases.append(case)
         return cases

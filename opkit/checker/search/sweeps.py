@@ -79,7 +79,7 @@ class Sweeps:
         for assignment in assignments:
             if assignment not in known and elements(assignment) <= SMALL_ARRAY:
                 known.add(assignment)
-                case = self.natural.attempt(assignment, attrs, 9000 + len(known), {})
+                case = self.natural.attempt(assignment, attrs, 9000 + len(known))
                 if case is not None and self.scope.trial.attempt(case).keeps_promise():
                     yield case
 
@@ -92,7 +92,7 @@ class Sweeps:
                 quarter, half, assignment = (_enlarged(shapes_of(carrier), changed, part) for part in (4, 2, 1))
                 if not LEAST_LARGE < elements(assignment) < MOST_LARGE or self._takes_long(attrs, quarter, half):
                     continue
-                case = self.natural.attempt(assignment, attrs, 9900, {})
+                case = self.natural.attempt(assignment, attrs, 9900)
                 if case is None:
                     continue
                 outcome = self.scope.trial.attempt(case)
@@ -139,8 +139,7 @@ class Sweeps:
                     continue
                 known.add(kind)
                 outcome = self.scope.trial.attempt(case)
-                is_partial = len({array.size == 0 for array in arrays_of(case)}) > 1
-                if outcome.is_accepted and outcome.keeps_promise() and (not is_partial or self.scope.works(case)):
+                if outcome.is_accepted and outcome.keeps_promise():
                     found.append(case)
         return found
 
@@ -160,9 +159,6 @@ class Sweeps:
                 is_late = number >= FEW and type(value) is float
                 limit = SOME if isinstance(value, (bool, str)) else 2 if is_late else FEW
                 cases = self._cases_with({**base, attr.name: value}, shapes, limit, 100 + number, value)
-                is_count = type(value) is type(attr.default) is int
-                if is_count and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
-                    cases = [case for case in cases if self.scope.works(case)]
                 if value is True and 1 in choices.get(attr.name, ()):  # which it is to forward, if nothing differs
                     one = {attr.name: 1}
                     cases = [
@@ -204,7 +200,7 @@ class Sweeps:
                 break
             changed: Case | None = replace(case, attrs=dict(attrs), seed=seed)
             if self.scope.has_open_places:  # what a place is may follow from an attribute
-                changed = self.natural.attempt(shapes_of(case), attrs, seed, {})
+                changed = self.natural.attempt(shapes_of(case), attrs, seed)
             if changed is None:
                 continue
             outcome = self.scope.trial.attempt(changed)

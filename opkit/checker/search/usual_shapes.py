@@ -25,7 +25,7 @@ from opkit.checker.model.thresholds import (
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.extents import shapes_of, sizes_of
 from opkit.checker.search.roles import Roles
-from opkit.checker.search.scope import Role, SearchScope
+from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shape_climb import Climber
 from opkit.checker.search.shapes import Assignment, assignments, declared, divisible, signature
 from opkit.record import mutable
@@ -43,7 +43,6 @@ class UsualShapes:
 
     scope: SearchScope
     roles: Roles
-    _tolerant: bool = False
     climber: Climber = field(init=False)
 
     def __post_init__(self) -> None:
@@ -56,7 +55,7 @@ class UsualShapes:
             self.scope.roles = self.climber.roles_of(first)
             shapes = self._shape_cases()
             if shapes_of(first) not in map(shapes_of, shapes):
-                again = self.attempt(shapes_of(first), first.attrs, first.seed, {})
+                again = self.attempt(shapes_of(first), first.attrs, first.seed)
                 again = first if again is None and self.scope.trial.is_late else again  # it was taken while loading
                 shapes += [] if again is None else [again]
             if shapes:
@@ -64,11 +63,9 @@ class UsualShapes:
             self.scope.roles = None
         for precision in self._precisions():
             self.scope.dtype, self.scope.mixed = precision
-            for self._tolerant in (False, True):
-                if not self._tolerant or (self.scope.checkable.has_gradient and self._got_past_infer()):
-                    shapes = self._shape_cases()
-                    if shapes:
-                        return shapes
+            shapes = self._shape_cases()
+            if shapes:
+                return shapes
         return []
 
     def _precisions(self) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -132,7 +129,7 @@ class UsualShapes:
             scope.roles = scope.roles if found else None
         if found or scope.has_shapes or (is_declared and not is_new):
             return found
-        parted = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
+        parted = (self.attempt(one, attrs, 700 + number) for number, one in enumerate(divisible(scope.args)))
         return [case for case in parted if case is not None][:limit] or self.climber.cases(attrs)
 
     def _declared(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int) -> list[Case]:
@@ -161,7 +158,6 @@ class UsualShapes:
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int) -> list[Case]:
         found: list[Case] = []
         seen: set[tuple[object, ...]] = set()
-        relations: dict[int, Any] = {}
         sizes = self.scope.hinted_sizes()
         alike = 0
         patience = MIXED_PATIENCE if self.scope.mixed else PATIENCE
@@ -186,7 +182,7 @@ class UsualShapes:
             kind = signature(assignment)
             if kind in seen and number > 2 * MANY:
                 continue
-            case = self.attempt(assignment, attrs, seed * 1000 + number, relations)
+            case = self.attempt(assignment, attrs, seed * 1000 + number)
             if case is not None and (kind not in seen or len(self.scope.args) == 1):
                 seen.add(kind)
                 found.append(case)
@@ -203,9 +199,7 @@ class UsualShapes:
             return
         yield from assignments(self.scope.args, sizes, is_even=self.scope.checkable.infer is None)
 
-    def attempt(
-        self, assignment: Assignment, attrs: Mapping[str, Any], seed: int, relations: dict[int, Any]
-    ) -> Case | None:
+    def attempt(self, assignment: Assignment, attrs: Mapping[str, Any], seed: int) -> Case | None:
         """Return a case of these shapes that lies in the domain, or None."""
         for roles in self.roles.candidates(assignment, attrs):
             if self.scope.trial.is_given_up:
@@ -216,54 +210,15 @@ class UsualShapes:
                 continue
             is_plain = self._is_alike(assignment) and not any(role.is_integer for role in roles)
             if is_plain or outcome.keeps_promise():
-                if not self._is_constrained(assignment, case, relations):
-                    return None
-                if self.scope.roles is None or self._has_wider_limit(roles):
+                if self.scope.roles is None or any(role.is_integer for role in roles):
                     self.scope.roles = roles
                 return case
-            is_odd = not outcome.may_have_broadcast() and self._is_constrained(assignment, case, {})
-            return case if is_odd and self.scope.roles == roles else None
+            return None if outcome.may_have_broadcast() or self.scope.roles != roles else case
         return None
-
-    def _has_wider_limit(self, roles: Sequence[Role]) -> bool:
-        return any(role.is_integer for role in roles)
 
     @staticmethod
     def _is_alike(assignment: Assignment) -> bool:
         return len({shape for shape in assignment if shape is not None}) <= 1
-
-    def _is_constrained(self, assignment: Assignment, case: Case, relations: dict[int, Any]) -> bool:
-        """Return whether infer constrains the further inputs' shapes, or else whether the relation is the first found.
-
-        An infer function that never reads an input says nothing about its shape, so only the most natural shape
-        that forward takes counts as part of the domain.
-        """
-        if self.scope.checkable.infer is None or len(self.scope.args) < 2:
-            return True
-        first = assignment[0]
-        unread = [index for index in range(len(self.scope.args)) if self.scope.is_unread(case, index)]
-        if not unread:
-            return True
-        if self.scope.checkable.has_gradient and not self._tolerant:
-            misfits = self.scope.misfits(case)
-            if misfits is None or any(self.scope.args[index].name in misfits for index in unread):
-                return False
-        for index in range(1, len(self.scope.args)):
-            if 0 in unread or index in unread:
-                relation = self._relation(first, assignment[index])
-                if relations.setdefault(index, relation) != relation:
-                    return False
-        return True
-
-    @staticmethod
-    def _relation(first: Any, other: Any) -> object:
-        """Name how a shape relates to the first input's, so that the same relation is known again."""
-        if first is None or other is None:
-            return other
-        if other == first:
-            return "same"
-        places = tuple(first.index(size) if size in first else -size for size in other)
-        return (len(other), places)
 
 
 def _is_telling(case: Case) -> bool:
