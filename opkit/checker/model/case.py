@@ -90,6 +90,11 @@ class Case:
         return tuple(array.ndim for array in self.arrays)
 
     @property
+    def sizes(self) -> list[int]:
+        """How many elements each array has."""
+        return [array.size for array in self.arrays]
+
+    @property
     def is_empty(self) -> bool:
         """Whether one of the arrays has no elements."""
         return any(array.size == 0 for array in self.arrays)

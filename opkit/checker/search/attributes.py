@@ -12,14 +12,13 @@ from typing import Any
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Attr
 from opkit.checker.model.thresholds import MANY, SMALL_OPTION, SOME
-from opkit.checker.search.extents import arrays_of
 
 
 def fits(value: Any, case: Case) -> bool:
     """Return whether an attribute's value is a choice, or a count that no size of the case is too small for."""
     if isinstance(value, (bool, str)):
         return True
-    sizes = [size for array in arrays_of(case) for size in array.shape if size > 1]
+    sizes = [size for array in case.arrays for size in array.shape if size > 1]
     return isinstance(value, int) and 0 < value <= min(sizes, default=0)
 
 

@@ -14,25 +14,6 @@ from opkit.checker.model.case import Case
 from opkit.checker.search.shapes import Assignment
 
 
-def arrays_of(case: Case) -> Iterator[np.ndarray]:
-    """Yield the arrays of a case."""
-    for value in case.inputs.values():
-        if isinstance(value, list):
-            yield from value
-        elif isinstance(value, np.ndarray):
-            yield value
-
-
-def sizes_of(case: Case) -> list[int]:
-    """Return how many elements each array of a case has."""
-    return [array.size for array in arrays_of(case)]
-
-
-def ranks_of(case: Case) -> tuple[int, ...]:
-    """Return how many axes each array of a case has."""
-    return tuple(array.ndim for array in arrays_of(case))
-
-
 def shapes_of(case: Case) -> Assignment:
     """Return the shapes of a case's inputs."""
     return tuple(

@@ -5,7 +5,8 @@ What was seen itself is checked elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,8 @@ from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.usual_shapes import UsualShapes
-from opkit.record import mutable, record
+from opkit.checker.search.values import LIMITS
+from opkit.record import mutable
 
 #: Shapes of an op whose arrays were all alike.
 _ALIKE: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4), (1, 4), (4, 1), (), (0, 3), (2, 2, 4, 3), (4, 4), (1,))
@@ -34,7 +36,7 @@ class Near(UsualShapes):
         """Return cases of the shapes seen, then of their neighbours; none where forward takes no other values."""
         seen = self.scope.checkable.seen
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
-        is_single = any(array.dtype == np.float32 for case in seen for array in _arrays(case))
+        is_single = any(array.dtype == np.float32 for case in seen for array in case.arrays)
         known = list(dict.fromkeys(shapes_of(case) for case in seen))
         for dtype in ("float64", "float32") if is_single else ("float64",):
             self.scope.dtype = dtype
@@ -81,9 +83,9 @@ class Near(UsualShapes):
         if any(isinstance(value, np.ndarray) for value in attrs.values()):
             return found  # which go with the sizes that were seen
         tried = set(known)
-        for case, base in zip(self.scope.checkable.seen, map(shapes_of, self.scope.checkable.seen)):
+        for case in self.scope.checkable.seen:
             results = [np.shape(item) for item in self.scope.trial.probe(case).outputs]
-            for assignment in _around(base, _ways([array.shape for array in _arrays(case)], results)):
+            for assignment in _around(case, results):
                 if assignment in tried or len(found) >= MANY:
                     continue
                 tried.add(assignment)
@@ -95,11 +97,6 @@ class Near(UsualShapes):
 
 def _items(value: Any) -> list[np.ndarray]:
     return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
-
-
-def _arrays(case: Case) -> Iterator[np.ndarray]:
-    for value in case.inputs.values():
-        yield from _items(value)
 
 
 def _roles_of(arrays: Sequence[np.ndarray]) -> list[Role]:
@@ -121,13 +118,9 @@ def _roles_of(arrays: Sequence[np.ndarray]) -> list[Role]:
         return [Role("real", arrays[0].dtype.name, 2, 0, is_fixed=True)]
     if low >= 0 and all(_is_rows(array) for array in arrays):
         return [Role("unit", structure="shares")]
-    if low < 0 < high or low == 0:
-        return [Role(), Role("symmetric")] if low > -1 and high < 1 else [Role()]
-    if high <= 0:
-        return [Role("negative")]
-    if low > 1:
-        return [Role("positive"), Role("above one")]
-    return [Role("unit")] if high <= 1 and values.size >= FEW else [Role("positive"), Role("unit")]
+    held = {name: limits for name, limits in LIMITS.items() if limits[0] < low and high <= limits[1]}
+    signed = [name for name, (least, most) in held.items() if least >= 0 or most <= 0]
+    return [Role("unit")] if "unit" in held and values.size >= FEW else [Role(name) for name in signed or held]
 
 
 def _is_order(arrays: Sequence[np.ndarray]) -> bool:
@@ -153,44 +146,27 @@ def _is_rows(array: np.ndarray) -> bool:
     return bool((np.abs(array.sum(axis=-1, dtype=np.float64) - 1) < ROW_SUM).all())
 
 
-def _around(base: Assignment, ways: Ways) -> Iterator[Assignment]:
-    """Yield shapes that an op seen with these may take as well."""
-    if any(shape and isinstance(shape[0], tuple) for shape in base):
+def _around(case: Case, results: Sequence[Shape]) -> Iterator[Assignment]:
+    """Yield shapes that an op seen with a case, and giving such results, may take as well."""
+    if any(isinstance(value, list) for value in case.inputs.values()):
         return
-    if len({shape for shape in base if shape is not None}) == 1:
+    shapes = {*case.shapes}
+    if len(shapes) == 1:
         for shape in _ALIKE:
-            if shape.count(0) == 0 or ways.is_pointwise:
-                yield tuple(None if one is None else shape for one in base)
-    if not ways.is_broadcast:
-        return
-    first: Any = base[0]
-    second: Any = base[1]
-    for axis in range(len(second)):
-        yield first, (*second[:axis], 1, *second[axis + 1 :])
-    if second:
-        yield first, second[1:]
-    yield (2, *first), second
-    yield first[1:], second
+            if 0 not in shape or shapes.issuperset(results):
+                yield tuple(None if one is None else shape for one in shapes_of(case))
+    elif len(shapes) == len(case.inputs) == 2 and _are_broadcast(shapes, results):
+        first, second = case.shapes
+        for axis in range(len(second)):
+            yield first, (*second[:axis], 1, *second[axis + 1 :])
+        if second:
+            yield first, second[1:]
+        yield (2, *first), second
+        yield first[1:], second
 
 
-@record
-class Ways:
-    """How results follow from the inputs' shapes in a run.
-
-    Args:
-        is_pointwise: whether every result has the shape that all inputs have.
-        is_broadcast: whether there are two inputs of different shapes, and results have the shape they broadcast to.
-    """
-
-    is_pointwise: bool
-    is_broadcast: bool
-
-
-def _ways(shapes: Sequence[Shape], results: Sequence[Shape]) -> Ways:
-    try:
-        whole = np.broadcast_shapes(*shapes)
-    except ValueError:
-        return Ways(False, False)
-    fits = all(shape == whole for shape in results)
-    is_alike = len(set(shapes)) == 1
-    return Ways(fits and is_alike, fits and not is_alike and len(shapes) == 2)
+def _are_broadcast(shapes: Iterable[Shape], results: Sequence[Shape]) -> bool:
+    """Return whether every result has the shape that inputs broadcast to."""
+    with suppress(ValueError):
+        return {np.broadcast_shapes(*shapes)}.issuperset(results)
+    return False

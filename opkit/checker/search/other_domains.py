@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import FEW, MANY
-from opkit.checker.search.extents import shapes_of, sizes_of
+from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import one_per_rank
 
@@ -28,7 +28,7 @@ def wider(scope: SearchScope, shapes: Sequence[Case]) -> list[Case]:
     found: list[Case] = []
     if scope.checkable.seen or scope.roles is None or scope.options.shapes:
         return found
-    carrier = next((case for case in one_per_rank(shapes) if len(sizes_of(case)) == len(scope.args)), None)
+    carrier = next((case for case in one_per_rank(shapes) if len(case.sizes) == len(scope.args)), None)
     if carrier is None:
         return found
     for index, domain in _others(scope.roles):

@@ -10,7 +10,6 @@ from itertools import islice
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import FEW, MANY, SMALL_ARRAY
-from opkit.checker.search.extents import ranks_of, sizes_of
 
 
 def thinned(cases: Sequence[Case], share: float) -> list[Case]:
@@ -29,26 +28,21 @@ def one_per_rank(cases: Sequence[Case]) -> Iterator[Case]:
     """Yield the first case without empty arrays for each combination of ranks, three at most, with sizes above 1."""
     seen: set[tuple[int, ...]] = set()
     for case in cases:
-        if (
-            all(sizes_of(case))
-            and max(sizes_of(case), default=0) > 1
-            and ranks_of(case) not in seen
-            and len(seen) < FEW
-        ):
-            seen.add(ranks_of(case))
+        if not case.is_empty and max(case.sizes, default=0) > 1 and case.ranks not in seen and len(seen) < FEW:
+            seen.add(case.ranks)
             yield case
 
 
 def diverse(cases: Sequence[Case]) -> Iterator[Case]:
     """Yield small non-empty cases: one per combination of ranks, then those whose inputs differ most in size."""
-    small = [case for case in cases if 0 < max(sizes_of(case), default=0) <= SMALL_ARRAY]
+    small = [case for case in cases if 0 < max(case.sizes, default=0) <= SMALL_ARRAY]
     seen: set[tuple[int, ...]] = set()
     later = []
     for case in small:
-        if ranks_of(case) in seen:
+        if case.ranks in seen:
             later.append(case)
         else:
-            seen.add(ranks_of(case))
+            seen.add(case.ranks)
             yield case
-    later.sort(key=lambda case: min(sizes_of(case)) - max(sizes_of(case)))
+    later.sort(key=lambda case: min(case.sizes) - max(case.sizes))
     yield from islice(later, MANY)

@@ -26,7 +26,7 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.search.attributes import alternatives, fits, pairwise
 from opkit.checker.search.empty import cut, partly_cut
-from opkit.checker.search.extents import arrays_of, elements, ranks_of, resized, shapes_of, sizes_of
+from opkit.checker.search.extents import elements, resized, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
 from opkit.checker.search.shapes import Assignment
@@ -56,19 +56,19 @@ class Sweeps:
         if self.scope.options.shapes:
             return []
         known = {shapes_of(case) for case in shapes}
-        sizes = {size for case in shapes for array in arrays_of(case) for size in array.shape}
+        sizes = {size for case in shapes for array in case.arrays for size in array.shape}
         hinted = [size + more for size in sorted(set(self.scope.hinted_sizes()), reverse=True)[:3] for more in (1, 3)]
         found: list[Case] = []
         for carrier in one_per_rank(shapes):
             base = shapes_of(carrier)
-            for size in sorted({size for array in arrays_of(carrier) for size in array.shape}):
+            for size in sorted({size for array in carrier.arrays for size in array.shape}):
                 others = (*hinted, 2 * size, 9, size + 1, 23, 1, 2, 3)  # longer ones, those that kernels mention, and 1
                 changed = (resized(base, size, other) for other in others if other > 3 or other not in sizes)
                 found += islice(self._taken(changed, known), max(min(FEW, 3 * FEW - len(found)), 0))
             narrowed = list(islice(self._taken(_with_one_changed(base), known), FEW))
             found += narrowed
             for case in narrowed[:3]:  # a window may lie in many places: each size that the first input alone has, long
-                first, *rest = [array.shape for array in arrays_of(case)]
+                first, *rest = [array.shape for array in case.arrays]
                 longer = (resized(shapes_of(case), size, 9) for size in sorted(set(first).difference(*rest)))
                 found += self._taken(longer, known)
         return found
@@ -87,7 +87,7 @@ class Sweeps:
         """Take the most natural case and make its sizes large: kernels may work in blocks, or keep buffers."""
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
         for carrier in one_per_rank(shapes) if not self.scope.options.shapes else ():
-            sizes = sorted({size for array in arrays_of(carrier) for size in array.shape if size > 1}, reverse=True)
+            sizes = sorted({size for array in carrier.arrays for size in array.shape if size > 1}, reverse=True)
             for changed in (sizes, sizes[:1]):
                 quarter, half, assignment = (_enlarged(shapes_of(carrier), changed, part) for part in (4, 2, 1))
                 if not LEAST_LARGE < elements(assignment) < MOST_LARGE or self._takes_long(attrs, quarter, half):
@@ -122,19 +122,19 @@ class Sweeps:
 
     def emptied(self, shapes: Sequence[Case]) -> list[Case]:
         """Take a natural case of several arrays and make each of its sizes 0 in turn, and each part of a list empty."""
-        full = [case for case in shapes if all(sizes_of(case))]
+        full = [case for case in shapes if not case.is_empty]
         found: list[Case] = []
-        if not full or self.scope.options.shapes or sum(1 for _ in arrays_of(full[0])) < 2:
+        if not full or self.scope.options.shapes or sum(1 for _ in full[0].arrays) < 2:
             return found
-        known = {tuple(array.shape for array in arrays_of(case)) for case in shapes}
-        broadcast = [case for case in full[FEW:] if any(1 in array.shape for array in arrays_of(case))]
+        known = {tuple(array.shape for array in case.arrays) for case in shapes}
+        broadcast = [case for case in full[FEW:] if any(1 in array.shape for array in case.arrays)]
         for carrier in (*full[:FEW], *broadcast[:1]):  # a size of 1 meets a size of 0
-            sizes = sorted({size for array in arrays_of(carrier) for size in array.shape})
+            sizes = sorted({size for array in carrier.arrays for size in array.shape})
             changes = [{name: cut(value, size) for name, value in carrier.inputs.items()} for size in sizes]
             changes += partly_cut(carrier)
             for inputs in changes:
                 case = replace(carrier, inputs=inputs)
-                kind = tuple(array.shape for array in arrays_of(case))
+                kind = tuple(array.shape for array in case.arrays)
                 if kind in known:
                     continue
                 known.add(kind)
@@ -290,12 +290,12 @@ class Sweeps:
 
     def _carriers(self, shapes: Sequence[Case]) -> list[Case]:
         """Pick the cases that carry the sweep: the most natural one, a long one and one of another rank."""
-        full = [case for case in shapes if all(size for size in sizes_of(case))]
+        full = [case for case in shapes if not case.is_empty]
         if not full:
             return []
         chosen = [full[0]]
-        longer = [case for case in full if LONG_CARRIER[0] < max(sizes_of(case), default=0) <= LONG_CARRIER[1]]
-        other = [case for case in full if ranks_of(case) != ranks_of(full[0]) and max(sizes_of(case), default=0) > 2]
+        longer = [case for case in full if LONG_CARRIER[0] < max(case.sizes, default=0) <= LONG_CARRIER[1]]
+        other = [case for case in full if case.ranks != full[0].ranks and max(case.sizes, default=0) > 2]
         for pool in (longer, other):
             if pool and pool[0] not in chosen:
                 chosen.append(pool[0])

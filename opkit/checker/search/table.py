@@ -19,7 +19,7 @@ from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
 from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SEED
-from opkit.checker.search.extents import arrays_of, elements, shapes_of, sizes_of
+from opkit.checker.search.extents import elements, shapes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
@@ -177,7 +177,7 @@ class Table:
         roles = self.scope.roles
         if answer.standing is not Standing.WRONG or roles is None:
             return
-        size = max([OWN_SIZE, *(one + 1 for array in arrays_of(case) for one in array.shape)])
+        size = max([OWN_SIZE, *(one + 1 for array in case.arrays for one in array.shape)])
         for shapes in islice(generalised(shapes_of(case), size), MANY):
             if elements(shapes) > MOST_LARGE:
                 continue
@@ -213,13 +213,13 @@ class Table:
 
     def has_answers(self, cases: Iterable[Case]) -> bool:
         """Return whether backward answers a case, and not for its sizes of 0 and 1 alone."""
-        return any(all(sizes_of(case)) and self.serves(case) and not self._is_one_of_misfits(case) for case in cases)
+        return any(not case.is_empty and self.serves(case) and not self._is_one_of_misfits(case) for case in cases)
 
     def _is_one_of_misfits(self, case: Case) -> bool:
         """Return whether backward answers a case for its sizes of 1 alone: without them there is a misfit."""
-        if max(sizes_of(case), default=0) < 2:
+        if max(case.sizes, default=0) < 2:
             return True
-        if 1 not in [size for shape in arrays_of(case) for size in shape.shape]:
+        if 1 not in [size for shape in case.arrays for size in shape.shape]:
             return False
         general = self._general(shapes_of(case), _setting(case))
         return bool(general) and all(not one.is_answered for seen in general for one in seen.standings)

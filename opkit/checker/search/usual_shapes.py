@@ -23,7 +23,7 @@ from opkit.checker.model.thresholds import (
     SOME,
 )
 from opkit.checker.model.trial import Answer
-from opkit.checker.search.extents import shapes_of, sizes_of
+from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shape_climb import Climber
@@ -139,12 +139,12 @@ class UsualShapes:
         """
         scope = self.scope
         found = self._accepted(attrs, limit, seed, most)
-        if any(all(sizes_of(case)) for case in found):
+        if any(not case.is_empty for case in found):
             return found
         former = scope.roles
         for dtypes in self.climber.more_whole(scope.floats):
             scope.roles = self.climber.roles_of_dtypes(dtypes)
-            if any(all(sizes_of(case)) for case in self._accepted(attrs, 1, seed, MIXED_PATIENCE)):
+            if any(not case.is_empty for case in self._accepted(attrs, 1, seed, MIXED_PATIENCE)):
                 return self._accepted(attrs, limit, seed, most)
         scope.roles = former
         if found:
