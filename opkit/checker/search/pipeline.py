@@ -16,7 +16,6 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import FIRST_SECONDS, LEAST_EFFORT, MOST_SHAPES, PATIENCE, SEED, SLOW_FIRST
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.near_recorded import Near
-from opkit.checker.search.other_domains import wider
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.selection import thinned
@@ -107,7 +106,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     large = None if is_held else sweeps.large(shapes)
     emptied = [] if checkable.seen else sweeps.emptied(shapes)
     cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
-    cases += sweeps.masks(shapes) + wider(scope, shapes)
+    cases += sweeps.masks(shapes) + sweeps.wider(shapes)
     if is_open:
         cases = table.served(cases)
         large = large if large is None or table.serves(large) else None

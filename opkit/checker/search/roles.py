@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.model.thresholds import MIXED_DOMAINS, MIXED_INPUTS, PLENTY
+from opkit.checker.model.thresholds import PLENTY
 from opkit.checker.model.trial import Answer, Attempt
 from opkit.checker.search.extents import flat_sizes
 from opkit.checker.search.scope import Role, SearchScope
@@ -50,26 +50,18 @@ class Roles:
         if self.is_plain:
             return
         said = self.scope.trial.said
-        names = list(DOMAINS)
         is_told = not said  # where nothing raised, other values may be what is wanted
-        for number, name in enumerate(names[1:]):
-            yield (Role(name),) * count
+        is_square = any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment)
+        for number, roles in enumerate(self.other_values(count, is_square)):
+            yield roles
             is_told |= self.scope.trial.said != said
-            if number == 1 and not is_told:
-                break
-        if is_told and 2 <= count <= MIXED_INPUTS:
-            yield from (
-                tuple(Role(name) for name in chosen)
-                for chosen in product(names[:MIXED_DOMAINS], repeat=count)
-                if len(set(chosen)) > 1
-            )
-        if any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment):
-            yield (Role(structure="definite"),) * count
+            if number > is_square and not is_told:
+                return
 
     @staticmethod
-    def other_values(count: int) -> Iterator[tuple[Role, ...]]:
+    def other_values(count: int, is_square: bool = True) -> Iterator[tuple[Role, ...]]:
         """Yield other floats than the usual for all inputs alike: a structure for square ones, then domains."""
-        yield (Role(structure="definite"),) * count
+        yield from [(Role(structure="definite"),) * count] * is_square
         yield from ((Role(name),) * count for name in DOMAINS if name != "real")
 
     def _dtypes(self, roles: Sequence[Role]) -> list[str]:

@@ -11,10 +11,10 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Arg, Checkable, describe_inputs
 from opkit.checker.model.draws import generator
 from opkit.checker.model.options import Options
-from opkit.checker.model.thresholds import FEW, PLENTY, SOME
+from opkit.checker.model.thresholds import FEW, MANY, PLENTY, SOME
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.shapes import Assignment, Shape
-from opkit.checker.search.values import STRUCTURES, fill
+from opkit.checker.search.values import ANCHORED, STRUCTURES, fill, is_anchor, near_constants
 from opkit.ir import TensorDesc
 from opkit.record import mutable, record
 
@@ -98,6 +98,11 @@ class SearchScope:
         roles = self.roles or ()
         return self.checkable.infer is None and any(role.is_integer and not role.is_fixed for role in roles)
 
+    @property
+    def anchors(self) -> list[float]:
+        """Numbers that occur in the kernels, around which values are placed."""
+        return sorted({abs(float(value)) for value in self.checkable.constants if is_anchor(value)})[:MANY]
+
     def rng(self, *key: int) -> np.random.Generator:
         """Return a generator of its own for a place in the search."""
         return generator(self.options.seed, *key)
@@ -117,7 +122,10 @@ class SearchScope:
     def array(self, shape: Shape, role: Role, regime: str, rng: np.random.Generator, dtype: str) -> np.ndarray:
         """Return an array of a role's values, of this dtype where they are floats."""
         if not role.is_integer:
-            values = fill(shape, regime, role.domain, rng, dtype)
+            if regime in ANCHORED:
+                values = near_constants(self.anchors, shape, regime == ANCHORED[1], role.domain, rng, dtype)
+            else:
+                values = fill(shape, regime, role.domain, rng, dtype)
             return STRUCTURES[role.structure](values) if role.structure else values
         if role.dtype == "bool":
             return rng.integers(0, 2, shape).astype(bool)

@@ -63,8 +63,6 @@ _DRAWN: tuple[Shape, ...] = (
     (4,) * 6,
 )
 _MANY: tuple[Shape, ...] = ((2,), (), (3, 2))
-#: For a forward that takes none of those: sizes that go into parts, and these into parts again.
-_DIVISIBLE: tuple[Shape, ...] = ((2, 4, 12), (3, 12), (2, 12, 4, 4), (12, 8))
 
 
 def first_shapes(sizes: Sequence[int] = ()) -> Iterator[Shape]:
@@ -75,16 +73,6 @@ def first_shapes(sizes: Sequence[int] = ()) -> Iterator[Shape]:
             yield (near,)
             yield (2, near)
             yield (near, 2)
-
-
-def divisible(args: Sequence[Arg]) -> Iterator[Assignment]:
-    """Yield shapes of one kind for all inputs, whose sizes have many divisors.
-
-    Args:
-        args: the inputs; of lists nothing is yielded.
-    """
-    if not any(arg.is_variadic for arg in args):
-        yield from (tuple(shape for _ in args) for shape in _DIVISIBLE)
 
 
 def _related(shape: Shape) -> list[Shape]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice, takewhile
 from time import perf_counter
 from typing import Any
 
@@ -25,18 +25,20 @@ from opkit.checker.model.thresholds import (
     SOME,
 )
 from opkit.checker.search.attributes import alternatives, fits, pairwise
-from opkit.checker.search.empty import cut, partly_cut
 from opkit.checker.search.extents import elements, resized, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.table import answer_of
 from opkit.checker.search.usual_shapes import UsualShapes
-from opkit.checker.search.values import REGIMES, is_anchor, near_constants
+from opkit.checker.search.values import ANCHORED, REGIMES, beyond
+from opkit.listed import each
 from opkit.record import mutable
 
 #: Regimes beyond "normal", for the shapes that carry the sweep.
 _SWEEP = tuple(name for name in REGIMES if name != "normal")
+#: Those that one of several inputs has alone.
+_ALONE = ("large", "saturated", "small", "negative", "positive", "zeros", "ties")
 
 
 @mutable
@@ -121,26 +123,17 @@ class Sweeps:
         return perf_counter() - begun
 
     def emptied(self, shapes: Sequence[Case]) -> list[Case]:
-        """Take a natural case of several arrays and make each of its sizes 0 in turn, and each part of a list empty."""
+        """Take natural cases of several arrays and make each size 0 in turn, and each part of a list or of places."""
         full = [case for case in shapes if not case.is_empty]
+        if not full or self.scope.options.shapes or len(full[0].arrays) < 2:
+            return []
+        known = {shapes_of(case) for case in shapes}
+        broadcast = [case for case in full[FEW:] if any(1 in shape for shape in case.shapes)]
         found: list[Case] = []
-        if not full or self.scope.options.shapes or sum(1 for _ in full[0].arrays) < 2:
-            return found
-        known = {tuple(array.shape for array in case.arrays) for case in shapes}
-        broadcast = [case for case in full[FEW:] if any(1 in array.shape for array in case.arrays)]
         for carrier in (*full[:FEW], *broadcast[:1]):  # a size of 1 meets a size of 0
-            sizes = sorted({size for array in carrier.arrays for size in array.shape})
-            changes = [{name: cut(value, size) for name, value in carrier.inputs.items()} for size in sizes]
-            changes += partly_cut(carrier)
-            for inputs in changes:
-                case = replace(carrier, inputs=inputs)
-                kind = tuple(array.shape for array in case.arrays)
-                if kind in known:
-                    continue
-                known.add(kind)
-                outcome = self.scope.trial.attempt(case)
-                if outcome.is_accepted and outcome.keeps_promise():
-                    found.append(case)
+            base = shapes_of(carrier)
+            found += self._taken((resized(base, size, 0) for size in sorted({*chain(*carrier.shapes)})), known)
+            found += self._taken(_partly_empty(carrier), known)
         return found
 
     def attribute(self, shapes: Sequence[Case]) -> list[Case]:
@@ -214,6 +207,28 @@ class Sweeps:
             found += [case for case in broken if fits(value, case)][:1]
         return found or self.natural.accepted(attrs, min(limit, 2), seed, 600)
 
+    def wider(self, shapes: Sequence[Case]) -> list[Case]:
+        """One input at a time with values of another domain, where forward takes them as well.
+
+        The first domain that forward takes is seldom the whole one: log(1 + x) takes small negative numbers besides
+        positive ones, and y in log(x) * y any.
+        """
+        scope, roles = self.scope, self.scope.roles
+        carrier = next((case for case in one_per_rank(shapes) if len(case.arrays) == len(scope.args)), None)
+        found: list[Case] = []
+        if carrier is None or roles is None or scope.checkable.seen or scope.options.shapes:
+            return found
+        for index, role in enumerate(roles):
+            for domain in beyond(role.domain) if not role.is_bound else ():
+                others = [*roles[:index], Role(domain), *roles[index + 1 :]]
+                made = (
+                    scope.case(shapes_of(carrier), carrier.attrs, others, [regime] * len(roles), "wider", 7000 + number)
+                    for number, regime in enumerate(("normal",) * FEW + ("wide",), 10 * index)
+                )
+                drawn = list(takewhile(lambda case: scope.trial.attempt(case).is_accepted, made))
+                found += drawn if len(drawn) >= FEW else []  # others are taken by chance alone
+        return found[:MANY]
+
     def marked(self, shapes: Sequence[Case]) -> list[Case]:
         """Numbers that an attribute gives a meaning of its own, like a label to ignore, at some places and at all."""
         found: list[Case] = []
@@ -265,28 +280,21 @@ class Sweeps:
 
     def regime(self, shapes: Sequence[Case]) -> list[Case]:
         """Other values of the inputs: large, small, tied, at and near the constants of the kernels."""
-        found: list[Case] = []
-        carriers = self._carriers(shapes)
+        return [case for case in self._revalued(self._carriers(shapes)) if self.scope.trial.attempt(case).is_accepted]
+
+    def _revalued(self, carriers: Sequence[Case]) -> Iterator[Case]:
+        """Yield cases with other values in all inputs, then in one of several at a time, then around constants."""
         for number, carrier in enumerate(carriers):
             for index, regime in enumerate(_SWEEP):
-                if self.scope.dtype == "float32" and regime == "far offset":
-                    continue  # its values are a few float32 steps apart: no step fits between them
-                found.extend(self._regime(carrier, regime, None, 1000 + 100 * number + index))
-        floats = (
-            [arg.name for arg in self.scope.args if _holds_floats(carriers[0].inputs[arg.name])] if carriers else []
-        )
-        if len(floats) > 1:
-            for number, name in enumerate(floats[:FEW]):
-                for index, regime in enumerate(
-                    ("large", "saturated", "small", "negative", "positive", "zeros", "ties")
-                ):
-                    found.extend(self._regime(carriers[0], regime, name, 2000 + 100 * number + index))
-        constants = sorted({abs(float(c)) for c in self.scope.checkable.constants if is_anchor(c)})[:MANY]
-        if constants:
-            for number, carrier in enumerate(carriers):
-                for exact in (False, True):
-                    found.extend(self._anchored(carrier, constants, exact, 3000 + 10 * number + exact))
-        return found
+                if self.scope.dtype != "float32" or regime != "far offset":  # no step fits between its values
+                    yield self._with_regime(carrier, regime, 1000 + 100 * number + index)
+        floats = [name for name, value in carriers[0].inputs.items() if _holds_floats(value)] if carriers else []
+        for number, name in enumerate(floats[:FEW] if len(floats) > 1 else ()):
+            for index, regime in enumerate(_ALONE):
+                yield self._with_regime(carriers[0], regime, 2000 + 100 * number + index, name)
+        for number, carrier in enumerate(carriers if self.scope.anchors else ()):
+            for index, regime in enumerate(ANCHORED):
+                yield self._with_regime(carrier, regime, 3000 + 10 * number + index)
 
     def _carriers(self, shapes: Sequence[Case]) -> list[Case]:
         """Pick the cases that carry the sweep: the most natural one, a long one and one of another rank."""
@@ -301,41 +309,20 @@ class Sweeps:
                 chosen.append(pool[0])
         return chosen
 
-    def _regime(self, carrier: Case, regime: str, only: str | None, seed: int) -> Iterable[Case]:
+    def _with_regime(self, carrier: Case, regime: str, seed: int, only: str = "") -> Case:
+        """Return a case with values of a regime in all inputs, or in one; whole numbers stay, but for ties."""
         roles = self.scope.roles or (Role(),) * len(self.scope.args)
-        rng = self.scope.rng(seed)
-        inputs = dict(carrier.inputs)
-        for arg, role in zip(self.scope.args, roles):
-            if only is not None and arg.name != only:
-                continue
-            inputs[arg.name] = self._refill(inputs[arg.name], role, regime, rng)
-        label = regime if only is None else f"{regime} {only}"
-        case = replace(carrier, inputs=inputs, regime=label, seed=seed)
-        if self.scope.trial.attempt(case).is_accepted:
-            yield case
+        regimes = [regime if only in ("", arg.name) else "normal" for arg in self.scope.args]
+        inputs = dict(self.scope.case(shapes_of(carrier), carrier.attrs, roles, regimes, seed=seed).inputs)
+        for name, role in zip(inputs, roles):
+            if role.is_integer:
+                is_tied = regime == "ties" and not only and not role.is_order
+                inputs[name] = each(_tied, carrier.inputs[name]) if is_tied else carrier.inputs[name]
+        return replace(carrier, inputs=inputs, regime=f"{regime} {only}".strip(), seed=seed)
 
-    def _anchored(self, carrier: Case, constants: Sequence[float], exact: bool, seed: int) -> Iterable[Case]:
-        roles = self.scope.roles or (Role(),) * len(self.scope.args)
-        rng = self.scope.rng(seed)
-        inputs = dict(carrier.inputs)
-        for arg, role in zip(self.scope.args, roles):
-            value = inputs[arg.name]
-            if _holds_floats(value) and isinstance(value, np.ndarray) and not role.is_bound:
-                inputs[arg.name] = near_constants(constants, value.shape, exact, role.domain, rng, value.dtype.name)
-        label = "at constants" if exact else "near constants"
-        case = replace(carrier, inputs=inputs, regime=label, seed=seed)
-        if self.scope.trial.attempt(case).is_accepted:
-            yield case
 
-    def _refill(self, value: Any, role: Role, regime: str, rng: np.random.Generator) -> Any:
-        if isinstance(value, list):
-            return [self._refill(item, role, regime, rng) for item in value]
-        if not isinstance(value, np.ndarray):
-            return value
-        if role.is_integer:
-            is_tied = regime == "ties" and not role.is_order and value.size
-            return np.full_like(value, rng.choice(value.reshape(-1))) if is_tied else value
-        return self.scope.array(value.shape, role, regime, rng, value.dtype.name)
+def _tied(array: np.ndarray) -> np.ndarray:
+    return np.full_like(array, array.flat[0]) if array.size else array
 
 
 def _enlarged(shapes: Assignment, sizes: Sequence[int], part: int) -> Assignment:
@@ -352,7 +339,12 @@ def _with_one_changed(shapes: Assignment) -> Iterator[Assignment]:
         if shape and not isinstance(shape[0], tuple):
             for axis, size in enumerate(shape):
                 for other in (2, size + 2) if index else (2 * size, 3 * size):  # of heads in groups, tiles, parts
-                    yield (*shapes[:index], (*shape[:axis], other, *shape[axis + 1 :]), *shapes[index + 1 :])
+                    yield _with(shapes, index, _with(shape, axis, other))
+
+
+def _with(items: tuple[Any, ...], place: int, item: Any) -> tuple[Any, ...]:
+    """Return a tuple with another item at a place."""
+    return (*items[:place], item, *items[place + 1 :])
 
 
 def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:
@@ -360,6 +352,18 @@ def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:
     if not (isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)) and len(old) != len(new)):
         return False
     return any(isinstance(value, list) and len(value) == len(old) for value in case.inputs.values())
+
+
+def _partly_empty(case: Case) -> Iterator[Assignment]:
+    """Yield shapes with the first part of a list, or an array of whole numbers, empty along each axis."""
+    base = shapes_of(case)
+    for index, value in enumerate(case.inputs.values()):
+        is_list = isinstance(value, list) and len(value) > 1
+        if is_list or (isinstance(value, np.ndarray) and value.dtype.kind != "f"):
+            shape: Any = base[index]
+            for axis in range(value[0].ndim if is_list else value.ndim):
+                changed = _with(shape[0], axis, 0) if is_list else _with(shape, axis, 0)
+                yield _with(base, index, (changed, *shape[1:]) if is_list else changed)
 
 
 def _holds_floats(value: Any) -> bool:

@@ -27,7 +27,7 @@ from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shape_climb import Climber
-from opkit.checker.search.shapes import Assignment, assignments, declared, divisible, signature
+from opkit.checker.search.shapes import Assignment, assignments, declared, signature
 from opkit.record import mutable
 
 
@@ -129,8 +129,7 @@ class UsualShapes:
             scope.roles = scope.roles if found else None
         if found or scope.has_shapes or (is_declared and not is_new):
             return found
-        parted = (self.attempt(one, attrs, 700 + number) for number, one in enumerate(divisible(scope.args)))
-        return [case for case in parted if case is not None][:limit] or self.climber.cases(attrs)
+        return self.climber.cases(attrs)
 
     def _declared(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int) -> list[Case]:
         """Return cases of several inputs of which infer says what it takes: of floats, else of whole numbers in some.

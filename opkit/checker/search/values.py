@@ -58,6 +58,9 @@ REGIMES: dict[str, Make] = {
     "zeros": lambda _, n: np.zeros(n),
 }
 
+#: Regimes around numbers that occur in the kernels' source.
+ANCHORED = ("near constants", "at constants")
+
 
 def _into_unit(values: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
@@ -84,6 +87,12 @@ LIMITS: dict[str, tuple[float, float]] = {
     "above one": (1.0, np.inf),
     "negative": (-np.inf, 0.0),
 }
+
+
+def beyond(domain: str) -> list[str]:
+    """Return the domains that reach beyond one."""
+    low, high = LIMITS[domain]
+    return [name for name, (least, most) in LIMITS.items() if least < low or most > high]
 
 
 def _shares(values: np.ndarray) -> np.ndarray:
