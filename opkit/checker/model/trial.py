@@ -145,36 +145,27 @@ class Trial:
 
     def accepts(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> bool:
         """Return whether infer takes inputs of these descriptions (forward is not run)."""
-        if self.checkable.infer is None:
-            return True
-        try:
-            self.checkable.infer(descs, attrs)
-        except Exception as error:  # whatever an infer function raises, it does not take these inputs
-            self._refused(error)
-            return False
-        return True
-
-    def _refused(self, error: Exception) -> None:
-        """Keep the refusal that came furthest in infer's checks: it says most of what is wanted."""
-        where = error.where if isinstance(error, OpkitError) else None
-        line = 0.0 if where is None else float(where.line)
-        if line > self._reached:
-            self.refusal, self._reached = error, line
+        return self.reach(descs, attrs) == float("inf")
 
     def reach(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> float:
         """Return how far into infer's checks these descriptions get: the line that refuses, infinity where none does.
 
         The lines of a definition follow each other as its checks do, but for helpers that it calls.
         """
-        if self.checkable.infer is None:
-            return float("inf")
         try:
-            self.checkable.infer(descs, attrs)
-        except OpkitError as error:
-            return 0.0 if error.where is None else float(error.where.line)
-        except Exception:  # whatever an infer function raises, it does not take these inputs
-            return 0.0
+            if self.checkable.infer is not None:
+                self.checkable.infer(descs, attrs)
+        except Exception as error:  # whatever an infer function raises, it does not take these inputs
+            return self._refused(error)
         return float("inf")
+
+    def _refused(self, error: Exception) -> float:
+        """Keep the refusal that came furthest in infer's checks, which says most of what is wanted; return its line."""
+        where = error.where if isinstance(error, OpkitError) else None
+        line = 0.0 if where is None else float(where.line)
+        if line > self._reached:
+            self.refusal, self._reached = error, line
+        return line
 
     def attempt(self, case: Case) -> Attempt:
         """Try a case: infer, then forward, then whether all results are finite."""

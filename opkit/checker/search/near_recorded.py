@@ -35,7 +35,7 @@ class Near(UsualShapes):
     def cases(self) -> list[Case]:
         """Return cases of the shapes seen, then of their neighbours; none where forward takes no other values."""
         seen = self.scope.checkable.seen
-        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        attrs = self.scope.attrs
         is_single = any(array.dtype == np.float32 for case in seen for array in case.arrays)
         known = list(dict.fromkeys(shapes_of(case) for case in seen))
         for dtype in ("float64", "float32") if is_single else ("float64",):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.model.thresholds import PLENTY
+from opkit.checker.model.thresholds import FEW, PLENTY
 from opkit.checker.model.trial import Answer, Attempt
 from opkit.checker.search.extents import flat_sizes
 from opkit.checker.search.scope import Role, SearchScope
@@ -37,7 +37,7 @@ class Roles:
         """Yield what the inputs may be filled with: what worked before, then other domains, then integers."""
         count = len(self.scope.args)
         known = self.scope.roles
-        if not self.scope.trial.accepts(self.descs(assignment, self._dtypes(known or (Role(),) * count)), attrs):
+        if not self.scope.trial.accepts(self.descs(assignment, self._dtypes(self.scope.held)), attrs):
             self.scope.trial.counts[Answer.REFUSED] += 1
             return
         if known is not None:
@@ -51,18 +51,14 @@ class Roles:
             return
         said = self.scope.trial.said
         is_told = not said  # where nothing raised, other values may be what is wanted
-        is_square = any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment)
-        for number, roles in enumerate(self.other_values(count, is_square)):
-            yield roles
+        others = [Role(name) for name in DOMAINS if name != "real"]
+        if any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment):
+            others.insert(0, Role(structure="definite"))
+        for number, role in enumerate(others):
+            yield (role,) * count
             is_told |= self.scope.trial.said != said
-            if number > is_square and not is_told:
+            if len(others) - number == FEW and not is_told:  # it is not about the values
                 return
-
-    @staticmethod
-    def other_values(count: int, is_square: bool = True) -> Iterator[tuple[Role, ...]]:
-        """Yield other floats than the usual for all inputs alike: a structure for square ones, then domains."""
-        yield from [(Role(structure="definite"),) * count] * is_square
-        yield from ((Role(name),) * count for name in DOMAINS if name != "real")
 
     def _dtypes(self, roles: Sequence[Role]) -> list[str]:
         return [role.dtype or own for role, own in zip(roles, self.scope.floats)]

@@ -77,6 +77,16 @@ class SearchScope:
         return self.checkable.inputs
 
     @property
+    def attrs(self) -> dict[str, Any]:
+        """The options, with what the user fixed."""
+        return {**self.checkable.default_attrs, **self.options.attrs}
+
+    @property
+    def held(self) -> tuple[Role, ...]:
+        """What the inputs hold: any floats until forward took something."""
+        return self.roles or (Role(),) * len(self.args)
+
+    @property
     def has_shapes(self) -> bool:
         """Whether it is declared, by hand or in the signature, which shapes all inputs have."""
         return bool(self.options.shapes) or {arg.name for arg in self.args} <= self.checkable.dimensions.axes.keys()

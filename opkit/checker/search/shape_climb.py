@@ -79,7 +79,7 @@ class Climber:
         # What forward takes and backward does not may lead on, or be a dead end.
         for self._goal in (_Goal.ANSWERS, _Goal.NOTHING_ELSE):
             scope.roles = None
-            found = self.cases({**scope.checkable.default_attrs, **scope.options.attrs})
+            found = self.cases(scope.attrs)
             if found:
                 break
             scope.roles = before
@@ -126,23 +126,13 @@ class Climber:
             former = scope.roles
             if former is None and reached == TAKEN:
                 scope.roles = self.assumed = self.roles_of_dtypes(self._unwhole(dtypes, found, attrs))
-            case = self.attempt(found, attrs, 9000) if reached == TAKEN else self._of_other_values(found, attrs)
+            # What stops forward may be the values, not the shapes that it got furthest with.
+            is_worth_it = reached == TAKEN or (self._goal is _Goal.TAKES and scope.roles is None)
+            case = self.attempt(found, attrs, 9000) if is_worth_it else None
             if case is not None:
                 return [case, *self._climbed_on(found, ask, sizes, attrs)]
             self._last, scope.roles = found, former
         return []
-
-    def _of_other_values(self, shapes: Assignment, attrs: Mapping[str, Any]) -> Case | None:
-        """Return a case of other values where what stopped forward is not the shapes that it got furthest with."""
-        scope = self.scope
-        if self._is_declared or scope.roles is not None or self._goal is not _Goal.TAKES:
-            return None
-        for roles in self.roles.other_values(len(scope.args)):
-            case = scope.case(shapes, attrs, roles, seed=9000)
-            if scope.trial.attempt(case).is_accepted:
-                scope.roles = roles
-                return case
-        return None
 
     def _ranked(self, attrs: Mapping[str, Any], declared: Assignment | None) -> Iterator[Sequence[str]]:
         """Yield dtypes of all inputs: whole numbers where infer's checks or forward get further by them.

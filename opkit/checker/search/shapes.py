@@ -174,19 +174,3 @@ def declared(dimensions: Dimensions, args: Sequence[Arg]) -> Iterator[Assignment
             else:
                 options.append([shapes[arg.name], None] if arg.is_optional else [shapes[arg.name]])
         yield from product(*options)
-
-
-def signature(assignment: Assignment) -> tuple[object, ...]:
-    """Return what makes an assignment different in kind: ranks, ones, empties, equal sizes, relations."""
-    kinds: list[object] = []
-    first: object = None
-    for shape in assignment:
-        if shape is None:
-            kinds.append(None)
-            continue
-        is_list = bool(shape) and isinstance(shape[0], tuple)
-        one: Shape = shape[0] if is_list else shape  # type: ignore[assignment]
-        ones = tuple(axis for axis, size in enumerate(one) if size == 1)
-        kinds.append((len(one), ones, 0 in one, len(set(one)) < len(one), len(shape) if is_list else 0, shape == first))
-        first = shape if first is None else first
-    return tuple(kinds)

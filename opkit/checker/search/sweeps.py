@@ -58,43 +58,41 @@ class Sweeps:
         if self.scope.options.shapes:
             return []
         known = {shapes_of(case) for case in shapes}
-        sizes = {size for case in shapes for array in case.arrays for size in array.shape}
+        sizes = {*chain(*(shape for case in shapes for shape in case.shapes))}
         hinted = [size + more for size in sorted(set(self.scope.hinted_sizes()), reverse=True)[:3] for more in (1, 3)]
         found: list[Case] = []
         for carrier in one_per_rank(shapes):
             base = shapes_of(carrier)
-            for size in sorted({size for array in carrier.arrays for size in array.shape}):
+            for size in sorted({*chain(*carrier.shapes)}):
                 others = (*hinted, 2 * size, 9, size + 1, 23, 1, 2, 3)  # longer ones, those that kernels mention, and 1
                 changed = (resized(base, size, other) for other in others if other > 3 or other not in sizes)
                 found += islice(self._taken(changed, known), max(min(FEW, 3 * FEW - len(found)), 0))
             narrowed = list(islice(self._taken(_with_one_changed(base), known), FEW))
             found += narrowed
             for case in narrowed[:3]:  # a window may lie in many places: each size that the first input alone has, long
-                first, *rest = [array.shape for array in case.arrays]
+                first, *rest = case.shapes
                 longer = (resized(shapes_of(case), size, 9) for size in sorted(set(first).difference(*rest)))
                 found += self._taken(longer, known)
         return found
 
     def _taken(self, assignments: Iterable[Assignment], known: set[Assignment]) -> Iterator[Case]:
         """Yield cases of the shapes that are not known yet, not large, and that forward takes as infer promises."""
-        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
         for assignment in assignments:
             if assignment not in known and elements(assignment) <= SMALL_ARRAY:
                 known.add(assignment)
-                case = self.natural.attempt(assignment, attrs, 9000 + len(known))
+                case = self.natural.attempt(assignment, self.scope.attrs, 9000 + len(known))
                 if case is not None and self.scope.trial.attempt(case).keeps_promise():
                     yield case
 
     def large(self, shapes: Sequence[Case]) -> Case | None:
         """Take the most natural case and make its sizes large: kernels may work in blocks, or keep buffers."""
-        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
         for carrier in one_per_rank(shapes) if not self.scope.options.shapes else ():
-            sizes = sorted({size for array in carrier.arrays for size in array.shape if size > 1}, reverse=True)
+            sizes = sorted({*chain(*carrier.shapes)} - {0, 1}, reverse=True)
             for changed in (sizes, sizes[:1]):
                 quarter, half, assignment = (_enlarged(shapes_of(carrier), changed, part) for part in (4, 2, 1))
-                if not LEAST_LARGE < elements(assignment) < MOST_LARGE or self._takes_long(attrs, quarter, half):
+                if not LEAST_LARGE < elements(assignment) < MOST_LARGE or self._takes_long(quarter, half):
                     continue
-                case = self.natural.attempt(assignment, attrs, 9900)
+                case = self.natural.attempt(assignment, self.scope.attrs, 9900)
                 if case is None:
                     continue
                 outcome = self.scope.trial.attempt(case)
@@ -102,15 +100,16 @@ class Sweeps:
                     return replace(case, regime="many elements")
         return None
 
-    def _takes_long(self, attrs: Mapping[str, Any], quarter: Assignment, half: Assignment) -> bool:
+    def _takes_long(self, quarter: Assignment, half: Assignment) -> bool:
         """Return whether forward would take longer than is worth it with sizes of which these are a half and a quarter.
 
         By how its time grows from one to the other; each of a few times, since others may have kept the machine busy.
         """
         if self.scope.trial.is_late:
             return True
-        roles = self.scope.roles or (Role(),) * len(self.scope.args)
-        smaller, larger = (self.scope.case(one, attrs, roles, seed=9900) for one in (quarter, half))
+        smaller, larger = (
+            self.scope.case(one, self.scope.attrs, self.scope.held, seed=9900) for one in (quarter, half)
+        )
         for _ in range(FEW):
             seconds = self._seconds(smaller)
             if seconds <= SLOW_GRADIENT and self._seconds(larger) ** 2 <= SLOW_GRADIENT * seconds:
@@ -139,7 +138,7 @@ class Sweeps:
     def attribute(self, shapes: Sequence[Case]) -> list[Case]:
         """Other values of each attribute, and some of several at once."""
         found: list[Case] = []
-        base = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        base = self.scope.attrs
         choices: dict[str, list[Any]] = {}
         attempt = self.scope.trial.attempt
         for attr in self.scope.checkable.attrs:
@@ -232,8 +231,7 @@ class Sweeps:
     def marked(self, shapes: Sequence[Case]) -> list[Case]:
         """Numbers that an attribute gives a meaning of its own, like a label to ignore, at some places and at all."""
         found: list[Case] = []
-        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
-        marks = sorted({value for value in attrs.values() if type(value) is int})
+        marks = sorted({value for value in self.scope.attrs.values() if type(value) is int})
         for number, carrier in enumerate(self._carriers(shapes)[:2]):
             constants = [name for name, value in carrier.inputs.items() if self._is_constant(name, value)]
             for mark in marks if constants else ():
@@ -311,10 +309,9 @@ class Sweeps:
 
     def _with_regime(self, carrier: Case, regime: str, seed: int, only: str = "") -> Case:
         """Return a case with values of a regime in all inputs, or in one; whole numbers stay, but for ties."""
-        roles = self.scope.roles or (Role(),) * len(self.scope.args)
         regimes = [regime if only in ("", arg.name) else "normal" for arg in self.scope.args]
-        inputs = dict(self.scope.case(shapes_of(carrier), carrier.attrs, roles, regimes, seed=seed).inputs)
-        for name, role in zip(inputs, roles):
+        inputs = dict(self.scope.case(shapes_of(carrier), carrier.attrs, self.scope.held, regimes, seed=seed).inputs)
+        for name, role in zip(inputs, self.scope.held):
             if role.is_integer:
                 is_tied = regime == "ties" and not only and not role.is_order
                 inputs[name] = each(_tied, carrier.inputs[name]) if is_tied else carrier.inputs[name]

@@ -24,10 +24,11 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.extents import shapes_of
+from opkit.checker.search.kinds import kind_between
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shape_climb import Climber
-from opkit.checker.search.shapes import Assignment, assignments, declared, signature
+from opkit.checker.search.shapes import Assignment, assignments, declared
 from opkit.record import mutable
 
 
@@ -83,7 +84,7 @@ class UsualShapes:
         return any(count for answer, count in self.scope.trial.counts.items() if answer is not Answer.REFUSED)
 
     def _shape_cases(self) -> list[Case]:
-        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        attrs = self.scope.attrs
         limit = round(
             (SHAPE_CASES if len(self.scope.args) == 1 else SHAPE_CASES_OF_MANY)
             * min(max(self.scope.options.effort, LEAST_EFFORT), 1.0)
@@ -178,7 +179,7 @@ class UsualShapes:
                 break
             if self.roles.is_plain and not found and self.scope.trial.wanting - wanting >= FEW:
                 break  # forward asks for whole numbers: floats in yet other shapes would only cost time
-            kind = signature(assignment)
+            kind = kind_between(assignment)
             if kind in seen and number > 2 * MANY:
                 continue
             case = self.attempt(assignment, attrs, seed * 1000 + number)
