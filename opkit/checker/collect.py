@@ -18,7 +18,7 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, NAMED
 from opkit.checker.model.copies import option_copied
 from opkit.checker.model.error_location import raised_at
-from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
+from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, narrows, snapshot
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import cast_case
@@ -219,15 +219,7 @@ def _as_seen(checkable: Checkable, case: Case, wide: Case) -> Case:
 
     Nothing promises that other dtypes than the recorded one are taken.
     """
-    ev = Evaluator(checkable, wide)
-    try:
-        ev.prepare()
-        found = ev.gradients([np.ones(item.shape, item.dtype) for item in ev.outputs]) if ev.leaves else {}
-    except Exception:  # user code: what it raises is reported on the case as it was
-        return case
-    if any(value is not None and value.dtype == np.float32 for value in found.values()):
-        return case
-    return replace(wide, precision="float32")
+    return case if narrows(checkable, wide) else replace(wide, precision="float32")
 
 
 def _rejected(checkable: Checkable, case: Case, outcome: Attempt, what: str) -> CheckResult:

@@ -314,3 +314,14 @@ class Evaluator:
                 return index, place_of(entry, shape)
             entry -= size
         raise IndexError(entry)
+
+
+def narrows(checkable: Checkable, case: Case) -> bool:
+    """Return whether forward or backward makes float32 of a case of float64, or raises on it."""
+    ev = Evaluator(checkable, case)
+    try:
+        ev.prepare()
+        found = ev.gradients([np.ones(item.shape, item.dtype) for item in ev.outputs]) if ev.leaves else {}
+    except Exception:  # user code: what it raises is reported on the case as it was
+        return True
+    return any(value is not None and value.dtype == np.float32 for value in (*ev.outputs, *found.values()))

@@ -11,7 +11,7 @@ from typing import Any
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Attr
-from opkit.checker.model.thresholds import MANY, SMALL_OPTION, SOME
+from opkit.checker.model.thresholds import FEW, MANY, SMALL_OPTION, SOME
 
 
 def fits(value: Any, case: Case) -> bool:
@@ -30,30 +30,28 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
         constants: strings and numbers that occur in the kernels.
     """
     kind, default = attr.type, attr.default
-    if kind == "bool" or isinstance(default, bool):
-        found: list[Any] = [not default]
-    elif kind in ("int32", "int64") or isinstance(default, int):
-        found = _integers(int(default), constants)
-    elif kind in ("float", "double") or isinstance(default, float):
-        found = _floats(float(default))
-    elif kind == "string" or isinstance(default, str):
-        found = [value for value in constants if isinstance(value, str)][:8]
+    words = [value for value in constants if isinstance(value, str)][:SOME]
+    found: list[Any] = []
+    if isinstance(default, bool):
+        found = [not default]
+    elif isinstance(default, int):
+        found = _integers(default, constants)
+    elif isinstance(default, float):
+        found = _floats(default)
     elif default is None and kind == "any":
-        words = [value for value in constants if isinstance(value, str)]
-        found = [0.5, -0.5, 1, 2, 0, -1, 1.7, True, *words[:4]]
-    elif kind == "any" and isinstance(default, (list, tuple)):
-        found = [type(default)(item) for item in _plain_lists(list(default))]
-    elif kind in ("list_int32", "list_int64"):
-        found = _integer_lists(list(default or ()))
-    elif kind in ("list_float", "list_double"):
-        found = _float_lists([float(item) for item in default or ()])
-    else:
-        found = []
+        found = [0.5, -0.5, 1, 2, 0, -1, 1.7, True, *words[:FEW]]
+    elif kind.startswith(("list_int", "list_float", "list_double")) or (
+        kind == "any" and isinstance(default, (list, tuple))
+    ):
+        lists = _lists(list(default or ()), kind in ("list_float", "list_double"))
+        found = [tuple(item) if isinstance(default, tuple) else item for item in lists]
+    elif kind == "string" or isinstance(default, str):
+        found = words
     return [value for value in _unique([*attr.choices, *found]) if value != default or type(value) is not type(default)]
 
 
-def _plain_lists(default: list[Any]) -> list[list[Any]]:
-    if all(type(item) is int for item in default):
+def _lists(default: list[Any], is_float: bool) -> list[list[Any]]:
+    if not is_float and all(type(item) is int for item in default):
         return _integer_lists(default)
     if all(type(item) in (int, float) for item in default):
         return _float_lists([float(item) for item in default])

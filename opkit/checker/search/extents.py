@@ -5,13 +5,11 @@ Counting and changing sizes only; which shapes an op takes is found out in searc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from typing import Any
 
-import numpy as np
-
 from opkit.checker.model.case import Case
-from opkit.checker.search.shapes import Assignment
+from opkit.checker.search.shapes import Assignment, Shape
 
 
 def shapes_of(case: Case) -> Assignment:
@@ -22,19 +20,15 @@ def shapes_of(case: Case) -> Assignment:
     )
 
 
-def flat_sizes(shape: Any) -> Iterator[int]:
-    """Yield the sizes of a shape, or of a list of shapes."""
-    for item in shape:
-        if isinstance(item, tuple):
-            yield from item
-        else:
-            yield item
+def every_shape(assignment: Assignment) -> list[Shape]:
+    """Return the shape of each array, those of lists too."""
+    listed: list[Any] = [shape if shape and isinstance(shape[0], tuple) else [shape] for shape in assignment]
+    return [shape for shapes in listed for shape in shapes if shape is not None]
 
 
 def elements(assignment: Assignment) -> int:
     """Return the elements of the largest array."""
-    shapes = [one for shape in assignment if shape for one in (shape if isinstance(shape[0], tuple) else (shape,))]
-    return max((int(np.prod(shape, dtype=np.int64)) for shape in shapes), default=1)
+    return max((math.prod(shape) for shape in every_shape(assignment)), default=1)
 
 
 def resized(assignment: Assignment, size: int, other: int) -> Assignment:

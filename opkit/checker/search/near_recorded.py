@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.evaluate import narrows
 from opkit.checker.model.thresholds import COARSE_ULPS, FEW, MANY, ROW_SUM
 from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.checker.search.values import LIMITS
+from opkit.listed import present
 from opkit.record import mutable
 
 #: Shapes of an op whose arrays were all alike.
@@ -30,8 +30,6 @@ _ALIKE: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4), (1, 4), (4, 1), (), (0, 3)
 class Near(UsualShapes):
     """Finds neighbours of the cases that a checkable was seen with."""
 
-    _precision: str = ""
-
     def cases(self) -> list[Case]:
         """Return cases of the shapes seen, then of their neighbours; none where forward takes no other values."""
         seen = self.scope.checkable.seen
@@ -40,39 +38,23 @@ class Near(UsualShapes):
         known = list(dict.fromkeys(shapes_of(case) for case in seen))
         for dtype in ("float64", "float32") if is_single else ("float64",):
             self.scope.dtype = dtype
-            self._precision = "float32" if is_single and dtype == "float64" else ""
+            self.scope.precision = "float32" if is_single and dtype == "float64" else ""
             for roles in self._readings(seen):
                 self.scope.roles = roles
                 found = [self.attempt(one, attrs, 50 + number) for number, one in enumerate(known)]
                 cases = [case for case in found if case is not None]
-                if cases and (dtype == "float32" or self._stays_wide(cases[0])):
+                if cases and not (self.scope.precision and narrows(self.scope.checkable, cases[0])):
                     return cases + self._neighbours(known, attrs)
         return []
-
-    def attempt(self, assignment: Assignment, attrs: Mapping[str, Any], seed: int) -> Case | None:
-        """Return a case of these shapes, held to the precision that was seen, or None."""
-        case = UsualShapes.attempt(self, assignment, attrs, seed)
-        return case if case is None else replace(case, precision=self._precision)
 
     def accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 0) -> list[Case]:
         """Return nothing: where no known shape goes with an option, the run says nothing of others."""
         return []
 
-    def _stays_wide(self, case: Case) -> bool:
-        """Return whether forward and backward keep float64."""
-        ev = Evaluator(self.scope.checkable, case)
-        try:
-            ev.prepare()
-            found = ev.gradients([np.ones(item.shape, item.dtype) for item in ev.outputs])
-        except Exception:  # user code; the checks report what it raises
-            return True
-        arrays = [*ev.outputs, *(value for value in found.values() if isinstance(value, np.ndarray))]
-        return not any(array.dtype == np.float32 for array in arrays)
-
     def _readings(self, seen: Sequence[Case]) -> Iterator[tuple[Role, ...]]:
         """Yield what the inputs may hold: the wider reading of the values seen first."""
         kinds = [
-            _roles_of([array for case in seen for array in _items(case.inputs[arg.name])]) for arg in self.scope.args
+            _roles_of([array for case in seen for array in present(case.inputs[arg.name])]) for arg in self.scope.args
         ]
         yield tuple(kind[0] for kind in kinds)
         if any(len(kind) > 1 for kind in kinds):
@@ -93,10 +75,6 @@ class Near(UsualShapes):
                 if made is not None:
                     found.append(made)
         return found
-
-
-def _items(value: Any) -> list[np.ndarray]:
-    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
 
 
 def _roles_of(arrays: Sequence[np.ndarray]) -> list[Role]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 
 from opkit.checker.model.thresholds import FEW, PLENTY
 from opkit.checker.model.trial import Answer, Attempt
-from opkit.checker.search.extents import flat_sizes
+from opkit.checker.search.extents import every_shape
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.values import DOMAINS
@@ -102,7 +102,7 @@ class Roles:
         def is_taken(tried: Sequence[Role]) -> bool:
             return self.scope.trial.attempt(self.scope.case(assignment, attrs, tried)).is_accepted
 
-        sizes = {size for index, shape in enumerate(assignment) if shape for size in flat_sizes(shape)}
+        sizes = {*chain(*every_shape(assignment))}
         sizes |= {value for value in attrs.values() if type(value) is int and 0 < value <= PLENTY}
         sizes |= {value for value in self.scope.checkable.constants if type(value) is int and 1 < value <= PLENTY}
         if any(is_taken(limited(*few)) for few in ((1, 0), (2, 1), (2, 0))):

@@ -62,6 +62,7 @@ class SearchScope:
         dtype: of the float inputs.
         mixed: of each input, where the float inputs are not all of one dtype.
         roles: what the inputs hold, None until forward took something.
+        precision: of the cases, as in theirs.
     """
 
     checkable: Checkable
@@ -70,6 +71,7 @@ class SearchScope:
     dtype: str = "float64"
     mixed: tuple[str, ...] = ()
     roles: tuple[Role, ...] | None = None
+    precision: str = ""
 
     @property
     def args(self) -> tuple[Arg, ...]:
@@ -157,7 +159,7 @@ class SearchScope:
     ) -> Case:
         """Return a case of these shapes, every input filled by its role."""
         regimes = regimes or ["normal"] * len(self.args)
-        return Case(self._fill(assignment, roles, regimes, seed), dict(attrs), label, seed)
+        return Case(self._fill(assignment, roles, regimes, seed), dict(attrs), label, seed, precision=self.precision)
 
     def hinted_sizes(self) -> list[int]:
         """Return sizes that the kernels mention."""
@@ -167,7 +169,8 @@ class SearchScope:
         """Return whether nothing declares the shapes of some input: backward then says which of them are meant."""
         if not self.checkable.has_gradient or self.has_shapes:
             return False
-        return self.checkable.infer is None or any(self._is_unread(case, arg.name) for arg in self.args)
+        unread = (self._is_unread(case, arg.name) for arg in self.args if len(self.args) > 1)
+        return self.checkable.infer is None or any(unread)
 
     def _is_unread(self, case: Case, name: str) -> bool:
         """Return whether infer's promise stays the same whatever shape an input has."""

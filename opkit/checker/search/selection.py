@@ -13,15 +13,9 @@ from opkit.checker.model.thresholds import FEW, MANY, SMALL_ARRAY
 
 
 def thinned(cases: Sequence[Case], share: float) -> list[Case]:
-    """Return a share of the cases: the first of each rank, then evenly of the others, which are sorted by kind."""
-    count = max(FEW, round(share * len(cases)))
-    first = list(one_per_rank(cases))[:count]
-    others = [case for case in cases if not any(case is one for one in first)]
-    rest = count - len(first)
-    if rest <= 0 or not others:
-        return first
-    step = max(1.0, len(others) / rest)
-    return first + [others[int(place * step)] for place in range(min(rest, len(others)))]
+    """Return a share of the cases, evenly of all, which are sorted by kind; the first among them."""
+    count = min(max(FEW, round(share * len(cases))), len(cases))
+    return [cases[place * len(cases) // count] for place in range(count)]
 
 
 def one_per_rank(cases: Sequence[Case]) -> Iterator[Case]:

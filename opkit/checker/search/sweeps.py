@@ -309,10 +309,10 @@ class Sweeps:
 
     def _with_regime(self, carrier: Case, regime: str, seed: int, only: str = "") -> Case:
         """Return a case with values of a regime in all inputs, or in one; whole numbers stay, but for ties."""
-        regimes = [regime if only in ("", arg.name) else "normal" for arg in self.scope.args]
+        regimes = [regime] * len(self.scope.args)
         inputs = dict(self.scope.case(shapes_of(carrier), carrier.attrs, self.scope.held, regimes, seed=seed).inputs)
         for name, role in zip(inputs, self.scope.held):
-            if role.is_integer:
+            if role.is_integer or only not in ("", name):
                 is_tied = regime == "ties" and not only and not role.is_order
                 inputs[name] = each(_tied, carrier.inputs[name]) if is_tied else carrier.inputs[name]
         return replace(carrier, inputs=inputs, regime=f"{regime} {only}".strip(), seed=seed)

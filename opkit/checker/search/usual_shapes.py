@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.thresholds import (
     FEW,
     LEAST_EFFORT,
@@ -118,7 +117,7 @@ class UsualShapes:
                 self.roles.is_plain = True
             found = self._accepted(attrs, max(limit, MANY), seed, most)
             self.roles.is_plain = False
-            telling = [case for case in found if _is_telling(case)]
+            telling = [case for case in found if min(case.sizes, default=0) > 1]
             tried = scope.trial.counts - before
             if telling and tried[Answer.NONFINITE] <= tried[Answer.ACCEPTED]:  # others are taken by chance alone
                 return [*telling, *(case for case in found if case not in telling)][:limit]
@@ -160,7 +159,6 @@ class UsualShapes:
         seen: set[tuple[object, ...]] = set()
         sizes = self.scope.hinted_sizes()
         alike = 0
-        patience = MIXED_PATIENCE if self.scope.mixed else PATIENCE
         wanting = self.scope.trial.wanting
         latest = 0
         for number, assignment in enumerate(self._assignments(sizes)):
@@ -175,7 +173,7 @@ class UsualShapes:
                 break
             if found and number > latest + PATIENCE and self.scope.checkable.infer is None:
                 break  # each shape costs calls of forward
-            if (number == patience and not self._got_past_infer()) or self.scope.trial.is_over:
+            if (number == PATIENCE and not self._got_past_infer()) or self.scope.trial.is_over:
                 break
             if self.roles.is_plain and not found and self.scope.trial.wanting - wanting >= FEW:
                 break  # forward asks for whole numbers: floats in yet other shapes would only cost time
@@ -219,8 +217,3 @@ class UsualShapes:
     @staticmethod
     def _is_alike(assignment: Assignment) -> bool:
         return len({shape for shape in assignment if shape is not None}) <= 1
-
-
-def _is_telling(case: Case) -> bool:
-    """Return whether every array of a case has several elements."""
-    return all(array.size > 1 for _, array in leaves_of(case.inputs))

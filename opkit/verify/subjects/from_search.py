@@ -84,7 +84,7 @@ class _Taken:
     @property
     def has_elements(self) -> bool:
         """Whether no array of the case is empty."""
-        return all(array.size for _, array in leaves_of(self.case.inputs))
+        return not self.case.is_empty
 
     def finished(self, unserved: _Taken | None = None) -> Checkable:
         """Return the subject as a checkable, which says what another reading is not served with (rule 4)."""
@@ -240,7 +240,7 @@ class _Search:
                     break
             else:
                 formats, made = {}, in_formats(usual, runner, {})
-        if not any(is_float(array) for case in cases for _, array in leaves_of(case.inputs)):
+        if not any(case.floats for case in cases):
             return None  # nothing to differentiate
         given = {name for case in cases for name, value in case.inputs.items() if value is not None}
         if not given.issuperset(reading.inputs):  # it was never taken: an option, not an array that may be left out
@@ -248,7 +248,8 @@ class _Search:
         constants: frozenset[str] = frozenset()
         found: _Taken | None = None
         unanswered, said = set(reading.optional), ""
-        for case in sorted(cases, key=lambda case: _is_small(case)):
+        # A backward that answers only where no array has several elements says little.
+        for case in sorted(cases, key=lambda case: max(case.sizes, default=0) < 2):
             floats = {leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array)}
             silent = floats & silent_in(runner, self.announced, given_in(runner, formats, case))
             is_mute = silent == floats  # what torch does not look into, such as a list, never meets backward
@@ -340,11 +341,6 @@ class _Search:
             constants=constants_of(subject.functions),
         )
         return with_choices(shaped(made, subject.annotations), subject.functions)
-
-
-def _is_small(case: Case) -> bool:
-    """Return whether a case has no array of several elements: a backward that answers such cases alone says little."""
-    return not any(array.size > 1 for _, array in leaves_of(case.inputs))
 
 
 def _nothing_taken(subject: Subject, said: str) -> str:
