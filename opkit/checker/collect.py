@@ -6,7 +6,7 @@ Validates what users give; the search itself is in search.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -25,35 +25,8 @@ from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import COARSER, FINER
 from opkit.checker.model.trial import Answer, Attempt, Trial
 from opkit.checker.search.fatal import FatalCallError
-from opkit.checker.search.pipeline import search
-from opkit.checker.search.table import Table
+from opkit.checker.search.pipeline import Collected, search
 from opkit.errors import KernelError, did_you_mean, unknown
-from opkit.record import mutable
-
-
-@mutable
-class Collected:
-    """Cases of one op, and what went wrong in finding them.
-
-    Args:
-        cases: accepted by forward.
-        findings: results to report at once (forward raises, the cases file is wrong).
-        notes: for the report.
-        dtype: what most is checked in.
-        claims_float64: whether float64 is promised (by the spec or by a float64 case), or merely possible.
-        domain: which numbers all inputs hold, where search found it out and they hold the same.
-        large: one case with many elements.
-        table: what backward answers on each kind, None where that is declared.
-    """
-
-    cases: list[Case] = field(default_factory=list)
-    findings: list[CheckResult] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    dtype: str = "float64"
-    claims_float64: bool = True
-    domain: str | None = None
-    large: Case | None = None
-    table: Table | None = None
 
 
 def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
@@ -238,18 +211,15 @@ def _rejected(checkable: Checkable, case: Case, outcome: Attempt, what: str) -> 
 
 # --- found by search
 def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected:
-    searched = search(checkable, options, trial)
-    cases, large = searched.cases, searched.large
-    found = Collected(cases, [], list(searched.notes), searched.dtype, domain=searched.domain, large=large)
-    found.table = searched.table
+    found = search(checkable, options, trial)
     dropped = trial.counts[Answer.NONFINITE]
     if dropped:
         found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")
     untried = trial.counts[Answer.UNTRIED]
-    if cases and untried:
+    if found.cases and untried:
         found.notes.append(f"left out to keep within the time set: {untried} inputs that would have been tried")
     found.findings.extend(_breaches(checkable, trial))
-    if cases or found.findings:
+    if found.cases or found.findings:
         return found
     if trial.errors:
         case, error = trial.errors[0]

@@ -28,7 +28,7 @@ from opkit.checker.checks.precision import low_precision, single_precision
 from opkit.checker.checks.purity import backward_purity, forward_purity
 from opkit.checker.checks.reference import reference
 from opkit.checker.checks.scan import scan
-from opkit.checker.collect import Collected, collect
+from opkit.checker.collect import collect
 from opkit.checker.excuses.apply import excused
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, INTERNAL, ORDINARY
@@ -43,6 +43,7 @@ from opkit.checker.model.thresholds import CALLS_A_CHECK, CLOCK_SEARCH, FEW, SEA
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.search.fatal import FatalCallError
+from opkit.checker.search.pipeline import Collected
 from opkit.checker.verdict import allowed, deaths, idle, settled, stated
 from opkit.errors import unknown
 from opkit.replaced import put_back

@@ -143,10 +143,6 @@ class Trial:
             return None
         return tuple(self.checkable.infer(describe_inputs(inputs), attrs))
 
-    def accepts(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> bool:
-        """Return whether infer takes inputs of these descriptions (forward is not run)."""
-        return self.reach(descs, attrs) == float("inf")
-
     def reach(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> float:
         """Return how far into infer's checks these descriptions get: the line that refuses, infinity where none does.
 

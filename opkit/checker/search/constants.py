@@ -5,7 +5,8 @@ Reads code objects only; nothing is executed and no source is parsed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from types import CodeType
 from typing import Any
 
@@ -31,26 +32,25 @@ def constants_of(functions: Iterable[Callable[..., Any]]) -> tuple[Any, ...]:
     found: dict[tuple[str, Any], Any] = {}
     for function in reached(functions):
         code = function.__code__
-        _visit_code(code, found)
-        scope = function.__globals__
-        for name in sorted(names_in(code)):
-            value = scope.get(name)
+        scope = getattr(function, "__globals__", {})
+        for value in chain(_values_in(code), map(scope.get, sorted(names_in(code)))):
             if _is_constant(value):
                 found.setdefault((type(value).__name__, value), value)
     return tuple(found.values())
 
 
-def _visit_code(code: CodeType, found: dict[tuple[str, Any], Any]) -> None:
+def _values_in(code: CodeType) -> Iterator[Any]:
+    """Yield what stands in a function's code, and in that of functions in it, without its docstring."""
     doc = code.co_consts[0] if code.co_consts else None
-    stack = list(code.co_consts)
+    stack = [value for value in code.co_consts if value is not doc or not isinstance(doc, str)]
     while stack:
         value = stack.pop(0)
         if isinstance(value, CodeType):
-            _visit_code(value, found)
+            yield from _values_in(value)
         elif isinstance(value, (tuple, frozenset)):
             stack.extend(sorted(value, key=repr))
-        elif _is_constant(value) and not (isinstance(value, str) and value is doc):
-            found.setdefault((type(value).__name__, value), value)
+        else:
+            yield value
 
 
 def _is_constant(value: Any) -> bool:

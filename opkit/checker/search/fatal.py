@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.model.case import Case, plain
+from opkit.checker.model.case import Case
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.report import FatalCall
 from opkit.checker.model.thresholds import EXTREME_SIZE
 from opkit.checker.search.extents import shapes_of
-from opkit.checker.search.kinds import includes, kind_of
+from opkit.checker.search.kinds import includes, kind_of, setting_of
 
 
 class FatalCallError(Exception):
@@ -48,18 +48,12 @@ def _is_like(fatal: Case, case: Case, is_declared: bool) -> bool:
         if is_so(fatal) or is_so(case):
             return is_so(fatal) and is_so(case)
     has_shapes = case.shapes == fatal.shapes if is_declared else includes(kind_of(fatal), shapes_of(case))
-    return has_shapes and _setting(fatal) == _setting(case)
+    return has_shapes and setting_of(fatal) == setting_of(case)
 
 
 def is_huge(case: Case) -> bool:
     """Return whether a case has values that are extremes, which nothing declares."""
     return max(map(largest, case.floats), default=0.0) > EXTREME_SIZE
-
-
-def _setting(case: Case) -> list[Any]:
-    """Return the dtypes and layouts of a case's arrays, and its options."""
-    options = [(name, plain(value)) for name, value in case.attrs.items()]
-    return [*((array.dtype, array.flags.c_contiguous) for array in case.arrays), repr(options)]
 
 
 def _is_same(case: Case, other: Case) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from opkit.checker.model.case import Case
+from opkit.checker.model.case import Case, plain
 from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.shapes import Assignment
 
@@ -23,6 +23,12 @@ Kind: TypeAlias = "tuple[Any, ...]"
 def kind_of(case: Case) -> Kind:
     """Return how a case's shapes relate."""
     return kind_between(shapes_of(case))
+
+
+def setting_of(case: Case) -> str:
+    """Return a case's options, and the dtypes and layouts of its arrays, in a form that can be compared."""
+    options = [(name, plain(value)) for name, value in case.attrs.items()]
+    return repr((options, [(array.dtype, array.flags.c_contiguous) for array in case.arrays]))
 
 
 def kind_between(shapes: Assignment) -> Kind:

@@ -13,6 +13,7 @@ from opkit.checker.model.budget import Spent
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
+from opkit.checker.model.report import CheckResult
 from opkit.checker.model.thresholds import FIRST_SECONDS, LEAST_EFFORT, MOST_SHAPES, PATIENCE, SEED, SLOW_FIRST
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.near_recorded import Near
@@ -23,27 +24,31 @@ from opkit.checker.search.sweeps import Sweeps
 from opkit.checker.search.table import Table
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.errors import KernelError
-from opkit.record import record
+from opkit.record import mutable
 
 
-@record
-class SearchResult:
-    """What a search found.
+@mutable
+class Collected:
+    """Cases of one op, and what went wrong in finding them.
 
     Args:
-        cases: the most natural first; none where forward never ran.
+        cases: accepted by forward; of those that were searched the most natural first.
+        findings: results to report at once (forward raises, the cases file is wrong).
+        notes: for the report.
+        dtype: what most is checked in.
+        claims_float64: whether float64 is promised (by the spec or by a float64 case), or merely possible.
+        domain: which numbers all inputs hold, where search found it out and they hold the same.
         large: one case with many elements.
-        dtype: of the float inputs.
-        domain: the one domain of all inputs, where they have one and all hold floats.
-        notes: what the user should know.
         table: what backward answers on each kind, None where that is declared.
     """
 
-    cases: list[Case]
-    large: Case | None = None
-    dtype: str = "float64"
-    domain: str | None = None
+    cases: list[Case] = field(default_factory=list)
+    findings: list[CheckResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    dtype: str = "float64"
+    claims_float64: bool = True
+    domain: str | None = None
+    large: Case | None = None
     table: Table | None = None
 
 
@@ -64,7 +69,7 @@ def first_cases(
     return [*found, *broken][:most]
 
 
-def search(checkable: Checkable, options: Options, trial: Trial) -> SearchResult:
+def search(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     """Search cases for an op: in proportion to the effort.
 
     With more effort the search is repeated with other values; with less, fewer shapes are searched, and with less than
@@ -78,22 +83,23 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     found = _round(checkable, options, trial)
     if options.effort < LEAST_EFFORT:
         kept = thinned(found.cases, options.effort / LEAST_EFFORT)
-        notes = [*found.notes, f"effort {options.effort:g}: {len(kept)} of {len(found.cases)} cases were kept"]
-        return replace(found, cases=kept, large=None, notes=notes)
+        found.notes.append(f"effort {options.effort:g}: {len(kept)} of {len(found.cases)} cases were kept")
+        found.cases, found.large = kept, None
+        return found
     for number in range(1, round(options.effort) if found.cases else 1):
         again = _round(checkable, replace(options, seed=options.seed + SEED * number), trial)
         found.cases.extend(again.cases)
     return found
 
 
-def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult:
+def _round(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     natural = Near(scope, Roles(scope)) if checkable.seen else UsualShapes(scope, Roles(scope))
     table = Table(scope)
     with trial.half():  # values and attributes are as much of the domain as shapes
         shapes = natural.cases()
     if not shapes:
-        return SearchResult([], dtype=scope.dtype)
+        return Collected(dtype=scope.dtype)
     is_open = scope.is_open(shapes[0])
     if is_open:
         if checkable.infer is None and not table.has_answers(shapes):
@@ -110,4 +116,6 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     if is_open:
         cases = table.served(cases)
         large = large if large is None or table.serves(large) else None
-    return SearchResult(cases, large, scope.dtype, scope.domain, table=table if is_open else None)
+    found = Collected(cases, dtype=scope.dtype, domain=scope.domain, large=large)
+    found.table = table if is_open else None
+    return found

@@ -37,7 +37,8 @@ class Roles:
         """Yield what the inputs may be filled with: what worked before, then other domains, then integers."""
         count = len(self.scope.args)
         known = self.scope.roles
-        if not self.scope.trial.accepts(self.descs(assignment, self._dtypes(self.scope.held)), attrs):
+        dtypes = [role.dtype or own for role, own in zip(self.scope.held, self.scope.floats)]
+        if self.scope.trial.reach(self.descs(assignment, dtypes), attrs) < float("inf"):
             self.scope.trial.counts[Answer.REFUSED] += 1
             return
         if known is not None:
@@ -59,9 +60,6 @@ class Roles:
             is_told |= self.scope.trial.said != said
             if len(others) - number == FEW and not is_told:  # it is not about the values
                 return
-
-    def _dtypes(self, roles: Sequence[Role]) -> list[str]:
-        return [role.dtype or own for role, own in zip(roles, self.scope.floats)]
 
     def descs(self, assignment: Assignment, dtypes: Sequence[str]) -> dict[str, list[TensorDesc]]:
         """Describe inputs of these shapes and dtypes."""

@@ -65,6 +65,7 @@ class Climber:
     roles: Roles
     attempt: Callable[[Assignment, Mapping[str, Any], int], Case | None]
     _goal: _Goal = _Goal.TAKES
+    _attrs: Mapping[str, Any] = field(default_factory=dict)
     _named: defaultdict[Depth, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     _is_wanting: bool = False
     assumed: tuple[Role, ...] | None = None
@@ -103,16 +104,16 @@ class Climber:
             attrs: the attributes.
             shapes: of all inputs, where they are declared: only what these hold is found then.
         """
-        scope = self.scope
+        scope, self._attrs = self.scope, attrs
         hints = [*scope.checkable.sizes, *scope.hinted_sizes()]
 
         def sizes(reached: Depth) -> Sequence[int]:
             return [*(size for size, _ in self._named[reached].most_common(2)), *hints]
 
-        for dtypes in self._ranked(attrs, shapes):
+        for dtypes in self._ranked(shapes):
 
             def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> Depth:
-                return self._depth(assignment, dtypes, attrs, is_run=not self._is_declared)
+                return self._depth(assignment, dtypes, is_run=not self._is_declared)
 
             if shapes is not None:
                 found, reached = shapes, ask(shapes)
@@ -121,20 +122,20 @@ class Climber:
             else:  # floats were tried in shapes all alike before
                 alike = RANKED_SHAPES if self._goal is _Goal.TAKES and tuple(dtypes) != scope.floats else ()
                 found, reached = climb(
-                    scope.args, ask, sizes, most=self._sizes, alike=alike, is_enough=self._wants_whole(dtypes, attrs)
+                    scope.args, ask, sizes, most=self._sizes, alike=alike, is_enough=self._wants_whole(dtypes)
                 )
             former = scope.roles
             if former is None and reached == TAKEN:
-                scope.roles = self.assumed = self.roles_of_dtypes(self._unwhole(dtypes, found, attrs))
+                scope.roles = self.assumed = self.roles_of_dtypes(self._unwhole(dtypes, found))
             # What stops forward may be the values, not the shapes that it got furthest with.
             is_worth_it = reached == TAKEN or (self._goal is _Goal.TAKES and scope.roles is None)
             case = self.attempt(found, attrs, 9000) if is_worth_it else None
             if case is not None:
-                return [case, *self._climbed_on(found, ask, sizes, attrs)]
+                return [case, *self._climbed_on(found, ask, sizes)]
             self._last, scope.roles = found, former
         return []
 
-    def _ranked(self, attrs: Mapping[str, Any], declared: Assignment | None) -> Iterator[Sequence[str]]:
+    def _ranked(self, declared: Assignment | None) -> Iterator[Sequence[str]]:
         """Yield dtypes of all inputs: whole numbers where infer's checks or forward get further by them.
 
         They are looked for on arrays alike first, then where the last climb ended; without infer one more is assumed in
@@ -147,19 +148,19 @@ class Climber:
         shapes = [as_assignment(self.scope.args, [shape] * len(floats)) for shape in RANKED_SHAPES]
         shapes = shapes if declared is None else [declared]
         last: Sequence[str] = ()
-        dtypes = self._whole(floats, shapes, attrs)
-        is_said = any(self._depth(one, dtypes, attrs) and self._is_wanting for one in shapes)
+        dtypes = self._whole(floats, shapes)
+        is_said = any(self._depth(one, dtypes) and self._is_wanting for one in shapes)
         for is_time in (is_said, not is_said):
             yield from self.more_whole(dtypes, _TELLING[:1]) if is_time and not self._is_declared else ()
             while dtypes != last:
                 yield dtypes
-                last, dtypes = dtypes, self._whole(dtypes, [self._last], attrs)
+                last, dtypes = dtypes, self._whole(dtypes, [self._last])
 
-    def _whole(self, dtypes: Sequence[str], shapes: Sequence[Assignment], attrs: Mapping[str, Any]) -> Sequence[str]:
+    def _whole(self, dtypes: Sequence[str], shapes: Sequence[Assignment]) -> Sequence[str]:
         """Return dtypes with one input after the other made whole, as long as the op gets further by it."""
 
         def depth(dtypes: Sequence[str]) -> Depth:
-            return max(self._depth(one, dtypes, attrs) for one in shapes)
+            return max(self._depth(one, dtypes) for one in shapes)
 
         best = depth(dtypes)
         while True:
@@ -169,15 +170,15 @@ class Climber:
                 return dtypes
             best, dtypes = further
 
-    def _wants_whole(self, dtypes: Sequence[str], attrs: Mapping[str, Any]) -> Callable[[Assignment], bool]:
+    def _wants_whole(self, dtypes: Sequence[str]) -> Callable[[Assignment], bool]:
         """Return whether forward asks for whole numbers on shapes that were just tried, and gets further by them."""
-        return lambda shapes: self._is_wanting and self._whole(dtypes, [shapes], attrs) != dtypes
+        return lambda shapes: self._is_wanting and self._whole(dtypes, [shapes]) != dtypes
 
-    def _unwhole(self, dtypes: Sequence[str], shapes: Assignment, attrs: Mapping[str, Any]) -> Sequence[str]:
+    def _unwhole(self, dtypes: Sequence[str], shapes: Assignment) -> Sequence[str]:
         """Return dtypes with every input a float that may be one: else its gradient would not be checked."""
         for index, own in enumerate(self.scope.floats):
             other = (*dtypes[:index], own, *dtypes[index + 1 :])
-            if dtypes[index] != own and self._depth(shapes, other, attrs) == TAKEN:
+            if dtypes[index] != own and self._depth(shapes, other) == TAKEN:
                 dtypes = other
         return dtypes
 
@@ -208,15 +209,13 @@ class Climber:
             Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, self.scope.floats)
         )
 
-    def _depth(
-        self, assignment: Assignment, dtypes: Sequence[str], attrs: Mapping[str, Any], is_run: bool = True
-    ) -> Depth:
+    def _depth(self, assignment: Assignment, dtypes: Sequence[str], is_run: bool = True) -> Depth:
         """Return how far infer's checks get, and past them forward, if it is to run."""
         scope = self.scope
         past: Depth = ()
         self._is_wanting = False
         if self._is_declared:
-            line = scope.trial.reach(self.roles.descs(assignment, dtypes), attrs)
+            line = scope.trial.reach(self.roles.descs(assignment, dtypes), self._attrs)
             past = (_PAST_INFER,)
             if line < float("inf"):
                 return (line,)
@@ -225,9 +224,9 @@ class Climber:
         where = scope.checkable.forward_where
         if where is None or scope.trial.is_over:
             return past
-        case = scope.case(assignment, attrs, self.roles_of_dtypes(dtypes))
+        case = scope.case(assignment, self._attrs, self.roles_of_dtypes(dtypes))
         said: list[str] = []
-        depth = depth_of(lambda: scope.checkable.forward(case.inputs, attrs), where.file, said)
+        depth = depth_of(lambda: scope.checkable.forward(case.inputs, case.attrs), where.file, said)
         scope.trial.counts[Answer.RAISED] += depth != TAKEN
         if self._goal is not _Goal.TAKES:
             depth = (0.0, *depth) if depth != TAKEN else self._answering(case, where.file, said)
@@ -262,7 +261,6 @@ class Climber:
         first: Assignment,
         ask: Callable[[Assignment], Depth],
         sizes: Callable[[Depth], Sequence[int]],
-        attrs: Mapping[str, Any],
     ) -> list[Case]:
         """Climb again from shapes that are taken with one size of the first input changed: others have to follow."""
         if any(arg.is_variadic for arg in self.scope.args) or len(first) < 2:
@@ -273,7 +271,7 @@ class Climber:
         cases: list[Case] = []
         for number, other in enumerate(changed[:SOME]):
             found, reached = climb(self.scope.args, ask, sizes, (other, *first[1:]), self._sizes)  # type: ignore[arg-type]
-            case = self.attempt(found, attrs, 9001 + number) if reached == TAKEN else None
+            case = self.attempt(found, self._attrs, 9001 + number) if reached == TAKEN else None
             if case is not None:
                 cases.append(case)
         return cases

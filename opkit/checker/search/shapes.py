@@ -5,8 +5,8 @@ Combinatorics only; nothing is run here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product, zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, product, zip_longest
 from typing import Any, TypeAlias
 
 from opkit.checker.model.checkable import Arg
@@ -132,25 +132,14 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
     if len(args) > 2:  # a product over many inputs: fewer starting points
         shapes = [shape for shape in shapes if len(shape) <= 4][:MANY]
     depth = RELATIONS.get(len(args), FEW)
-    seen: set[Assignment] = set()
-    for shape in shapes:  # every input alike
-        alike = tuple(_options(arg, shape, True)[0] for arg in args)
-        if alike not in seen:
-            seen.add(alike)
-            yield alike
+    alike = [tuple(_options(arg, shape, True)[0] for arg in args) for shape in shapes]
     rows = [
         list(product(*(_options(arg, shape, index == 0)[:depth] for index, arg in enumerate(args)))) for shape in shapes
     ]
-    if is_even and len(args) > 2:
-        for row in rows:  # further inputs of one shape first
-            row.sort(key=lambda item: len(set(item[1:])))
-        ordered = (item for tier in zip_longest(*rows) for item in tier if item is not None)
-    else:
-        ordered = (item for row in rows for item in row)
-    for item in ordered:
-        if item not in seen:
-            seen.add(item)
-            yield item
+    ordered: Iterable[Iterable[Assignment]] = rows
+    if is_even and len(args) > 2:  # further inputs of one shape first
+        ordered = zip_longest(*(sorted(row, key=lambda item: len(set(item[1:]))) for row in rows))
+    yield from dict.fromkeys(item for item in chain(alike, *ordered) if item is not None)
 
 
 def declared(dimensions: Dimensions, args: Sequence[Arg]) -> Iterator[Assignment]:

@@ -15,12 +15,12 @@ from typing import TypeAlias
 import numpy as np
 
 from opkit.checker.derivative.directions import probe_leaf
-from opkit.checker.model.case import Case, plain
+from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
 from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SEED
 from opkit.checker.search.extents import elements, shapes_of
-from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of
+from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of, setting_of
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.errors import AutogradError, CountError
@@ -159,7 +159,7 @@ class Table:
 
     def answer(self, case: Case) -> Answer:
         """Return how backward stands on a case: where it answers, as on the first such case of its kind."""
-        setting = _setting(case)
+        setting = setting_of(case)
         place, key = (shapes_of(case), setting), (kind_of(case), setting)
         if place not in self._asked:
             trial = self.scope.trial
@@ -195,21 +195,23 @@ class Table:
         Where backward answers nothing all are to be checked: that is a failure, and the checks say what was raised.
         """
         kept: list[Case] = []
-        aside = self.unserved
         for case in cases:
-            if kept and self.scope.trial.is_late and (shapes_of(case), _setting(case)) not in self._asked:
+            if kept and self.scope.trial.is_late and (shapes_of(case), setting_of(case)) not in self._asked:
                 continue  # no time is left to ask
             answer = self.answer(case)
-            if answer.standing is Standing.WRONG and self.is_excused(case):
-                aside.setdefault((kind_of(case), _setting(case)), Unserved(answer, self.is_open(case)))
-            elif answer.standing.is_answered:
-                kept.append(case)
+            if (answer.standing is Standing.WRONG and self.is_excused(case)) or not answer.standing.is_answered:
+                self._leave(case, answer)
             else:
-                aside.setdefault((kind_of(case), _setting(case)), Unserved(answer))
-        if aside and not self.has_answers(kept):
-            aside.clear()
+                kept.append(case)
+        if self.unserved and not self.has_answers(kept):
+            self.unserved.clear()
             return list(cases)
         return kept
+
+    def _leave(self, case: Case, answer: Answer) -> None:
+        """Leave out a case's kind."""
+        is_special = answer.standing is Standing.WRONG and self.is_open(case)
+        self.unserved.setdefault((kind_of(case), setting_of(case)), Unserved(answer, is_special))
 
     def has_answers(self, cases: Iterable[Case]) -> bool:
         """Return whether backward answers a case, and not for its sizes of 0 and 1 alone."""
@@ -221,7 +223,7 @@ class Table:
             return True
         if 1 not in [size for shape in case.arrays for size in shape.shape]:
             return False
-        general = self._general(shapes_of(case), _setting(case))
+        general = self._general(shapes_of(case), setting_of(case))
         return bool(general) and all(not one.is_answered for seen in general for one in seen.standings)
 
     def _general(self, shapes: Assignment, setting: str) -> list[_Seen]:
@@ -237,14 +239,13 @@ class Table:
         is_right = any(
             Standing.RIGHT in seen.standings and not is_special(seen.shapes, kind) for seen in self._seen.values()
         )
-        return is_right and self._is_coincidence(shapes_of(case), _setting(case))
+        return is_right and self._is_coincidence(shapes_of(case), setting_of(case))
 
     def excuses(self, case: Case) -> bool:
         """Return whether a case on which backward was found wrong is excused, and keep it then for ``unserved``."""
         if not self.is_excused(case):
             return False
-        answer = Answer(case, Standing.WRONG, "backward gives wrong gradients")
-        self.unserved.setdefault((kind_of(case), _setting(case)), Unserved(answer, self.is_open(case)))
+        self._leave(case, Answer(case, Standing.WRONG, "backward gives wrong gradients"))
         return True
 
     def _is_coincidence(self, shapes: Assignment, setting: str) -> bool:
@@ -255,7 +256,7 @@ class Table:
 
     def is_open(self, case: Case) -> bool:
         """Return whether backward is right on a kind beside which a case is special: else it belongs to a misfit."""
-        return any(Standing.RIGHT in seen.standings for seen in self._general(shapes_of(case), _setting(case)))
+        return any(Standing.RIGHT in seen.standings for seen in self._general(shapes_of(case), setting_of(case)))
 
 
 def unserved_line(unserved: Iterable[Unserved]) -> str:
@@ -273,8 +274,3 @@ def _shortened(text: str) -> str:
     """Return the first sentence of a message of several lines."""
     first, *others = text.strip().split("\n")
     return f"{first.partition('. ')[0]} ..." if others else first
-
-
-def _setting(case: Case) -> str:
-    """Return a case's options, and what sorts of numbers its inputs hold, in a form that can be compared."""
-    return repr(([(name, plain(value)) for name, value in case.attrs.items()], [one.dtype.kind for one in case.arrays]))

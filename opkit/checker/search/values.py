@@ -33,22 +33,31 @@ def _one_zero(rng: np.random.Generator, size: int) -> np.ndarray:
     return values
 
 
+def _between(low: float, high: float) -> Make:
+    return lambda rng, n: rng.uniform(low, high, n)
+
+
+def _signed(low: float, high: float) -> Make:
+    """Sizes between these bounds, of both signs."""
+    return lambda rng, n: _signs(rng, n) * rng.uniform(low, high, n)
+
+
 #: name -> values of one array. The first is what shapes and attributes are tried with.
 REGIMES: dict[str, Make] = {
-    "normal": lambda rng, n: rng.uniform(-2, 2, n),
-    "positive": lambda rng, n: rng.uniform(0.2, 2.5, n),
-    "negative": lambda rng, n: -rng.uniform(0.2, 2.5, n),
+    "normal": _between(-2, 2),
+    "positive": _between(0.2, 2.5),
+    "negative": _between(-2.5, -0.2),
     "wide": lambda rng, n: _signs(rng, n) * 10 ** rng.uniform(-3, 2.5, n),
-    "moderate": lambda rng, n: rng.uniform(-6, 6, n),
-    "large": lambda rng, n: _signs(rng, n) * rng.uniform(4, 15, n),
-    "saturated": lambda rng, n: _signs(rng, n) * rng.uniform(25, 60, n),
-    "steep": lambda rng, n: _signs(rng, n) * rng.uniform(90, 300, n),
-    "huge": lambda rng, n: _signs(rng, n) * rng.uniform(700, 1000, n),
-    "1e5": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e5, 2e5, n),
-    "small": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e-2, 2e-2, n),
-    "tiny": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e-6, 2e-6, n),
-    "offset": lambda rng, n: 1e3 + rng.uniform(-2, 2, n),
-    "far offset": lambda rng, n: 1e6 + rng.uniform(-2, 2, n),
+    "moderate": _between(-6, 6),
+    "large": _signed(4, 15),
+    "saturated": _signed(25, 60),
+    "steep": _signed(90, 300),
+    "huge": _signed(700, 1000),
+    "1e5": _signed(0.5e5, 2e5),
+    "small": _signed(0.5e-2, 2e-2),
+    "tiny": _signed(0.5e-6, 2e-6),
+    "offset": _between(1e3 - 2, 1e3 + 2),
+    "far offset": _between(1e6 - 2, 1e6 + 2),
     "ascending": lambda rng, n: np.sort(rng.uniform(-3, 3, n)),
     "descending": lambda rng, n: np.sort(rng.uniform(-3, 3, n))[::-1].copy(),
     "ties": lambda rng, n: rng.integers(-1, 3, n).astype(float),
@@ -57,7 +66,6 @@ REGIMES: dict[str, Make] = {
     "one zero": _one_zero,
     "zeros": lambda _, n: np.zeros(n),
 }
-
 #: Regimes around numbers that occur in the kernels' source.
 ANCHORED = ("near constants", "at constants")
 
@@ -101,15 +109,16 @@ def _shares(values: np.ndarray) -> np.ndarray:
     return found
 
 
+def _is_square(values: np.ndarray) -> bool:
+    return values.ndim > 1 and values.shape[-1] == values.shape[-2]
+
+
 def _symmetric(values: np.ndarray) -> np.ndarray:
-    if values.ndim < 2 or values.shape[-1] != values.shape[-2]:
-        return values
-    found: np.ndarray = np.tril(values) + np.swapaxes(np.tril(values, -1), -1, -2)
-    return found
+    return np.tril(values) + np.swapaxes(np.tril(values, -1), -1, -2) if _is_square(values) else values
 
 
 def _definite(values: np.ndarray) -> np.ndarray:
-    if values.ndim < 2 or values.shape[-1] != values.shape[-2]:
+    if not _is_square(values):
         return values
     size = values.shape[-1]
     found: np.ndarray = values @ np.swapaxes(values, -1, -2) / max(size, 1) + np.eye(size, dtype=values.dtype)
