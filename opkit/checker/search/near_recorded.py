@@ -16,7 +16,7 @@ from opkit.checker.model.evaluate import narrows
 from opkit.checker.model.thresholds import COARSE_ULPS, FEW, MANY, ROW_SUM
 from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.scope import Role
-from opkit.checker.search.shapes import Assignment, Shape
+from opkit.checker.search.shapes import Assignment, Shape, with_item
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.checker.search.values import LIMITS
 from opkit.listed import present
@@ -136,7 +136,7 @@ def _around(case: Case, results: Sequence[Shape]) -> Iterator[Assignment]:
     elif len(shapes) == len(case.inputs) == 2 and _are_broadcast(shapes, results):
         first, second = case.shapes
         for axis in range(len(second)):
-            yield first, (*second[:axis], 1, *second[axis + 1 :])
+            yield first, with_item(second, axis, 1)
         if second:
             yield first, second[1:]
         yield (2, *first), second

@@ -63,15 +63,8 @@ class Roles:
 
     def descs(self, assignment: Assignment, dtypes: Sequence[str]) -> dict[str, list[TensorDesc]]:
         """Describe inputs of these shapes and dtypes."""
-        descs: dict[str, list[TensorDesc]] = {}
-        for arg, shape, dtype in zip(self.scope.args, assignment, dtypes):
-            if shape is None:
-                descs[arg.name] = []
-            elif arg.is_variadic:
-                descs[arg.name] = [TensorDesc(one, dtype) for one in shape]  # type: ignore[arg-type]
-            else:
-                descs[arg.name] = [TensorDesc(shape, dtype)]  # type: ignore[arg-type]
-        return descs
+        parts = zip(self.scope.args, assignment, dtypes)
+        return {arg.name: [TensorDesc(one, dtype) for one in every_shape((shape,))] for arg, shape, dtype in parts}
 
     def _with_domains(
         self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]

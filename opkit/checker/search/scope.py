@@ -13,6 +13,7 @@ from opkit.checker.model.draws import generator
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import FEW, MANY, PLENTY, SOME
 from opkit.checker.model.trial import Trial
+from opkit.checker.search.extents import every_shape
 from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.values import ANCHORED, STRUCTURES, fill, is_anchor, near_constants
 from opkit.ir import TensorDesc
@@ -123,12 +124,8 @@ class SearchScope:
         rng = self.rng(seed)
         inputs: dict[str, Any] = {}
         for arg, shape, role, regime, dtype in zip(self.args, assignment, roles, regimes, self.floats):
-            if shape is None:
-                inputs[arg.name] = None
-            elif arg.is_variadic:
-                inputs[arg.name] = [self.array(one, role, regime, rng, dtype) for one in shape]  # type: ignore[arg-type]
-            else:
-                inputs[arg.name] = self.array(shape, role, regime, rng, dtype)  # type: ignore[arg-type]
+            made = [self.array(one, role, regime, rng, dtype) for one in every_shape((shape,))]
+            inputs[arg.name] = made if made and arg.is_variadic else made[0] if made else None
         return inputs
 
     def array(self, shape: Shape, role: Role, regime: str, rng: np.random.Generator, dtype: str) -> np.ndarray:
@@ -178,7 +175,7 @@ class SearchScope:
         if not isinstance(value, np.ndarray):
             return False
         descs = describe_inputs(case.inputs)
-        odd = (11, 13) if value.ndim == 0 else (*(11,) * (value.ndim + 1), 13)[: value.ndim + 1]
+        odd = (11,) * (value.ndim + 1) if value.ndim else (11, 13)
         try:
             asked = self.checkable.infer
             assert asked is not None

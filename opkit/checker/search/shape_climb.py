@@ -26,7 +26,7 @@ from opkit.checker.search.depth import TAKEN, Depth, depth_of
 from opkit.checker.search.hill_climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.shapes import Assignment, Shape
+from opkit.checker.search.shapes import Assignment, Shape, with_item
 from opkit.checker.search.table import Standing, answer_of
 from opkit.record import mutable
 
@@ -177,7 +177,7 @@ class Climber:
     def _unwhole(self, dtypes: Sequence[str], shapes: Assignment) -> Sequence[str]:
         """Return dtypes with every input a float that may be one: else its gradient would not be checked."""
         for index, own in enumerate(self.scope.floats):
-            other = (*dtypes[:index], own, *dtypes[index + 1 :])
+            other = with_item(tuple(dtypes), index, own)
             if dtypes[index] != own and self._depth(shapes, other) == TAKEN:
                 dtypes = other
         return dtypes
@@ -266,8 +266,8 @@ class Climber:
         if any(arg.is_variadic for arg in self.scope.args) or len(first) < 2:
             return []
         shape: Shape = first[0]  # type: ignore[assignment]
-        changed = [(*shape[:axis], size + 2, *shape[axis + 1 :]) for axis, size in enumerate(shape)]
-        changed += [(*shape[:axis], least, *shape[axis + 1 :]) for axis in range(len(shape)) for least in (1, 0)]
+        changed = [with_item(shape, axis, size + 2) for axis, size in enumerate(shape)]
+        changed += [with_item(shape, axis, least) for axis in range(len(shape)) for least in (1, 0)]
         cases: list[Case] = []
         for number, other in enumerate(changed[:SOME]):
             found, reached = climb(self.scope.args, ask, sizes, (other, *first[1:]), self._sizes)  # type: ignore[arg-type]

@@ -75,6 +75,11 @@ def first_shapes(sizes: Sequence[int] = ()) -> Iterator[Shape]:
             yield (near, 2)
 
 
+def with_item(items: tuple[Any, ...], place: int, item: Any) -> tuple[Any, ...]:
+    """Return a tuple with another item at a place."""
+    return (*items[:place], item, *items[place + 1 :])
+
+
 def _related(shape: Shape) -> list[Shape]:
     """Shapes that other inputs have beside a first input of this shape, the most natural first."""
     last, first = shape[-1:], shape[:1]
@@ -100,7 +105,7 @@ def _lists(shape: Shape, least: int) -> list[tuple[Shape, ...]]:
     """Lists of shapes for a variadic input."""
     found = [(shape,) * max(count, least) for count in (2, 3, 1)]
     for axis in range(len(shape)):
-        other = (*shape[:axis], shape[axis] + 2, *shape[axis + 1 :])
+        other = with_item(shape, axis, shape[axis] + 2)
         found.append((shape, other, shape)[: max(2, least)] if least <= 2 else (shape, other, shape))
     return list(dict.fromkeys(found))
 

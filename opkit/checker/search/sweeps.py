@@ -28,7 +28,7 @@ from opkit.checker.search.attributes import alternatives, fits, pairwise
 from opkit.checker.search.extents import elements, resized, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
-from opkit.checker.search.shapes import Assignment
+from opkit.checker.search.shapes import Assignment, with_item
 from opkit.checker.search.table import answer_of
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.checker.search.values import ANCHORED, REGIMES, beyond
@@ -76,12 +76,12 @@ class Sweeps:
         return found
 
     def _taken(self, assignments: Iterable[Assignment], known: set[Assignment]) -> Iterator[Case]:
-        """Yield cases of the shapes that are not known yet, not large, and that forward takes as infer promises."""
+        """Yield cases of the shapes that are not known yet, not large, and that forward takes."""
         for assignment in assignments:
             if assignment not in known and elements(assignment) <= SMALL_ARRAY:
                 known.add(assignment)
                 case = self.natural.attempt(assignment, self.scope.attrs, 9000 + len(known))
-                if case is not None and self.scope.trial.attempt(case).keeps_promise():
+                if case is not None:
                     yield case
 
     def large(self, shapes: Sequence[Case]) -> Case | None:
@@ -219,7 +219,7 @@ class Sweeps:
             return found
         for index, role in enumerate(roles):
             for domain in beyond(role.domain) if not role.is_bound else ():
-                others = [*roles[:index], Role(domain), *roles[index + 1 :]]
+                others = with_item(roles, index, Role(domain))
                 made = (
                     scope.case(shapes_of(carrier), carrier.attrs, others, [regime] * len(roles), "wider", 7000 + number)
                     for number, regime in enumerate(("normal",) * FEW + ("wide",), 10 * index)
@@ -336,12 +336,7 @@ def _with_one_changed(shapes: Assignment) -> Iterator[Assignment]:
         if shape and not isinstance(shape[0], tuple):
             for axis, size in enumerate(shape):
                 for other in (2, size + 2) if index else (2 * size, 3 * size):  # of heads in groups, tiles, parts
-                    yield _with(shapes, index, _with(shape, axis, other))
-
-
-def _with(items: tuple[Any, ...], place: int, item: Any) -> tuple[Any, ...]:
-    """Return a tuple with another item at a place."""
-    return (*items[:place], item, *items[place + 1 :])
+                    yield with_item(shapes, index, with_item(shape, axis, other))
 
 
 def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:
@@ -359,8 +354,8 @@ def _partly_empty(case: Case) -> Iterator[Assignment]:
         if is_list or (isinstance(value, np.ndarray) and value.dtype.kind != "f"):
             shape: Any = base[index]
             for axis in range(value[0].ndim if is_list else value.ndim):
-                changed = _with(shape[0], axis, 0) if is_list else _with(shape, axis, 0)
-                yield _with(base, index, (changed, *shape[1:]) if is_list else changed)
+                changed = with_item(shape[0], axis, 0) if is_list else with_item(shape, axis, 0)
+                yield with_item(base, index, (changed, *shape[1:]) if is_list else changed)
 
 
 def _holds_floats(value: Any) -> bool:
