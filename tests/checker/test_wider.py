@@ -58,3 +58,22 @@ def test_each_input_has_a_domain_of_its_own() -> None:
 
     assert report(np.ones_like) is Status.PASS
     assert report(np.sign) is Status.FAIL
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (2.0, Status.FAIL)])
+def test_inputs_that_no_domain_fits_together_get_one_each(factor: float, status: Status) -> None:
+    """In arccosh(x) * arcsin(y) the one is above 1 and the other below."""
+
+    def backward(arrays: Any, results: Any, douts: Any, attrs: Any, needs: Any) -> Any:
+        x, y = arrays["x"], arrays["y"]
+        found = {"x": np.arcsin(y) / np.sqrt(x * x - 1), "y": np.arccosh(x) / np.sqrt(1 - y * y)}
+        return {name: douts[0] * slope * factor for name, slope in found.items()}
+
+    def forward(arrays: Any, attrs: Any) -> Any:
+        return [np.arccosh(arrays["x"]) * np.arcsin(arrays["y"])]
+
+    def infer(descs: Any, attrs: Any) -> Any:
+        return [descs["x"][0]]
+
+    op = Checkable("op", (Arg("x"), Arg("y")), (Arg("z"),), forward, backward, infer=infer)
+    assert check(op).status is status

@@ -299,8 +299,8 @@ LONG, MIDDLE, LEAST_LARGE, MOST_LARGE = 67, 17, 500, 20_000
 LONGEST_STRING = 24
 #: No values are placed around constants outside this interval. Tuned.
 LEAST_ANCHOR, MOST_ANCHOR = 1e-4, 1e4
-#: Inputs of ops whose inputs are tried in different dtypes. Cost.
-MIXED_INPUTS = 3
+#: Inputs of ops whose inputs are tried in different domains and dtypes, and the domains of these. Cost.
+MIXED_INPUTS, MIXED_DOMAINS = 3, 5
 #: Shapes related to the first that each further input gets, by the number of inputs (few, where there are more): their
 #: product is what is tried. Cost.
 RELATIONS = {1: 60, 2: 60, 3: 22, 4: 9, 5: 6}

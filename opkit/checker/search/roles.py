@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.model.thresholds import FEW, PLENTY
+from opkit.checker.model.thresholds import FEW, MIXED_DOMAINS, MIXED_INPUTS, PLENTY
 from opkit.checker.model.trial import Answer, Attempt
 from opkit.checker.search.extents import every_shape
 from opkit.checker.search.scope import Role, SearchScope
@@ -60,6 +60,9 @@ class Roles:
             is_told |= self.scope.trial.said != said
             if len(others) - number == FEW and not is_told:  # it is not about the values
                 return
+        if 1 < count <= MIXED_INPUTS:
+            mixed = product(list(DOMAINS)[:MIXED_DOMAINS], repeat=count)
+            yield from (tuple(map(Role, chosen)) for chosen in mixed if len({*chosen}) > 1)
 
     def descs(self, assignment: Assignment, dtypes: Sequence[str]) -> dict[str, list[TensorDesc]]:
         """Describe inputs of these shapes and dtypes."""
