@@ -98,6 +98,42 @@ PROGRAMS: dict[str, Any] = {
         jax.lax.cond(x.sum() > 0, lambda y: y * 2, lambda y: y - 1, x),
         jax.lax.while_loop(lambda c: jnp.abs(c).max() > 0.1, lambda c: c / 2, x),
     ),
+    "places": lambda x: (
+        x[:, jnp.array([[0, 3], [1, 1]])],
+        jnp.take_along_axis(x, jnp.argsort(x, 1), 1),
+        x.at[jnp.array([0, 7])].get(mode="fill"),
+        x.at[jnp.array([9])].set(1.0, mode="clip"),
+        jax.lax.stop_gradient(x).at[jnp.array([2, 0, 2]), 1].mul(2.0),
+        x.at[jnp.array([0, 9])].add(2.0, mode="drop"),
+        jax.vmap(lambda row, place: row.at[place].min(0.5))(x, jnp.array([3, 0, 3])),
+        jax.ops.segment_max(x, jnp.array([1, 0, 1]), 4),
+        jax.lax.dynamic_slice(x, (jnp.argmax(x[0]), 3), (2, 2)),
+        jax.lax.dynamic_update_slice(x, x[:2, :2], (jnp.argmin(x[0]), 3)),
+        jax.lax.top_k(x, 2),
+    ),
+    "matrices": lambda x: (
+        jnp.linalg.solve(x[:, :3] + 3 * jnp.eye(3), x),
+        jnp.linalg.det(x[:, 1:]),
+        jnp.linalg.inv(jnp.stack([x[:, 1:], x[:, :3]]) + 3 * jnp.eye(3)),
+        jnp.linalg.cholesky(x @ x.T + jnp.eye(3)),
+        *(
+            jax.lax.linalg.triangular_solve(
+                x[:, 1:] + 4 * jnp.eye(3), x[:, :3], left_side=left, lower=lower, transpose_a=left, unit_diagonal=lower
+            )
+            for left in (False, True)
+            for lower in (False, True)
+        ),
+    ),
+    "windows": lambda x: (
+        jax.lax.conv_general_dilated(x[None], x[:, None, :3], (2,), [(1, 2)], (2,), (2,), feature_group_count=3),
+        jax.lax.conv_general_dilated(
+            x[None, ..., None], x[:2, :2, None, None], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        ),
+        jax.lax.conv_transpose(x[None], x[:, :2, None], (2,), "SAME", dimension_numbers=("NCH", "IHO", "NCH")),
+        jax.lax.pad(x, x[0, 0], [(1, -1, 0), (-1, 2, 1)]),
+        jnp.tile(x, (2, 3)),
+        jax.lax.cumlogsumexp(x, axis=1, reverse=True),
+    ),
     "special": lambda x: (jax.lax.erf(x), jax.lax.erfc(x), jax.lax.lgamma(jnp.abs(x) + 1), jax.lax.rsqrt(jnp.abs(x))),
 }
 

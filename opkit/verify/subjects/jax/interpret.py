@@ -18,6 +18,9 @@ import numpy as np
 from jax.extend import core
 
 from opkit.ops.core.types import Function
+from opkit.ops.kernels.special import digamma_of, lgamma_of
+from opkit.verify.subjects.jax.indexing import INDEXING
+from opkit.verify.subjects.jax.linalg import LINALG
 
 Rule = Function
 
@@ -153,6 +156,12 @@ def _scan(params: Any, operands: list[Any]) -> Sequence[Any]:
     return [*carry, *stacked]
 
 
+def _linear_solve(params: Any, operands: list[Any]) -> Sequence[Any]:
+    lengths = params["const_lengths"]
+    before, whole = lengths.matvec + lengths.vecmat, sum(lengths)
+    return _run(params["jaxprs"].solve, [*operands[before : before + lengths.solve], *operands[whole:]])
+
+
 _INNER: dict[str, Rule] = {
     "jit": _call("jaxpr"),
     "pjit": _call("jaxpr"),
@@ -165,6 +174,7 @@ _INNER: dict[str, Rule] = {
     "cond": _cond,
     "while": _while,
     "scan": _scan,
+    "custom_linear_solve": _linear_solve,
 }
 
 
@@ -184,13 +194,24 @@ def _each(function: Callable[[float], float]) -> Rule:
     return lambda params, x: lifted(x) if x.size else np.zeros(x.shape)
 
 
+def _special(function: Function) -> Rule:
+    """Return the rule of a function of float64 numbers of opkit's own."""
+    return lambda params, x: function(x.astype(np.float64)) if x.dtype.kind == "f" else NotImplemented
+
+
 def _logistic(params: Any, x: Any) -> Any:
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1, e) / (1 + e)
 
 
 def _div(params: Any, x: Any, y: Any) -> Any:
-    return NotImplemented if x.dtype.kind in "iu" else np.divide(x, y)
+    if x.dtype.kind not in "iu":
+        return np.divide(x, y)
+    return (x - np.fmod(x, y)) // y if np.all(y) else NotImplemented  # towards 0
+
+
+def _rem(params: Any, x: Any, y: Any) -> Any:
+    return np.fmod(x, y) if x.dtype.kind == "f" or np.all(y) else NotImplemented
 
 
 def _integer_pow(params: Any, x: Any) -> Any:
@@ -207,7 +228,9 @@ def _select(params: Any, which: Any, *cases: Any) -> Any:
 def _convert(params: Any, x: Any) -> Any:
     new = np.dtype(params["new_dtype"]) if isinstance(params["new_dtype"], np.dtype) else params["new_dtype"]
     if x.dtype.kind == "f" and np.dtype(new).kind in "iu":
-        return NotImplemented  # what is beyond the range is clamped
+        limits = np.iinfo(new)
+        if not ((x > limits.min) & (x < limits.max)).all():
+            return NotImplemented  # what is beyond the range is clamped
     return np.asarray(x).astype(new)
 
 
@@ -223,7 +246,8 @@ def _broadcast(params: Any, x: Any, *sizes: Any) -> Any:
 
 
 def _reshape(params: Any, x: Any, *sizes: Any) -> Any:
-    return NotImplemented if sizes or params.get("dimensions") is not None else x.reshape(params["new_sizes"])
+    order = params.get("dimensions")
+    return NotImplemented if sizes else (x if order is None else x.transpose(order)).reshape(params["new_sizes"])
 
 
 def _slice(params: Any, x: Any) -> Any:
@@ -232,15 +256,15 @@ def _slice(params: Any, x: Any) -> Any:
 
 
 def _pad(params: Any, x: Any, value: Any) -> Any:
-    config = params["padding_config"]
-    if any(low < 0 or high < 0 for low, high, _ in config):
-        return NotImplemented
-    shape = [low + high + max(size + (size - 1) * inside, 0) for size, (low, high, inside) in zip(x.shape, config)]
-    result = np.full(shape, value, x.dtype)
+    config = [(low, high, inside + 1) for low, high, inside in params["padding_config"]]
+    spread = [max((size - 1) * step + 1, 0) for size, (_, _, step) in zip(x.shape, config)]
+    result = np.full(
+        [max(low, 0) + size + max(high, 0) for size, (low, high, _) in zip(spread, config)], value, x.dtype
+    )
     if x.size:
-        result[tuple(slice(low, low + (size - 1) * (inside + 1) + 1, inside + 1)
-                     for size, (low, _, inside) in zip(x.shape, config))] = x  # fmt: skip
-    return result
+        inner = (slice(max(low, 0), max(low, 0) + size, step) for size, (low, _, step) in zip(spread, config))
+        result[tuple(inner)] = x
+    return result[tuple(slice(max(-low, 0), size + min(high, 0)) for size, (low, high, _) in zip(result.shape, config))]
 
 
 def _iota(params: Any, *sizes: Any) -> Any:
@@ -311,6 +335,13 @@ def _sort(params: Any, *operands: Any) -> Any:
     return NotImplemented
 
 
+def _top_k(params: Any, x: Any) -> Any:
+    if x.dtype.kind not in "fi" or np.isnan(x).any() or params.get("axis", -1) not in (-1, x.ndim - 1):
+        return NotImplemented
+    places = np.argsort(-x, axis=-1, kind="stable")[..., : params["k"]]
+    return [np.take_along_axis(x, places, -1), places.astype(np.int32)]
+
+
 _ELEMENTS: dict[str, Function] = {
     "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "max": np.maximum, "min": np.minimum,
     "is_finite": np.isfinite, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
@@ -352,4 +383,15 @@ _RULES: dict[str, Rule] = {
     "cummin": _along(np.minimum.accumulate),
     "dot_general": _dot,
     "sort": _sort,
+    "top_k": _top_k,
+    "stack": lambda params, *xs: np.stack(xs, axis=params["axis"]),
+    "unstack": lambda params, x: list(np.moveaxis(x, params["axis"], 0)),
+    "tile": lambda params, x: np.tile(x, params["reps"]),
+    "rem": _rem,
+    "round": lambda params, x: np.rint(x) if params["rounding_method"].name == "TO_NEAREST_EVEN" else NotImplemented,
+    "cumlogsumexp": _along(np.logaddexp.accumulate),
+    "lgamma": _special(lgamma_of),
+    "digamma": _special(digamma_of),
+    **INDEXING,
+    **LINALG,
 }
