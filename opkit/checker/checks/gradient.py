@@ -188,7 +188,7 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
         return False
     if session.coincidence is not None and session.coincidence(ev.case):
         return True
-    if not _is_right_beside(ev, failure):
+    if not any(_is_right_beside(ev, failure, share) for share in (BESIDE, BESIDE**0.5)):
         return False
     if ledger.exact is None:
         why = (
@@ -199,14 +199,14 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
     return True
 
 
-def _is_right_beside(ev: Evaluator, failure: EntryFailure) -> bool:
+def _is_right_beside(ev: Evaluator, failure: EntryFailure, share: float) -> bool:
     """Return whether backward is right for the element where all values differ from exact ones by next to nothing."""
     rng = np.random.default_rng(failure.element)
 
     def moved(array: ndarray) -> ndarray:
         if array.dtype.kind != "f":
             return array
-        shift: ndarray = array + (typical(array) or 1.0) * BESIDE * rng.uniform(-1, 1, array.shape)
+        shift: ndarray = array + (typical(array) or 1.0) * share * rng.uniform(-1, 1, array.shape)
         return shift.astype(array.dtype)
 
     try:

@@ -24,7 +24,8 @@ def compared_in(functions: Iterable[Callable[..., Any]]) -> dict[str, tuple[Any,
 
     Returns:
         Plain values, and lists and tuples of them, in the order of the source. A membership test gives the members;
-        the keys of a table that is indexed by the name count too, and pairs where it may be a tuple or a list.
+        the keys of a table that is indexed by the name count too, and pairs where it is asked whether it is a tuple, a
+        list or one number.
     """
     found: dict[str, list[Any]] = {}
     for function in functions:
@@ -46,12 +47,9 @@ def _pairs(tree: ast.AST) -> Iterator[tuple[str, Any]]:
                 yield from _named(node.slice, key)
         elif isinstance(node, ast.Call) and _name_of(node.func) == "isinstance" and len(node.args) == 2:
             sorts = {_name_of(sort) for sort in getattr(node.args[1], "elts", node.args[1:])}
-            yield from (
-                (_name_of(node.args[0]), sort(pair))
-                for sort in (tuple, list)
-                for pair in _PAIRS
-                if sort.__name__ in sorts and _name_of(node.args[0])
-            )
+            kind = list if "list" in sorts and "tuple" not in sorts else tuple
+            if sorts & {"tuple", "list", "int"} and _name_of(node.args[0]):
+                yield from ((_name_of(node.args[0]), kind(pair)) for pair in _PAIRS)
         elif isinstance(node, ast.Match):
             for case in node.cases:
                 for pattern in ast.walk(case.pattern):

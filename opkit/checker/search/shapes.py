@@ -142,8 +142,14 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
         list(product(*(_options(arg, shape, index == 0)[:depth] for index, arg in enumerate(args)))) for shape in shapes
     ]
     ordered: Iterable[Iterable[Assignment]] = rows
-    if is_even and len(args) > 2:  # further inputs of one shape first
-        ordered = zip_longest(*(sorted(row, key=lambda item: len(set(item[1:]))) for row in rows))
+    if is_even and len(args) > 2:  # the last ones single numbers, as options are; further inputs of one shape first
+        every = range(len(args))
+        few = (
+            tuple(_options(arg, shape if index < count else (), True)[0] for index, arg in enumerate(args))
+            for count in reversed(every[1:])
+            for shape in shapes[:2]
+        )
+        ordered = (few, *zip_longest(*(sorted(row, key=lambda item: len(set(item[1:]))) for row in rows)))
     yield from dict.fromkeys(item for item in chain(alike, *ordered) if item is not None)
 
 
