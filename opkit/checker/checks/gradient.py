@@ -18,6 +18,7 @@ from opkit.checker.checks.contract import edge_code, is_write
 from opkit.checker.checks.entries import described, index_of, undecided
 from opkit.checker.derivative.columns import Steps
 from opkit.checker.derivative.directions import bisect, probe_leaf
+from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.jacobian import Comparison, Tally, compare
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.model.budget import takes_longer
@@ -188,7 +189,9 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
         return False
     if session.coincidence is not None and session.coincidence(ev.case):
         return True
-    if not any(_is_right_beside(ev, failure, share) for share in (BESIDE, BESIDE**0.5)):
+    if failure.kind is Behaviour.JUMP and _is_exact(ev, failure):
+        return True  # forward has no derivative there: any finite gradient is as good (rule 1)
+    if not any(_is_right_beside(ev, failure, share) for share in (BESIDE, BESIDE**0.25)):
         return False
     if ledger.exact is None:
         why = (
@@ -197,6 +200,13 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
         )
         ledger.exact = undecided(session, ev, failure, outcome, why)
     return True
+
+
+def _is_exact(ev: Evaluator, failure: EntryFailure) -> bool:
+    """Return whether an element is a whole number, or equal to another one."""
+    array = ev.array(failure.leaf).reshape(-1)
+    value = array[failure.element]
+    return bool(value == np.round(value)) or np.count_nonzero(array == value) > 1
 
 
 def _is_right_beside(ev: Evaluator, failure: EntryFailure, share: float) -> bool:

@@ -30,9 +30,9 @@ from opkit.checker import (
 from opkit.checker.collect import is_single_inside
 from opkit.checker.model.budget import Spent
 from opkit.checker.model.error_location import raised_at
-from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.evaluate import frozen, is_float, leaves_of
 from opkit.checker.model.formats import HALVES
-from opkit.checker.model.thresholds import MOST_SHAPES
+from opkit.checker.model.thresholds import FEW, MOST_SHAPES
 from opkit.checker.search.depth import Depth, depth_of
 from opkit.checker.search.hill_climb import RANKED_SHAPES
 from opkit.errors import UsageError
@@ -240,6 +240,7 @@ class _Search:
                     break
             else:
                 formats, made = {}, in_formats(usual, runner, {})
+        cases = [self._numbered(made, case) for case in cases[:FEW]] + cases[FEW:]
         if not any(case.floats for case in cases):
             return None  # nothing to differentiate
         given = {name for case in cases for name, value in case.inputs.items() if value is not None}
@@ -309,6 +310,40 @@ class _Search:
         with np.errstate(all="ignore"):
             heard = replace(made, forward=forward)
             return first_cases(heard, self.options, self.looks, _SECONDS - self.spent(), self.trials)
+
+    def _numbered(self, made: Checkable, case: Case) -> Case:
+        """Return a case with whole numbers for the inputs of which only these change what forward gives: labels."""
+        rng = np.random.default_rng(0)
+        run = self.announced.over(made).forward
+
+        def given(name: str, array: np.ndarray) -> bytes:
+            return b"".join(np.asarray(item).tobytes() for item in run({**case.inputs, name: array}, case.attrs))
+
+        def differ(name: str, draws: Sequence[np.ndarray]) -> bool:
+            first = given(name, draws[0])
+            return any(given(name, array) != first for array in draws[1:])
+
+        labels = set[str]()
+        for name, array in list(case.inputs.items()):
+            if not (isinstance(array, np.ndarray) and is_float(array) and array.ndim and np.ptp(array)):
+                continue
+            floats = [rng.uniform(array.min(), array.max(), array.shape).astype(array.dtype) for _ in range(FEW)]
+            for most in range(FEW, 1, -1):
+                places = [rng.integers(0, most, array.shape) for _ in range(FEW)]
+                with suppress(Exception), np.errstate(all="ignore"):  # user code
+                    if differ(name, floats):
+                        break
+                    if differ(name, places):
+                        case = replace(case, inputs={**case.inputs, name: frozen(places[0])})
+                        labels.add(name)
+                        break
+        for name, array in list(case.inputs.items()):  # whole numbers in the place of others, as these were not
+            if labels and name not in labels and isinstance(array, np.ndarray) and array.dtype.kind == "i":
+                with suppress(Exception), np.errstate(all="ignore"):  # user code
+                    wide = frozen(array + rng.uniform(-0.5, 0.5, array.shape))
+                    given(name, wide)
+                    case = replace(case, inputs={**case.inputs, name: wide})
+        return case
 
     def _is_single(self, made: Checkable, cases: Sequence[Case]) -> bool:
         """Return whether forward is for float32: it refuses float64, makes float32 of it, or computes in float32."""

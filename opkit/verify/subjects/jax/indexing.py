@@ -154,7 +154,7 @@ def _conv(params: Any, x: Any, w: Any) -> Any:
     spread = [(size - 1) * step + 1 for size, step in zip(x.shape[2:], params["lhs_dilation"])]
     wide = np.zeros([*x.shape[:2], *(low + size + high for size, (low, high) in zip(spread, margins))], x.dtype)
     inner = [slice(low, low + size, step) for (low, _), size, step in zip(margins, spread, params["lhs_dilation"])]
-    wide[tuple([slice(None), slice(None), *inner])] = x
+    wide[tuple(2 * [slice(None)] + inner)] = x
     extents = [(size - 1) * step + 1 for size, step in zip(w.shape[2:], dilations)]
     if any(size < extent for size, extent in zip(wide.shape[2:], extents)):
         return NotImplemented
