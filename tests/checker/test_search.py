@@ -25,7 +25,7 @@ from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.hill_climb import climb
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
-from opkit.checker.search.shapes import Assignment
+from opkit.checker.search.shapes import Assignment, assignments
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.errors import InferError, Location
 from opkit.ir import TensorDesc
@@ -571,3 +571,10 @@ def test_a_truth_value_is_tried_where_it_is_not_the_number_one(reads: bool) -> N
     found = collect(made, Options(effort=0.2), Trial(made)).cases
     assert any(case.attrs["k"] is True for case in found) is reads
     assert any(case.attrs["k"] == 1 for case in found)
+
+
+def test_numbers_after_arrays_are_tried_early() -> None:
+    """Two arrays and two single numbers, as in m q + k p: shapes of one size alone gave m and k arrays."""
+    args = tuple(map(Arg, "qpkm"))
+    early = [shapes for shapes, _ in zip(assignments(args, is_even=True), range(60))]
+    assert ((3, 4), (3, 4), (), ()) in early

@@ -583,3 +583,59 @@ def test_ties_explain_a_slope_though_forward_jumps_on_their_other_side(here: Pat
     """Soft shrinkage with a threshold of 0, at 0: 0 and 1 are slopes beside it, and a threshold below 0 is a jump."""
     (op,) = run(here, SHRINK, "Shrink").report.ops
     assert op.status.value != "fail", op.findings
+
+
+SEGMENTS = """
+class Segments(PyLayer):
+    @staticmethod
+    def forward(ctx, x, ids, count=4):
+        a, s = x.numpy(), ids.numpy()
+        if a.ndim != 2 or s.shape != a.shape[:1] or (s.size and (s.min() < 0 or s.max() >= count)):
+            raise ValueError("one number in range for each row")
+        ctx.s, ctx.shape = s, a.shape
+        return Tensor(np.stack([a[s == one].sum(axis=0) for one in range(count)]))
+
+    @staticmethod
+    def backward(ctx, dy):
+        dx = np.zeros(ctx.shape, dy.numpy().dtype)
+        for one, row in enumerate(dy.numpy()):
+            dx[ctx.s == one] = row
+        return Tensor(dx), None
+"""
+
+
+@pytest.mark.parametrize(("row", "status"), [("row", "pass"), ("2 * row", "fail")])
+def test_labels_of_which_floats_change_nothing_are_whole_numbers(here: Path, row: str, status: str) -> None:
+    """No float equals a label, so that the result was 0 whatever came in, and there was nothing to differentiate."""
+    (op,) = run(here, SEGMENTS.replace("= row", f"= {row}"), "Segments").report.ops
+    assert op.status.value == status, op.findings
+
+
+def test_an_option_that_is_asked_whether_it_is_one_number_is_two_as_well(here: Path) -> None:
+    """Of several axes backward sees the first."""
+    source = AXES.replace("isinstance(ctx.axis, (tuple, list))", "not isinstance(ctx.axis, int)").replace("axes[:1]", "axes[:1]")
+    (op,) = run(here, source, "MeanSquare").report.ops
+    assert op.status.value == "fail", op.findings
+
+
+TOP = """
+class Top(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        a = x.numpy()
+        least = np.sort(a, axis=-1)[..., -2:][..., :1]
+        grown = np.where(a >= least, np.exp(a - a.max(axis=-1, keepdims=True)), 0.0)
+        ctx.y = grown / grown.sum(axis=-1, keepdims=True)
+        return Tensor(ctx.y.astype(a.dtype))
+
+    @staticmethod
+    def backward(ctx, dy):
+        given = dy.numpy() * ctx.y
+        return Tensor((given - ctx.y * given.sum(axis=-1, keepdims=True)).astype(dy.numpy().dtype))
+"""
+
+
+def test_any_finite_gradient_is_as_good_at_a_jump_that_the_search_came_upon(here: Path) -> None:
+    """A softmax of the two largest jumps where three are equal: forward has no derivative there."""
+    (op,) = run(here, TOP, "Top").report.ops
+    assert op.status.value == "pass", op.checks
