@@ -191,7 +191,7 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
         return True
     if failure.kind is Behaviour.JUMP and _is_exact(ev, failure):
         return True  # forward has no derivative there: any finite gradient is as good (rule 1)
-    if not any(_is_right_beside(ev, failure, share) for share in (BESIDE, BESIDE**0.25)):
+    if not any(_is_right_beside(ev, failure, share) for share in BESIDE):
         return False
     if ledger.exact is None:
         why = (
@@ -206,7 +206,7 @@ def _is_exact(ev: Evaluator, failure: EntryFailure) -> bool:
     """Return whether an element is a whole number, or equal to another one."""
     array = ev.array(failure.leaf).reshape(-1)
     value = array[failure.element]
-    return bool(value == np.round(value)) or np.count_nonzero(array == value) > 1
+    return bool(value == np.round(value) or np.count_nonzero(array == value) > 1)
 
 
 def _is_right_beside(ev: Evaluator, failure: EntryFailure, share: float) -> bool:

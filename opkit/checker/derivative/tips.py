@@ -28,7 +28,7 @@ def takes_several(evaluator: Evaluator, leaf: InputLeaf, element: int) -> bool:
     inputs: Mapping[str, Any] = evaluator.inputs
     for one in evaluator.leaves:
         array = evaluator.array(one)
-        moved = (array + (typical(array) or 1.0) * BESIDE * rng.uniform(-1, 1, array.shape)).astype(array.dtype)
+        moved = (array + (typical(array) or 1.0) * BESIDE[0] * rng.uniform(-1, 1, array.shape)).astype(array.dtype)
         if one == leaf:
             moved.reshape(-1)[element] = array.reshape(-1)[element]
         inputs = evaluator.replaced(one, frozen(moved), inputs)

@@ -325,11 +325,11 @@ class _Search:
 
         labels = set[str]()
         for name, array in list(case.inputs.items()):
-            if not (isinstance(array, np.ndarray) and is_float(array) and array.ndim and np.ptp(array)):
+            if not (isinstance(array, np.ndarray) and is_float(array) and array.size > 1 and np.ptp(array)):
                 continue
             floats = [rng.uniform(array.min(), array.max(), array.shape).astype(array.dtype) for _ in range(FEW)]
             for most in range(FEW, 1, -1):
-                places = [rng.integers(0, most, array.shape) for _ in range(FEW)]
+                places = [np.asarray(rng.integers(0, most, array.shape)) for _ in range(FEW)]
                 with suppress(Exception), np.errstate(all="ignore"):  # user code
                     if differ(name, floats):
                         break
