@@ -170,7 +170,8 @@ def _strides(tensor: Any) -> tuple[int, ...]:
 
 
 def _each(value: Any, change: Any) -> Any:
-    return each(change, value) if isinstance(value, (list, tuple, np.ndarray, torch.Tensor)) else value
+    """Return a value with its arrays changed; numbers, also those of a list, stay as they are."""
+    return each(lambda item: change(item) if isinstance(item, (np.ndarray, torch.Tensor)) else item, value)
 
 
 def _doubled(value: Any) -> Any:
