@@ -330,8 +330,12 @@ def _enlarged(shapes: Assignment, sizes: Sequence[int], part: int) -> Assignment
 
 
 def _with_one_changed(shapes: Assignment) -> Iterator[Assignment]:
-    """Yield shapes with one size of one input changed: a size of its own may be smaller, larger, or a multiple."""
-    for index in (*range(1, len(shapes)), *range(len(shapes) > 1)):
+    """Yield shapes with one size of one input changed: a size of its own may be smaller, larger, or a multiple.
+
+    An only input has sizes of their own where two are equal, as in two points of two coordinates.
+    """
+    first: Any = shapes[0] or ()
+    for index in (*range(1, len(shapes)), *range(len(shapes) > 1 or len({*first}) < len(first))):
         shape: Any = shapes[index]
         if shape and not isinstance(shape[0], tuple):
             for axis, size in enumerate(shape):
