@@ -214,7 +214,8 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     found = search(checkable, options, trial)
     dropped = trial.counts[Answer.NONFINITE]
     if dropped:
-        found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")
+        why = Answer.NONFINITE.value
+        found.notes.append(f"{dropped} tried cases left the domain ({why}) and were dropped")
     untried = trial.counts[Answer.UNTRIED]
     if found.cases and untried:
         found.notes.append(f"left out to keep within the time set: {untried} inputs that would have been tried")

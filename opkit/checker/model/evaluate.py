@@ -21,6 +21,7 @@ from opkit.checker.model.numbers import largest, place_of, resolution_of, typica
 from opkit.checker.model.thresholds import MAGNITUDES, REPEAT_ULPS
 from opkit.checker.model.types import ArrayMap, Gradients, Pullback, Ran, Results
 from opkit.ir import Shape
+from opkit.listed import each
 from opkit.record import record
 
 
@@ -58,6 +59,18 @@ def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, ndarray]]:
                 yield _leaf(name, index), item
         elif isinstance(value, ndarray):
             yield _leaf(name), value
+
+
+def nudged(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return inputs with the next larger or smaller numbers in their float arrays, in no pattern of rows or columns."""
+
+    def moved(value: Any) -> Any:
+        if not is_float(value):
+            return value
+        towards = np.resize(np.array([1, -1, -1, 1, -1], value.dtype) * np.inf, np.shape(value))
+        return frozen(np.nextafter(value, towards))
+
+    return {name: each(moved, value) for name, value in inputs.items()}
 
 
 def snapshot(outputs: Sequence[Any]) -> list[ndarray]:

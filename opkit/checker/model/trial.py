@@ -20,8 +20,9 @@ from numpy import ndarray
 from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
-from opkit.checker.model.evaluate import frozen, is_float, snapshot
-from opkit.checker.model.thresholds import PLENTY, SLOW_CALL, SOME
+from opkit.checker.model.evaluate import frozen, is_float, nudged, snapshot
+from opkit.checker.model.numbers import largest
+from opkit.checker.model.thresholds import LITTLE, NEGLIGIBLE, PLENTY, SLOW_CALL, SOME
 from opkit.checker.model.types import Attrs
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
@@ -40,7 +41,7 @@ class Answer(Enum):
     ACCEPTED = "accepted"
     REFUSED = "refused by infer"
     RAISED = "forward raised"
-    NONFINITE = "forward gave NaN or infinity"
+    NONFINITE = "forward gave NaN, infinity or nothing but rounding"
     UNTRIED = "not tried, for lack of time"
 
 
@@ -222,9 +223,23 @@ class Trial:
                     self.checkable.surrogate(inputs, case.attrs)
         except Exception as error:  # user code: whatever it raises is noted with its case
             return Attempt(Answer.RAISED, promised, error=error)
-        if any(is_float(item) and not np.isfinite(item).all() for item in outputs):
+        if any(is_float(item) and not np.isfinite(item).all() for item in outputs) or self._is_noise(case, outputs):
             return Attempt(Answer.NONFINITE, promised, outputs)
         return Attempt(Answer.ACCEPTED, promised, outputs)
+
+    def _is_noise(self, case: Case, outputs: Sequence[Any]) -> bool:
+        """Return whether forward makes numbers of rounding, as of a singular matrix, where nothing declares it."""
+        floats = [item for item in outputs if is_float(item)]
+        given = max(map(largest, case.floats), default=0.0)
+        is_huge = NEGLIGIBLE * max(map(largest, floats), default=0.0) > 1 + given
+        if not is_huge or case.origin != "search" or self.checkable.infer is not None:
+            return False
+        try:
+            with np.errstate(all="ignore"):
+                again = [item for item in self.checkable.forward(nudged(case.inputs), case.attrs) if is_float(item)]
+        except Exception:  # user code
+            return True
+        return any(largest(one - other) > LITTLE * largest(one) for one, other in zip(floats, again))
 
 
 def _words(outcome: Attempt) -> str:
