@@ -335,11 +335,12 @@ def _with_one_changed(shapes: Assignment) -> Iterator[Assignment]:
     An only input has sizes of their own where two are equal, as in two points of two coordinates.
     """
     first: Any = shapes[0] or ()
-    for index in (*range(1, len(shapes)), *range(len(shapes) > 1 or len({*first}) < len(first))):
+    has_others = len(shapes) > 1
+    for index in (*range(1, len(shapes)), *range(has_others or len({*first}) < len(first))):
         shape: Any = shapes[index]
         if shape and not isinstance(shape[0], tuple):
             for axis, size in enumerate(shape):
-                for other in (2, size + 2) if index else (2 * size, 3 * size):  # of heads in groups, tiles, parts
+                for other in (2 * size, 3 * size) if has_others and not index else (2, size + 2):  # tiles, parts
                     yield with_item(shapes, index, with_item(shape, axis, other))
 
 
