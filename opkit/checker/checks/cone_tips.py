@@ -15,7 +15,7 @@ from opkit.checker.checks.entries import undecided
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.jacobian import Comparison
 from opkit.checker.derivative.judge import EntryFailure
-from opkit.checker.derivative.tips import is_tip, takes_several
+from opkit.checker.derivative.tips import is_tip
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
@@ -47,7 +47,7 @@ class Tipped:
         tips = set()
         for (leaf, element), here in odd_at.items():
             kinks = [one.entry for one in here if one.kind is Behaviour.KINK]
-            if is_tip(ev, leaf, element, kinks) if kinks else takes_several(ev, leaf, element):
+            if is_tip(ev, leaf, element, kinks or [one.entry for one in here], is_bent=bool(kinks)):
                 tips.add((leaf, element))
         at_tips = [one for one in odd if (one.leaf, one.element) in tips]
         others = [one for one in odd if (one.leaf, one.element) not in tips]
@@ -68,7 +68,7 @@ class Tipped:
             return None
         ev, outcome, (failure, *_) = self._first
         why = (
-            "It takes several elements, such as a slice of zeros or of equal values, and "
+            "Forward has no derivative where several elements meet, such as a slice of zeros, and "
             "nothing says whether such points are meant: return a finite gradient there, or say so in a cases function"
         )
         return undecided(session, ev, failure, outcome, why)

@@ -105,7 +105,7 @@ def _places(
         shape: of the slices side by side.
         outer: the axes of that which are those of ``starts``, but for its last.
         windows: {axis of the operand: axis of the slices}, of those that are seen in a slice.
-        mapped: the axes of the operand that ``starts`` speaks of.
+        mapped: the axes of the operand of which ``starts`` has the places.
         batches: {axis of the operand: axis of starts with which it goes along}.
     """
     found = []
