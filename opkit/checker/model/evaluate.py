@@ -61,8 +61,11 @@ def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, ndarray]]:
             yield _leaf(name), value
 
 
-def nudged(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return inputs with the next larger or smaller numbers in their float arrays, in no pattern of rows or columns."""
+def rounding_shift(run: Callable[[dict[str, Any]], Iterable[Any]], inputs: Mapping[str, Any]) -> float:
+    """Return by how much of their size results move where each float goes to its next number; infinity where it raises.
+
+    Floats go up and down in no pattern of rows or columns: the results of a singular matrix follow rounding alone.
+    """
 
     def moved(value: Any) -> Any:
         if not is_float(value):
@@ -70,7 +73,15 @@ def nudged(inputs: Mapping[str, Any]) -> dict[str, Any]:
         towards = np.resize(np.array([1, -1, -1, 1, -1], value.dtype) * np.inf, np.shape(value))
         return frozen(np.nextafter(value, towards))
 
-    return {name: each(moved, value) for name, value in inputs.items()}
+    try:
+        with np.errstate(all="ignore"):
+            before = copies(run(dict(inputs)))
+            after = copies(run({name: each(moved, value) for name, value in inputs.items()}))
+    except Exception:  # user code
+        return np.inf
+    pairs = [(one, other) for one, other in zip(before, after) if one is not None and other is not None]
+    shifts = [largest(one - other) / (largest(one) or 1.0) for one, other in pairs if is_float(one)]
+    return max(shifts, default=0.0)
 
 
 def snapshot(outputs: Sequence[Any]) -> list[ndarray]:

@@ -20,7 +20,7 @@ from numpy import ndarray
 from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
-from opkit.checker.model.evaluate import frozen, is_float, nudged, snapshot
+from opkit.checker.model.evaluate import frozen, is_float, rounding_shift, snapshot
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.thresholds import LITTLE, NEGLIGIBLE, PLENTY, SLOW_CALL, SOME
 from opkit.checker.model.types import Attrs
@@ -234,12 +234,7 @@ class Trial:
         is_huge = NEGLIGIBLE * max(map(largest, floats), default=0.0) > 1 + given
         if not is_huge or case.origin != "search" or self.checkable.infer is not None:
             return False
-        try:
-            with np.errstate(all="ignore"):
-                again = [item for item in self.checkable.forward(nudged(case.inputs), case.attrs) if is_float(item)]
-        except Exception:  # user code
-            return True
-        return any(largest(one - other) > LITTLE * largest(one) for one, other in zip(floats, again))
+        return rounding_shift(lambda inputs: self.checkable.forward(inputs, case.attrs), case.inputs) > LITTLE
 
 
 def _words(outcome: Attempt) -> str:

@@ -337,8 +337,10 @@ class _Search:
                         case = replace(case, inputs={**case.inputs, name: frozen(places[0])})
                         labels.add(name)
                         break
-        for name, array in list(case.inputs.items()):  # whole numbers in the place of others, as these were not
-            if labels and name not in labels and isinstance(array, np.ndarray) and array.dtype.kind == "i":
+        # Beside labels that were floats, others may have been taken as whole numbers.
+        others = [(name, array) for name, array in case.inputs.items() if labels and name not in labels]
+        for name, array in others:
+            if isinstance(array, np.ndarray) and array.dtype.kind == "i":
                 with suppress(Exception), np.errstate(all="ignore"):  # user code
                     wide = frozen(array + rng.uniform(-0.5, 0.5, array.shape))
                     given(name, wide)
