@@ -8,7 +8,7 @@ Source: OneFlow v0.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -20,18 +20,17 @@ from opkit.ops.arrange.selection import add_rows
 from opkit.ops.arrange.slicing import padded_index
 from opkit.ops.basis.arithmetic import div, mul, neg, plus, scalar_mul
 from opkit.ops.basis.broadcasting import broadcast_like, reduce_sum, reduce_sum_like
-from opkit.ops.basis.creation import cast_like, ones_like
+from opkit.ops.basis.creation import ones_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.core.homes import HOMES
-from opkit.ops.core.inference import check_same_dtype, like, same_shape, shape_error, unchanged
+from opkit.ops.core.inference import check_same_dtype, like, shape_error, unchanged
 from opkit.ops.core.mode import perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.registry import BUILTIN
-from opkit.ops.core.types import Attrs, Descs, Function, Ints, Values
+from opkit.ops.core.types import Attrs, Descs, Ints, Values
 from opkit.ops.core.value import Value, ndim_of
 from opkit.ops.network.layers import DROPOUT_GRAD, bias_add
-from opkit.ops.pointwise.activation import GELU, gelu_second
-from opkit.ops.pointwise.compare import greater, less, logical_not
+from opkit.ops.pointwise.activation import GELU
 
 
 # ---- the same value under another name -------------------------------------------------------------------------------
@@ -49,7 +48,6 @@ def _same(name: str, args: tuple[str, str] = ("in", "out"), attrs: str = "", def
 
 
 _same("amp_white_identity")
-_same("identity_buffer", attrs="buffer_size:int64")
 _same("cast_to_static_shape", ("input", "output"))
 _same("copy", attrs="device_type:string device_id:int64")
 _same(
@@ -71,14 +69,6 @@ PARALLEL_CAST = define(
     infer=unchanged,
     attrs="sbp_parallel:string grad_sbp_parallel:string",
     grad=first_only(_parallel_cast_rule),
-)
-TUPLE_IDENTITY = define(
-    "tuple_identity",
-    "*in",
-    "*out",
-    lambda *arrays: tuple(array.copy() for array in arrays),
-    infer=lambda descs, attrs: list(descs),
-    grad=lambda applied, douts: douts,
 )
 
 
@@ -110,28 +100,6 @@ define(
 )
 
 
-def _define_extreme_backward(name: str, compare: Function, is_first: Callable[[Any, Any], Value]) -> None:
-    def kernel(dz: ndarray, x: ndarray, y: ndarray) -> tuple[ndarray, ndarray]:
-        first = compare(x, y)
-        return dz * first, dz * ~first
-
-    def rule(applied: Any, douts: Values) -> Values:
-        dz, x, y = applied.inputs
-        first = is_first(x, y)
-        by_dx = None if douts[0] is None else mul(douts[0], cast_like(first, dz))
-        by_dy = None if douts[1] is None else mul(douts[1], cast_like(logical_not(first), dz))
-        return plus(by_dx, by_dy), None, None
-
-    def infer(descs: Descs, attrs: Attrs) -> Descs:
-        return list(same_shape(name)(descs, attrs)) * 2
-
-    define(name, "dz x y", "?dx ?dy", quiet(kernel), infer=infer, grad=rule, reads="dz x y")
-
-
-_define_extreme_backward("elementwise_maximum_backward", np.greater, greater)
-_define_extreme_backward("elementwise_minimum_backward", np.less, less)
-
-
 # ---- sums of squares, counts, regularisers ---------------------------------------------------------------------------
 def _square_sum(*arrays: ndarray) -> ndarray:
     return np.array([sum(np.vdot(x, x) for x in arrays)], arrays[0].dtype)
@@ -157,16 +125,6 @@ for _name, _args in (("square_sum", "x"), ("multi_square_sum", "*x")):
     define(_name, _args, "y", quiet(_square_sum), infer=_one_element(_name), grad=_square_sum_rule, reads="x")
 for _name, _args in (("count_not_finite", "x"), ("multi_count_not_finite", "*x")):
     define(_name, _args, "y", _count_not_finite, infer=_one_element(_name, "int64"))
-define(
-    "l1_l2_regularize_gradient",
-    "model model_diff",
-    "out",
-    quiet(lambda model, diff, l1, l2: diff + l1 * np.sign(model) + l2 * model),
-    infer=same_shape("l1_l2_regularize_gradient"),
-    attrs="l1:float l2:float",
-    grad=lambda applied, douts: (scalar_mul(douts[0], float(applied.attrs["l2"])), douts[0]),
-    elementwise=True,
-)
 
 
 # ---- layer_norm's parameters -----------------------------------------------------------------------------------------
@@ -226,26 +184,14 @@ def _over_bias(cotangent: Value, axis: int) -> Value:
     return reduce_sum(cotangent, others) if others else cotangent
 
 
-def _gelu_slope(biased: Value, dy: Value) -> Value:
-    return perform(_GELU_GRAD, biased, dy)
-
-
 _GELU_GRAD: Any = BUILTIN.get("gelu_grad")
 
 
 def _bias_gelu_rule(applied: Any, douts: Values) -> Values:
     a, b = applied.inputs
     axis = applied.attrs["axis"]
-    dx = _gelu_slope(bias_add(a, b, axis), douts[0])
+    dx = perform(_GELU_GRAD, bias_add(a, b, axis), douts[0])
     return dx, _over_bias(dx, axis)
-
-
-def _bias_gelu_slope_rule(applied: Any, douts: Values) -> Values:
-    a, b, dy = applied.inputs
-    axis = applied.attrs["axis"]
-    biased = bias_add(a, b, axis)
-    through = mul(mul(douts[0], dy), gelu_second(biased, NO_ATTRS))
-    return through, _over_bias(through, axis), _gelu_slope(biased, douts[0])
 
 
 define(
@@ -257,16 +203,6 @@ define(
     attrs="axis:int32",
     grad=_bias_gelu_rule,
     reads="a b",
-)
-define(
-    "fused_bias_add_gelu_grad",
-    "a b dy",
-    "dx",
-    quiet(lambda a, b, dy, axis: _GELU_GRAD.kernel(_with_bias(a, b, axis), dy)),
-    infer=unchanged,
-    attrs="axis:int32",
-    grad=_bias_gelu_slope_rule,
-    reads="a b dy",
 )
 
 
@@ -414,22 +350,6 @@ define(
     grad=first_only(lambda applied, dout: broadcast_like(dout, applied.inputs[0])),
 )
 
-
-# ---- Adam's bias correction ------------------------------------------------------------------------------------------
-def _corrected_rate(rate: ndarray, step: ndarray, beta1: float, beta2: float) -> Any:
-    t = step.reshape(-1)[0] + 1
-    return (rate * np.sqrt(1 - beta2**t) / (1 - beta1**t)).astype(rate.dtype)
-
-
-define(
-    "adam_bias_correction_learning_rate",
-    "learning_rate train_step",
-    "out",
-    quiet(_corrected_rate),
-    infer=unchanged,
-    attrs="beta1:float beta2:float",
-    defaults={"beta1": 0.9, "beta2": 0.999},
-)
 
 #: The op types that this module adds.
 SPECIAL_FORMS: tuple[str, ...] = tuple(HOMES["forms"].split())

@@ -70,8 +70,6 @@ RULES = {
     **dict.fromkeys(("scalar_mul", "scalar_div", "broadcast_div", "scalar_mul_by_tensor"), _scaling(0)),
     "multiply": _scaling(0, 1),
     "broadcast_mul": _scaling(0, 1),
-    **dict.fromkeys(("amp_white_identity", "copy", "identity_buffer", "cast_to_static_shape"), _keep),
+    **dict.fromkeys(("amp_white_identity", "copy", "cast_to_static_shape"), _keep),
     **dict.fromkeys(("cast_like", "ones_like", "zero_like", "full_like"), elementwise),
-    "elementwise_maximum_backward": _same,
-    "elementwise_minimum_backward": _same,
 }

@@ -116,8 +116,6 @@ class _Tables(dict[str, dict[str, list[LibraryFunction]]]):
 
     def __missing__(self, name: str) -> dict[str, list[LibraryFunction]]:
         base = {
-            "PoolingParams": "Params3D",
-            "AvgPoolingParams": "Params3D",
             "fixed_vector": "vector",
             "ordered_map": "map",
             "ordered_set": "set",

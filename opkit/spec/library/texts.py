@@ -61,20 +61,13 @@ METHOD_TEXTS: dict[str, str] = {
     + """
 dim_vec() -> dims& = {0}.dims
 Set(i64, i64) -> void = {0}.set({1}, {2})
-ShiftNegativeAxisVec(dims) -> dims = shift_negative_axes({0}, {1})
 RemoveOnes(dims) -> Shape = remove_ones({0}, {1})
 Axes4BroadcastTo(Shape) -> dims = axes_for_broadcast_to({0}, {1})
-Containing(Shape) -> bool = is_containing({0}, {1})
-LeftOnesExtendedAssign(ShapeView) -> Shape& = left_ones_assign({0}, {1})
-CheckNumAxesIdenticalAndAssign(ShapeView) -> Shape& = identical_assign({0}, {1})
 dim_size() -> i32 small = len({0}.dims)
 dim(i32) -> i64 = {0}.at({1})
-ToProto(Shape*) -> void = setattr({1}, "dims", {0}.dims)
 """,
     "ShapeView": _SHAPE_READ
     + """
-ToDimVector(ptr<dims>) -> void = assign({1}, {0}.dims)
-ToShape(Shape*) -> void = setattr({1}, "dims", {0}.dims)
 """,
     "TensorDesc": """
 shape() -> Shape& = {0}.shape
@@ -201,7 +194,6 @@ DefineOp(str, function<OpConf,OpBuilder>) -> void = {0}.define({1}, {2})
     "InputArgModifier": """
 set_requires_grad(bool) -> void = {0}.set("requires_grad", {1})
 set_is_mutable(bool) -> void = {0}.set("is_mutable", {1})
-set_use_header_only(bool) -> void = {0}.set("use_header_only", {1})
 """,
     "ParallelContext": """
 parallel_num() -> i64 small = {0}.num
@@ -306,7 +298,6 @@ set_msg(str) -> void = {0}.put({1})
 FREE_TEXT = """
 ShiftNegativeAxis(i64, i64) -> i64 = shift_negative_axis({0}, {1})
 CreateReducedShape(ShapeView, dims) -> Shape = create_reduced_shape({0}, {1})
-CreateReducedShapeOrOnesShape(ShapeView, dims) -> Shape = create_reduced_shape_or_ones({0}, {1})
 CreateLeftExtendedShape(ShapeView, i32) -> Shape = create_left_extended_shape({0}, {1})
 CalcOutAndPadding(i64, i32, i32, i32, str, i64*, i32*, i32*) -> void = calc_out_and_padding({all})
 CalcSamePadding(i64, i32, i32, i32, i32*, i32*) -> void = calc_same_padding({all})
@@ -325,13 +316,6 @@ RegulateSliceStart(i64, i64) -> i64 = regulate_slice_start({0}, {1})
 RegulateSliceStop(i64, i64) -> i64 = regulate_slice_stop({0}, {1})
 RoundUp(size, size) -> size = round_up({0}, {1})
 GetPhysicalShape(Shape, ParallelDistribution, ParallelDesc, ParallelContext) -> maybe<Shape> = physical_shape({all})
-GetLogicalShape(Shape, ParallelDistribution, ParallelDesc) -> maybe<Shape> = logical_shape({all})
-TxtStringToPlacement(str) -> maybe<ptr<ParallelDesc>> = placement_of({0})
-TxtString2PbMessage(str, ParallelDistribution*) -> bool = parse_distribution({0}, {1})
-getOutShapeAndStride(vector<i32>, vector<i32>, vector<i32>, vector<i32>) -> maybe<void> = expanded({all})
-getOutShapeAndStrideForFp(vector<i32>, vector<i32>, vector<i32>, vector<i32>) -> maybe<void> = expanded_forward({all})
-getOutShapeAndStrideForBp(vector<i32>, vector<i32>, vector<i32>, vector<i32>, vector<i32>) -> maybe<void> = \
-expanded_backward({all})
 IsIndexDataType(dtype) -> bool = is_index_dtype({0})
 IsIntegralDataType(dtype) -> bool = is_integral_dtype({0})
 IsFloatingDataType(dtype) -> bool = is_floating_dtype({0})
@@ -348,7 +332,6 @@ CheckInterpolationValid(str, stringstream) -> bool = is_interpolation({0}, {1})
 
 
 STATIC_TEXT = """
-Global::Get() -> ptr<maybe<bool>> = False
 ImageUtil::IsColor(str) -> bool = is_color({0})
 Shape::Ones(i64) -> Shape = ones_shape({0})
 TensorDescInferFnUtil::Unchanged(InferContext*) -> maybe<void> = unchanged({0})

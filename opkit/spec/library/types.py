@@ -186,8 +186,6 @@ CLASS_ALIASES = {
     "ostringstream": "stringstream",
     "ErrorProto": "Error",
     "ShapeProto": "Shape",
-    "PoolingParams3D": "PoolingParams",
-    "AvgPoolingParams3D": "AvgPoolingParams",
 }
 #: Every class type that definitions may name besides the templates.
 _CLASSES = frozenset(
@@ -220,8 +218,6 @@ _CLASSES = frozenset(
         "Device",
         "JobDesc",
         "Params3D",
-        "PoolingParams",
-        "AvgPoolingParams",
         "AttrType",
         "SplitParallel",
         "BroadcastParallel",

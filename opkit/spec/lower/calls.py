@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opkit.errors import Unknown, unknown
+from opkit.errors import unknown
 from opkit.spec.library.table import FREE_FUNCTIONS, METHODS, STATIC_FUNCTIONS, LibraryFunction, substitute
 from opkit.spec.library.types import DIM_VECTOR, INT64, STRING, UNKNOWN, VOID, Type, spelled
 from opkit.spec.lower.constructions import CONSTRUCTORS
@@ -24,7 +24,7 @@ from opkit.spec.lower.expressions import any_unknown, unknown_value
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.lower.members import ATTR_OWNERS, MemberLowering
 from opkit.spec.lower.structs import constructed, field_types, field_value, missing_field, struct_of
-from opkit.spec.parse.syntax import Call, Member, Name, Node, TypeName
+from opkit.spec.parse.syntax import Call, Member, Name, Node
 
 #: Parameters of containers' functions that stand for elements.
 _ELEMENTS = frozenset({"T", "K", "V"})
@@ -261,7 +261,7 @@ class CallLowering(MemberLowering):
             overloads = STATIC_FUNCTIONS.get("::".join(text.split("::")[-2:])) or FREE_FUNCTIONS.get(
                 name.parts[-1].text
             )
-        if overloads is not None and (name.parts[-1].text != "Get" or _asks_for_clients(name)):
+        if overloads is not None:
             args = self.arguments(node)
             if any_unknown(args):
                 return unknown_value()
@@ -286,8 +286,6 @@ class CallLowering(MemberLowering):
         known = self.program.known_functions() | set(FREE_FUNCTIONS) | set(STATIC_FUNCTIONS) | self.special_names()
         otherwise = "define it in this file, or include the header that does"
         said = unknown("no function is named", text, known, otherwise=otherwise)
-        if text in STATIC_FUNCTIONS:
-            said = Unknown(said.message, "of OneFlow's globals only Global<Maybe<bool>, MultiClient> is supported")
         raise LowerError("SPEC020", said.message, name, said.help)
 
     def value_call(self, value: Lowered, node: Call) -> Lowered:
@@ -367,9 +365,3 @@ def _prec(code: str) -> int:
 
 
 _ZERO = {"0": 0, "0.0": 0.0, "False": False}
-
-
-def _asks_for_clients(name: Name) -> bool:
-    """Whether a name is ``Global<Maybe<bool>, MultiClient>::Get``, the one OneFlow global that definitions can read."""
-    args = (name.parts[-2].args if len(name.parts) > 1 else None) or ()
-    return any(isinstance(arg, TypeName) and arg.name.text == "MultiClient" for arg in args)

@@ -163,13 +163,6 @@ CONSTRUCTORS: dict[str, _Maker] = {
     "TensorDesc": _make_desc,
     "stringstream": _make_stream,
     "BalancedSplitter": _make_called("BalancedSplitter", (INT64, INT64)),
-    "PoolingParams": _make_called(
-        "PoolingParams",
-        (INT32, Type("ShapeView"), STRING, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, BOOL, BOOL),
-    ),
-    "AvgPoolingParams": _make_called(
-        "AvgPoolingParams", (INT32, Type("ShapeView"), STRING, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, BOOL, BOOL, INT64)
-    ),
     "Params3D": _make_called(
         "Params3D", (INT32, Type("ShapeView"), STRING, STRING, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, BOOL)
     ),

@@ -261,9 +261,7 @@ class ExpressionParser(TypeParser):
             return Construct(start, self.at - 1, made, args, braced)
         if text == "new":
             return self.new_expression()
-        if text == "sizeof":
-            return self.sizeof_expression()
-        if text in ("delete", "throw", "typeid", "operator", "decltype", "alignof"):
+        if text in ("delete", "throw", "sizeof", "typeid", "operator", "decltype", "alignof"):
             raise ParseError("SPEC012", f"'{text}' is not supported in definitions", start)
         if text == "::":
             self.at += 1
@@ -284,13 +282,6 @@ class ExpressionParser(TypeParser):
                 args = (InitList(start, self.at - 1, args),) if args else ()
         maker = Name(start, start, (Part(start, start, "std"), Part(start, start, "make_shared", (made,))))
         return Call(start, self.at - 1, maker, args)
-
-    def sizeof_expression(self) -> Expr:
-        """Parse ``sizeof(type)`` of an arithmetic type."""
-        start = self.step()
-        made = self.between("(", self.type_name, ")")
-        maker = Name(start, start, (Part(start, start, "sizeof", (made,)),))
-        return Call(start, self.at - 1, maker, ())
 
     def named_cast(self) -> Cast:
         """Parse ``static_cast<T>(value)`` and similar ones."""

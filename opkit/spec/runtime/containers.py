@@ -28,7 +28,6 @@ __all__ = [
     "copy_of",
     "char_at",
     "erase",
-    "extend",
     "field_pointer",
     "filled",
     "find",
@@ -238,16 +237,6 @@ def between(first: Any, last: Any) -> list[Any]:
             raise FatalError("the first iterator lies after the last")
         return list(first.items[first.index : last.index])
     return list(first.between(last))
-
-
-def extend(items: list[T], values: Sequence[T]) -> list[T]:
-    """Append elements, as an algorithm does through std::back_inserter."""
-    if len(items) + len(values) > MOST_ELEMENTS:
-        raise FatalError(f"a vector of more than {MOST_ELEMENTS:,} elements")
-    if len(values) > _FEW:
-        METER.move(len(values))
-    items.extend(values)
-    return items
 
 
 def write_from(target: Iterator[T], values: Sequence[T]) -> Iterator[T]:

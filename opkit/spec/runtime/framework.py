@@ -15,11 +15,9 @@ from opkit.spec.runtime import windows
 from opkit.spec.runtime.arithmetic import Stream, idiv
 from opkit.spec.runtime.containers import axes, filled
 from opkit.spec.runtime.contexts import InferContext, ParallelContext
-from opkit.spec.runtime.expand import expanded, expanded_backward, expanded_forward
 from opkit.spec.runtime.faults import FatalError, check, require
 from opkit.spec.runtime.hashing import HashMap
 from opkit.spec.runtime.objects import Shape, shape_of
-from opkit.spec.runtime.placing import logical_shape, parse_distribution, placement_of
 from opkit.spec.runtime.reshape import group_start_axes, reshape_signatures, reshaped, squeeze
 from opkit.spec.runtime.sbp import Distribution, Sbp
 from opkit.spec.runtime.sbp_contexts import SbpContext
@@ -44,11 +42,6 @@ def create_reduced_shape(shape: Shape, reduced: Sequence[int]) -> Shape:
     for axis in reduced:
         dims[shift_negative_axis(axis, len(dims))] = 1
     return Shape(tuple(dims))
-
-
-def create_reduced_shape_or_ones(shape: Shape, reduced: Sequence[int]) -> Shape:
-    """Set the reduced axes to 1; without any, all of them."""
-    return create_reduced_shape(shape, reduced) if reduced else ones_shape(len(shape.dims))
 
 
 def create_left_extended_shape(shape: Shape, count: int) -> Shape:
@@ -86,25 +79,6 @@ def axes_for_broadcast_to(shape: Shape, target: Shape) -> list[int]:
             check(size == wanted, f"{shape} cannot be broadcast to {target}")
     check(bool(found), f"{shape} has no axis that is broadcast to {target}")
     return found
-
-
-def left_ones_assign(shape: Shape, other: Shape) -> Shape:
-    """Put a shape at the end of another and ones before it."""
-    check(len(shape.dims) >= len(other.dims), f"{other} has more axes than {shape}")
-    shape.dims = (1,) * (len(shape.dims) - len(other.dims)) + other.dims
-    return shape
-
-
-def identical_assign(shape: Shape, other: Shape) -> Shape:
-    """Assign a shape of as many axes."""
-    check(len(shape.dims) == len(other.dims), f"{shape} and {other} differ in their number of axes")
-    shape.dims = other.dims
-    return shape
-
-
-def is_containing(shape: Shape, small: Shape) -> bool:
-    """Return whether a shape starts with another."""
-    return shape.dims[: len(small.dims)] == small.dims
 
 
 def expand_dims_shape(shape: Shape, axis: int) -> Shape:
@@ -277,11 +251,10 @@ _INTEGERS = frozenset({"int8", "int32", "int64"})
 _POD = frozenset({"char", "float32", "float64", "int8", "uint8", "int32", "int64"})
 
 _NAMED: tuple[Any, ...] = (
-    shift_negative_axis, create_reduced_shape, create_reduced_shape_or_ones, create_left_extended_shape,
-    ones_shape, shift_negative_axes, remove_ones, axes_for_broadcast_to, left_ones_assign, identical_assign,
-    is_containing, expand_dims_shape, regulate_slice_start, regulate_slice_stop, BalancedSplitter, round_up,
-    physical_shape, logical_shape, placement_of, parse_distribution, expanded, expanded_forward,
-    expanded_backward, is_reduced_axis, regular_axes, reshaped, squeeze, group_start_axes, reshape_signatures,
+    shift_negative_axis, create_reduced_shape, create_left_extended_shape,
+    ones_shape, shift_negative_axes, remove_ones, axes_for_broadcast_to,
+    expand_dims_shape, regulate_slice_start, regulate_slice_stop, BalancedSplitter, round_up,
+    physical_shape, is_reduced_axis, regular_axes, reshaped, squeeze, group_start_axes, reshape_signatures,
     unchanged, unchanged_dtype, in_out_correspond, split_for_each_axis, nothing, parse_sbp, is_sbp_text, is_color,
     is_interpolation,
 )  # fmt: skip

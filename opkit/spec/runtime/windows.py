@@ -1,7 +1,6 @@
 """Window arithmetic: output sizes and paddings of convolution and pooling, as OneFlow computes them.
 
-Source: OneFlow v0.4.0, core/operator/operator_util.cpp, user/ops/nn_util.cpp, user/utils/pool_util.cpp; v0.5.0,
-user/kernels/pooling_kernel_util.cpp and avg_pooling_kernel_util.cpp.
+Source: OneFlow v0.4.0, core/operator/operator_util.cpp, user/ops/nn_util.cpp, user/utils/pool_util.cpp.
 """
 
 from __future__ import annotations
@@ -14,9 +13,7 @@ from opkit.spec.runtime.faults import FatalError, check
 from opkit.spec.runtime.objects import Shape
 
 __all__ = [
-    "AvgPoolingParams",
     "Params3D",
-    "PoolingParams",
     "calc_conv_out",
     "calc_out_and_padding",
     "calc_same_padding",
@@ -209,48 +206,3 @@ def _three(values: _Sizes, count: int, missing: int) -> _Sizes:
             check(axis - lead < len(values), f"index {axis - lead} is out of range for {len(values)} elements")
             out.append(values[axis - lead])
     return out
-
-
-def _pooled(size: int, window: int, stride: int, padding: int, is_ceil: bool, dilation: int) -> int:
-    total = size + 2 * padding - dilation * (window - 1) - 1 + stride + (stride - 1 if is_ceil else 0)
-    made = idiv(total, stride)
-    if is_ceil and (made - 1) * stride >= size + padding:
-        made -= 1
-    return made
-
-
-class PoolingParams(Params3D):
-    """The window arithmetic of v0.5.0's max pooling."""
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        count: int,
-        x: Shape,
-        data_format: str,
-        padding: _Sizes,
-        window: _Sizes,
-        stride: _Sizes,
-        dilation: _Sizes,
-        _return_indices: bool,
-        is_ceil: bool,
-    ) -> None:
-        self._place(count, x, data_format, window, stride)
-        self.padding_before = self.padding_after = _three(padding, count, 0)
-        spread = _three(dilation, count, 1)
-        self.y = [
-            _pooled(self.x[i], self.size[i], self.strides[i], self.padding_before[i], is_ceil, spread[i])
-            for i in range(3)
-        ]
-
-
-class AvgPoolingParams(PoolingParams):
-    """The window arithmetic of v0.5.0's average pooling; what it divides by does not change a size."""
-
-    __slots__ = ()
-
-    def __init__(
-        self, count: int, x: Shape, layout: str, padding: _Sizes, window: _Sizes, stride: _Sizes, ceil: bool, *_: object
-    ) -> None:
-        super().__init__(count, x, layout, padding, window, stride, [1] * count, False, ceil)
