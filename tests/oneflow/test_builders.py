@@ -304,21 +304,19 @@ def test_variables_are_read_and_written_by_name() -> None:
         flow.experimental.get_interface_blob_value("v")
 
 
-def test_blobs_of_devices_become_one_and_the_other_way_round() -> None:
-    """``flow.advanced`` splits for the placement's devices, joins and adds up; the number of blobs is theirs."""
+def test_blobs_of_devices_become_one() -> None:
+    """``flow.advanced`` joins one blob of each of the placement's devices."""
     flow.clear_default_session()
     flow.config.cpu_device_num(2)
 
     @flow.global_function()
     def job(x: flow.typing.Numpy.Placeholder((4, 2))) -> flow.typing.Numpy:
         with flow.scope.placement("cpu", "0:0-1"):
-            halves = flow.advanced.distribute_split(x)
-            both = flow.advanced.distribute_concat([flow.math.negative(halves[0]), halves[1]])
-            return flow.advanced.distribute_add([both, *flow.advanced.distribute_clone(x)[1:]])
+            return flow.advanced.distribute_concat([flow.math.negative(x), x])
 
     x = np.arange(8, dtype=np.float32).reshape(4, 2)
-    np.testing.assert_array_equal(job(x), x + x * [[-1], [-1], [1], [1]])
-    with pytest.raises(UsageError, match="each of the placement's 2 devices, got 1"):
+    np.testing.assert_array_equal(job(x), np.concatenate([-x, x]))
+    with pytest.raises(UsageError, match="each of the 2 devices, got 1"):
         flow.advanced.distribute_concat([x])
 
 

@@ -14,8 +14,8 @@ from opkit.eager import Tensor, wrap
 from opkit.errors import AutogradError, UsageError
 
 
-class AmpScaler:
-    """The factor on losses and its rule.
+class GradScaler:
+    """A factor on losses: ``scale``, ``unscale_``, ``step``, ``update``, or ``minimize`` for the last three.
 
     Args:
         enable: without it every method leaves what it gets as it is.
@@ -35,10 +35,10 @@ class AmpScaler:
     def __init__(
         self,
         enable: bool = True,
-        init_loss_scaling: float = 2.0**15,
+        init_loss_scaling: float = 2.0**16,
         incr_ratio: float = 2.0,
         decr_ratio: float = 0.5,
-        incr_every_n_steps: int = 1000,
+        incr_every_n_steps: int = 2000,
         decr_every_n_nan_or_inf: int = 1,
         use_dynamic_loss_scaling: bool = True,
     ) -> None:
@@ -71,7 +71,7 @@ class AmpScaler:
             TypeError: it is not a Tensor.
         """
         if not isinstance(var, Tensor):
-            raise TypeError(f"{type(self).__name__}.scale takes a Tensor, got {type(var).__name__}")
+            raise TypeError(f"GradScaler.scale takes a Tensor, got {type(var).__name__}")
         return var * self._scale if self._enable else var  # type: ignore[operator]
 
     def minimize(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -79,13 +79,19 @@ class AmpScaler:
         if not self._enable:
             return optimizer.minimize(*args, **kwargs)
         if id(optimizer) not in self._unscaled:
-            self._unscale(optimizer)
+            self.unscale_(optimizer)
         result = (None, None) if self._found_inf else optimizer.minimize(*args, **kwargs)
-        self._update()
+        self.update()
         return result
 
-    def _unscale(self, optimizer: Any) -> None:
-        """Divide the gradients of an optimizer's parameters by the factor and see whether all are finite."""
+    def unscale_(self, optimizer: Any) -> None:
+        """Divide the gradients by the factor, before they are clipped, and see whether all are finite.
+
+        Raises:
+            AutogradError: that was done since the last update, or the step was taken.
+        """
+        if not self._enable:
+            return
         if id(optimizer) in self._stepped:
             raise AutogradError("unscale_() is called after step()", help="call update() after each step()")
         if id(optimizer) in self._unscaled:
@@ -98,8 +104,10 @@ class AmpScaler:
                 grad._data = (grad._data / grad._data.dtype.type(self._scale._data)).astype(grad._data.dtype)
                 self._found_inf |= not bool(np.isfinite(grad._data).all())
 
-    def _update(self) -> None:
+    def update(self) -> None:
         """Change the factor by its rule, and forget which optimizers made their step."""
+        if not self._enable:
+            return
         self._unscaled.clear()
         self._stepped.clear()
         if not self._use_dynamic_loss_scaling:
@@ -116,6 +124,23 @@ class AmpScaler:
     def _multiply(self, ratio: float) -> None:
         self._scale = wrap(self._scale._data * np.float32(ratio))
         self._incr_count = self._decr_count = 0
+
+    def step(self, optimizer: Any) -> None:
+        """Unscale the gradients if that was not done, and take the optimizer's step if they are finite.
+
+        Raises:
+            AutogradError: it was taken since the last update.
+        """
+        if not self._enable:
+            optimizer.step()
+            return
+        if id(optimizer) in self._stepped:
+            raise AutogradError("step() is called twice", help="call update() after each step()")
+        if id(optimizer) not in self._unscaled:
+            self.unscale_(optimizer)
+        if not self._found_inf:
+            optimizer.step()
+        self._stepped.add(id(optimizer))
 
     # ---- settings ----------------------------------------------------------------------------------------------------
     def is_enable(self) -> bool:
@@ -155,68 +180,3 @@ class RatioError(UsageError, AssertionError):
 
 class EmptyStateError(UsageError, RuntimeError):
     """A state holds nothing to restore (Paddle raises RuntimeError)."""
-
-
-class GradScaler(AmpScaler):
-    """The scaler that scripts use: ``scale``, ``unscale_``, ``step``, ``update``, or ``minimize`` for the last three.
-
-    Args:
-        enable: without it every method leaves what it gets as it is.
-        init_loss_scaling: the first factor.
-        incr_ratio: see ``AmpScaler``.
-        decr_ratio: see ``AmpScaler``.
-        incr_every_n_steps: see ``AmpScaler``.
-        decr_every_n_nan_or_inf: see ``AmpScaler``.
-        use_dynamic_loss_scaling: whether the factor changes.
-    """
-
-    def __init__(
-        self,
-        enable: bool = True,
-        init_loss_scaling: float = 2.0**16,
-        incr_ratio: float = 2.0,
-        decr_ratio: float = 0.5,
-        incr_every_n_steps: int = 2000,
-        decr_every_n_nan_or_inf: int = 1,
-        use_dynamic_loss_scaling: bool = True,
-    ) -> None:
-        super().__init__(
-            enable,
-            init_loss_scaling,
-            incr_ratio,
-            decr_ratio,
-            incr_every_n_steps,
-            decr_every_n_nan_or_inf,
-            use_dynamic_loss_scaling,
-        )
-
-    def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients by the factor, so that they can be clipped before the step.
-
-        Raises:
-            AutogradError: that was done since the last update, or the step was taken.
-        """
-        if self._enable:
-            self._unscale(optimizer)
-
-    def step(self, optimizer: Any) -> None:
-        """Unscale the gradients if that was not done, and take the optimizer's step if they are finite.
-
-        Raises:
-            AutogradError: it was taken since the last update.
-        """
-        if not self._enable:
-            optimizer.step()
-            return
-        if id(optimizer) in self._stepped:
-            raise AutogradError("step() is called twice", help="call update() after each step()")
-        if id(optimizer) not in self._unscaled:
-            self._unscale(optimizer)
-        if not self._found_inf:
-            optimizer.step()
-        self._stepped.add(id(optimizer))
-
-    def update(self) -> None:
-        """Change the factor by its rule."""
-        if self._enable:
-            self._update()

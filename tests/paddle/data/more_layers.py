@@ -1,4 +1,4 @@
-"""Layers beyond the common ones: what they print, hold and compute; initializers; jacobian and hessian; optimizers.
+"""Layers beyond the common ones: what they print, hold and compute; initializers; optimizers.
 
 Runs under Paddle 2.6.2 and under opkit; prints one ``#@ label -> value`` or ``#@ label !! ErrorClass`` per fact.
 """
@@ -173,62 +173,6 @@ show("names encoder", lambda: [n for n, p in nn.TransformerEncoder(nn.Transforme
 # ---- initializers
 show("Orthogonal", lambda: (lambda w: rnd(w @ w.T))(nn.Linear(4, 3, weight_attr=paddle.ParamAttr(initializer=nn.initializer.Orthogonal(2.0))).weight.numpy().T))
 show("Bilinear init", lambda: plain(nn.Conv2DTranspose(1, 1, 4, 2, weight_attr=paddle.ParamAttr(initializer=nn.initializer.Bilinear()), bias_attr=False).weight))
-# ---- derivatives
-JA = paddle.autograd
-
-
-def jac():
-    x = t((3,))
-    j = JA.jacobian(x * x, x)
-    return j.shape, rnd(j[:].numpy()), rnd(j[1].numpy()), rnd(j[0, 1].numpy())
-
-
-show("jacobian", jac)
-
-
-def jac2():
-    x, y = t((3,)), t((2,), 1)
-    j = JA.jacobian(paddle.matmul(paddle.ones([2, 3], "float64"), x) * y, (x, y))
-    return [(item.shape, rnd(item[:].numpy())) for item in j]
-
-
-show("jacobian two", jac2)
-
-
-def jacb():
-    x = t((2, 3))
-    j = JA.jacobian(x * x, x, batch_axis=0)
-    return j.shape, rnd(j[:].numpy())
-
-
-show("jacobian batch", jacb)
-
-
-def hes():
-    x = t((3,))
-    h = JA.hessian((x**3).sum() + x[0] * x[1], x)
-    return h.shape, rnd(h[:].numpy())
-
-
-show("hessian", hes)
-
-
-def hes2():
-    x, y = t((2,)), t((2,), 1)
-    h = JA.hessian((x * x * y).sum(), (x, y))
-    return [[(item.shape, rnd(item[:].numpy())) for item in row] for row in h]
-
-
-show("hessian two", hes2)
-
-
-def scalar():
-    x = t(())
-    j = JA.jacobian(x * x, x)
-    return j.shape, rnd(j[:].numpy())
-
-
-show("jacobian scalar", scalar)
 # ---- optimizers
 for n, kw in dict(Adamax={}, Adadelta=dict(learning_rate=0.5), Lamb={}, **{"Adamax d": dict(weight_decay=0.1), "Adadelta d": dict(weight_decay=0.1), "Lamb d": dict(lamb_weight_decay=0.0), "Lamb x": dict(exclude_from_weight_decay_fn=lambda p: True)}).items():
 
