@@ -36,8 +36,8 @@ def test_constant_types(text: str) -> None:
 
 def test_macro_type() -> None:
     """An op type that a macro puts together is a constant."""
-    text = NEW.replace('OpTypeName("f_grad")', "OpTypeName(OF_PP_STRINGIZE(OF_PP_CAT(f_, grad)))")
-    assert compiled(text).grads["f"].built_types.names == {"f_grad"}
+    text = NEW.replace('OpTypeName("f_grad")', "OpTypeName(TYPE(f_))")
+    assert compiled("#define TYPE(a) OF_PP_STRINGIZE(a##grad)\n" + text).grads["f"].built_types.names == {"f_grad"}
 
 
 @pytest.mark.parametrize(

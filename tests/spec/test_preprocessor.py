@@ -45,10 +45,8 @@ def expanded(text: str) -> str:
             "#define M(a, b) a:b;\n#define SEQ OF_PP_MAKE_TUPLE_SEQ(x, 1) OF_PP_MAKE_TUPLE_SEQ(y, 2)\nOF_PP_FOR_EACH_TUPLE(M, SEQ)",
             "x : 1 ; y : 2 ;",
         ),
-        ("#define M(a, b) a b;\nOF_PP_SEQ_PRODUCT_FOR_EACH_TUPLE(M, (1)(2), (x)(y))", "1 x ; 1 y ; 2 x ; 2 y ;"),
         ("#define M(t, d) t;\nOF_PP_FOR_EACH_TUPLE(M, FLOATING_DATA_TYPE_SEQ)", "float ; double ;"),
-        ("OF_PP_CAT(a, 1) OF_PP_STRINGIZE(b c) OF_PP_PAIR_FIRST((p, q)) OF_PP_TUPLE_ELEM(1, (p, q))", 'a1 "b c" p q'),
-        ("#define M(x) x\nOF_PP_FOR_EACH_ATOMIC(M, (1)(2)) OF_PP_SEQ_SIZE((a)(b)(c))", "1 2 3"),
+        ("OF_PP_STRINGIZE(b c)", '"b c"'),
     ],
 )
 def test_expansion(text: str, wanted: str) -> None:

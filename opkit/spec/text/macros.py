@@ -136,65 +136,14 @@ def _wrap(argument: Tokens, near: Token) -> Tokens:
     return _call([], argument, near)
 
 
-def _elements(tokens: Tokens) -> list[Tokens]:
-    inside = _sequence(tokens)
-    return split_arguments(inside[0]) if inside else []
-
-
-def _called_items(args: list[Tokens]) -> list[Tokens]:
-    """Return the items of a sequence that a macro is called with, where all of these calls are not too many."""
+def _for_each_tuple(args: list[Tokens], near: Token) -> Tokens:
     items = _sequence(args[1])
     within(len(items) * (len(args[0]) + 4) + len(args[1]))
-    return items
-
-
-def _for_each_tuple(args: list[Tokens], near: Token) -> Tokens:
     out: Tokens = []
-    for item in _called_items(args):
+    for item in items:
         # an item of OF_PP_MAKE_TUPLE_SEQ is a tuple in parentheses of its own
         inner = _sequence(item)
         out += _call(args[0], inner[0] if inner else item, near)
-    return out
-
-
-def _for_each_atomic(args: list[Tokens], near: Token) -> Tokens:
-    out: Tokens = []
-    for item in _called_items(args):
-        out += _call(args[0], item, near)
-    return out
-
-
-def _products(sequences: list[list[Tokens]]) -> list[list[Tokens]]:
-    """Return every row of one item of each sequence."""
-    rows: list[list[Tokens]] = [[]]
-    for sequence in sequences:
-        if not sequence:
-            return []
-        within(len(rows) * len(sequence) * (len(rows[0]) + 1))
-        rows = [[*row, item] for row in rows for item in sequence]
-    return rows
-
-
-def _product_for_each(args: list[Tokens], near: Token) -> Tokens:
-    out: Tokens = []
-    for row in _products([_sequence(arg) for arg in args[1:]]):
-        out += _call(args[0], comma_join(row, near), near)
-        within(len(out))
-    return out
-
-
-def _product(args: list[Tokens], near: Token) -> Tokens:
-    out: Tokens = []
-    for row in _products([_sequence(arg) for arg in args]):
-        out += _wrap(_wrap(comma_join(row, near), near), near)
-        within(len(out))
-    return out
-
-
-def _map(args: list[Tokens], near: Token) -> Tokens:
-    out: Tokens = []
-    for item in _called_items(args):
-        out += _wrap(_call(args[0], item, near), near)
     return out
 
 
@@ -202,62 +151,11 @@ def _make_tuple_seq(args: list[Tokens], near: Token) -> Tokens:
     return _wrap(_wrap(comma_join(args, near), near), near)
 
 
-def _glue(out: Tokens, piece: Tokens) -> None:
-    """Append tokens, the first of them joined to the last there is where they make one token."""
-    joined = paste(out[-1], piece[0]) if out and piece else None
-    if joined is not None:
-        out[-1] = joined
-        piece = piece[1:]
-    within(len(out) + len(piece))
-    out += piece
-
-
-def _cat(args: list[Tokens], near: Token) -> Tokens:
-    out = list(args[0])
-    _glue(out, args[1] if len(args) > 1 else [])
-    return out
-
-
-def _join(args: list[Tokens], near: Token) -> Tokens:
-    out: Tokens = []
-    for number, part in enumerate(args[1:]):
-        if number:
-            _glue(out, args[0])
-        _glue(out, part)
-    return out
-
-
-def _count(number: int, near: Token) -> Tokens:
-    return [derived(NUMBER, str(number), near)]
-
-
-def _tuple_elem(args: list[Tokens], near: Token) -> Tokens:
-    elements = _elements(args[1])
-    index = args[0][0].text if args[0] else ""
-    return elements[int(index)] if index.isdecimal() and int(index) < len(elements) else []
-
-
 #: OneFlow's sequence macros: minimum argument count and what they expand to, arguments expanded first.
 SEQUENCE_MACROS: dict[str, tuple[int, Callable[[list[Tokens], Token], Tokens]]] = {
     "OF_PP_MAKE_TUPLE_SEQ": (1, _make_tuple_seq),
     "OF_PP_FOR_EACH_TUPLE": (2, _for_each_tuple),
-    "OF_PP_OUTTER_FOR_EACH_TUPLE": (2, _for_each_tuple),
-    "OF_PP_FOR_EACH_ATOMIC": (2, _for_each_atomic),
-    "OF_PP_SEQ_PRODUCT_FOR_EACH_TUPLE": (2, _product_for_each),
-    "OF_PP_SEQ_PRODUCT": (1, _product),
-    "OF_PP_SEQ_MAP": (2, _map),
-    "OF_PP_CAT": (1, _cat),
-    "OF_PP_JOIN": (2, _join),
     "OF_PP_STRINGIZE": (1, lambda args, near: [stringize(comma_join(args, near), near)]),
-    "OF_PP_PAIR_FIRST": (1, lambda args, near: _tuple_elem([_count(0, near), args[0]], near)),
-    "OF_PP_PAIR_SECOND": (1, lambda args, near: _tuple_elem([_count(1, near), args[0]], near)),
-    "OF_PP_TUPLE_ELEM": (2, _tuple_elem),
-    "OF_PP_TUPLE_SIZE": (1, lambda args, near: _count(len(_elements(args[0])), near)),
-    "OF_PP_TUPLE_PUSH_FRONT": (2, lambda args, near: _wrap(comma_join([args[1], *_elements(args[0])], near), near)),
-    "OF_PP_SEQ_SIZE": (1, lambda args, near: _count(len(_sequence(args[0])), near)),
-    "OF_PP_VARIADIC_SIZE": (1, lambda args, near: _count(len(args), near)),
-    "OF_PP_ATOMIC_TO_TUPLE": (1, lambda args, near: _wrap(comma_join(args, near), near)),
-    "OF_PP_FORCE": (1, lambda args, near: comma_join(args, near)),
 }
 
 #: Sequences of (C++ type, DataType) that OneFlow's headers define, as source text.
