@@ -41,7 +41,6 @@ __all__ = [
     "remove",
     "resize",
     "sort",
-    "swap",
     "write_from",
 ]
 
@@ -144,12 +143,6 @@ def resize(items: list[T], count: int, value: T) -> None:
         METER.move(count)
     del items[count:]
     items.extend(_repeated(value, count - len(items)))
-
-
-def swap(a: list[T], b: list[T]) -> None:
-    """Exchange the elements of two vectors."""
-    METER.move(len(a) + len(b))
-    a[:], b[:] = b[:], a[:]
 
 
 def assign(items: list[T], values: Iterable[T]) -> None:
