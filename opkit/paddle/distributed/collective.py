@@ -72,11 +72,6 @@ class Group:
         """Return what carries the group's Tensors."""
         return _Transport()
 
-    @property
-    def process_ids(self) -> list[int]:
-        """Return the ranks that belong to it."""
-        return self.ranks
-
     def is_member(self) -> bool:
         """Return whether this process belongs to it."""
         return True
@@ -120,10 +115,6 @@ class _Done:
 
     def wait(self) -> bool:
         """Return at once."""
-        return True
-
-    def is_completed(self) -> bool:
-        """Say that it has ended."""
         return True
 
 

@@ -27,8 +27,6 @@ node_num = fleet.node_num
 nranks = fleet.nranks
 rank = fleet.rank
 run_server = fleet.run_server
-server_endpoints = fleet.server_endpoints
-server_index = fleet.server_index
 server_num = fleet.server_num
 stop_worker = fleet.stop_worker
 util = fleet.util
@@ -68,8 +66,6 @@ __all__ = [
     "rank",
     "recompute",
     "run_server",
-    "server_endpoints",
-    "server_index",
     "server_num",
     "stop_worker",
     "util",

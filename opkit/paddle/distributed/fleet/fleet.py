@@ -75,15 +75,9 @@ class Fleet:
         """Return the number of servers: 0."""
         return 0
 
-    server_index = server_num
-
     def worker_endpoints(self, to_string: bool = False) -> list[str] | str:
         """Return the workers' addresses."""
         return _ENDPOINT if to_string else [_ENDPOINT]
-
-    def server_endpoints(self, to_string: bool = False) -> list[str] | str:
-        """Return the servers' addresses: none."""
-        return "" if to_string else []
 
     def get_hybrid_communicate_group(self) -> HybridCommunicateGroup:
         """Return the groups of all kinds of parallelism: this process alone."""

@@ -29,7 +29,7 @@ class CommunicateTopology:
             one_process(count, f"CommunicateTopology: {name!r}")
         self._names = list(hybrid_group_names)
 
-    def get_dim(self, axis_name: str) -> int:
+    def get_dim_size(self, axis_name: str) -> int:
         """Return the number of processes of a kind: 1.
 
         Raises:
@@ -39,15 +39,9 @@ class CommunicateTopology:
             raise unknown("the topology has no", axis_name, self._names, has="it has").error(UsageError)
         return 1
 
-    get_dim_size = get_dim
-
     def world_size(self) -> int:
         """Return the number of processes: 1."""
         return 1
-
-    def get_rank(self, **coordinates: int) -> int:
-        """Return the rank at coordinates: 0."""
-        return 0
 
 
 class HybridCommunicateGroup:
@@ -78,10 +72,6 @@ class HybridCommunicateGroup:
     def topology(self) -> CommunicateTopology:
         """Return how many processes each kind has."""
         return self._topology
-
-    def get_global_rank(self) -> int:
-        """Return this process's rank: 0."""
-        return 0
 
     def get_stage_id(self) -> int:
         """Return this process's stage of a pipeline: 0."""

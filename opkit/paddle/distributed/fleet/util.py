@@ -39,8 +39,3 @@ class UtilBase:
         if not isinstance(files, list):
             raise TypeError(f"get_file_shard takes a list of file names, got {type(files).__name__}")
         return list(files)
-
-    def print_on_rank(self, message: Any, rank_id: int) -> None:
-        """Print a message if this worker has the number ``rank_id``."""
-        if rank_id == 0:
-            print(message)  # noqa: T201  # noqa: T201
