@@ -1,6 +1,6 @@
 """Exchange: what a device has after a change of lay, from what all devices had before. Numpy only.
 
-``opkit.sharding.boxed`` makes all parts at once; here each device makes its own, as engines do it.
+Each device makes its own part, as engines do it.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ from opkit.ops.arrange.scattering import put_along_axis as put_along_axis
 from opkit.ops.arrange.scattering import scatter as scatter
 from opkit.ops.arrange.scattering import scatter_nd_add as scatter_nd_add
 from opkit.ops.arrange.scattering import take_along_axis as take_along_axis
-from opkit.ops.arrange.selection import batch_gather as batch_gather
 from opkit.ops.arrange.selection import gather as gather
 from opkit.ops.arrange.selection import index_select as index_select
 from opkit.ops.arrange.selection import one_hot as one_hot
@@ -39,7 +38,6 @@ from opkit.ops.arrange.slicing import pad as pad
 from opkit.ops.arrange.slicing import slice as slice
 from opkit.ops.arrange.sort import argsort as argsort
 from opkit.ops.arrange.sort import argwhere as argwhere
-from opkit.ops.arrange.sort import in_top_k as in_top_k
 from opkit.ops.arrange.sort import masked_select as masked_select
 from opkit.ops.arrange.sort import searchsorted as searchsorted
 from opkit.ops.arrange.sort import sort as sort
@@ -127,7 +125,6 @@ from opkit.ops.linear.inversion import inverse as inverse
 from opkit.ops.linear.inversion import log_determinant as log_determinant
 from opkit.ops.linear.inversion import pseudo_inverse as pseudo_inverse
 from opkit.ops.linear.inversion import solve as solve
-from opkit.ops.linear.products import batch_matmul as batch_matmul
 from opkit.ops.linear.products import dot as dot
 from opkit.ops.linear.products import matmul as matmul
 from opkit.ops.network.adaptive import adaptive_max_pool as adaptive_max_pool
@@ -135,23 +132,18 @@ from opkit.ops.network.batch_normalization import batch_norm as batch_norm
 from opkit.ops.network.conv import conv as conv
 from opkit.ops.network.conv import conv_transpose as conv_transpose
 from opkit.ops.network.conv import window_list as window_list
-from opkit.ops.network.cross_entropy import softmax_cross_entropy as softmax_cross_entropy
-from opkit.ops.network.cross_entropy import sparse_cross_entropy as sparse_cross_entropy
 from opkit.ops.network.cross_entropy import sparse_softmax_cross_entropy as sparse_softmax_cross_entropy
 from opkit.ops.network.ctc import ctc_loss as ctc_loss
 from opkit.ops.network.layer_normalization import instance_norm as instance_norm
 from opkit.ops.network.layer_normalization import layer_norm as layer_norm
 from opkit.ops.network.layers import bias_add as bias_add
 from opkit.ops.network.layers import dropout as dropout
-from opkit.ops.network.layers import l2_normalize as l2_normalize
 from opkit.ops.network.loss import binary_cross_entropy as binary_cross_entropy
-from opkit.ops.network.loss import sigmoid_cross_entropy as sigmoid_cross_entropy
 from opkit.ops.network.loss import smooth_l1_loss as smooth_l1_loss
 from opkit.ops.network.pool import adaptive_pool as adaptive_pool
 from opkit.ops.network.pool import avg_pool as avg_pool
 from opkit.ops.network.pool import max_pool as max_pool
 from opkit.ops.network.pool import max_pool_places as max_pool_places
-from opkit.ops.network.resize import resize as resize
 from opkit.ops.network.unpool import max_unpool as max_unpool
 from opkit.ops.pointwise.activation import elu as elu
 from opkit.ops.pointwise.activation import gelu as gelu
@@ -269,4 +261,4 @@ from opkit.ops.update.named import SGD_UPDATE as SGD_UPDATE
 from opkit.ops.update.named import blocks_of as blocks_of
 
 _HOMES: dict[str, str]
-__all__ = ['ADAM_UPDATE', 'ASSIGN', 'Abstract', 'Applied', 'ArgDef', 'AttrDef', 'BUILTIN', 'BoundOp', 'MOMENTUM_UPDATE', 'Mode', 'Observer', 'OpDef', 'OpType', 'RMSPROP_UPDATE', 'Registry', 'SGD_UPDATE', 'SPECIAL_FORMS', 'Value', 'abs', 'acos', 'acosh', 'adaptive_max_pool', 'adaptive_pool', 'add', 'add_along_axis', 'add_n', 'amax', 'amin', 'apply', 'argmax', 'argmin', 'argsort', 'argwhere', 'as_value', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool', 'batch_gather', 'batch_matmul', 'batch_norm', 'bernoulli', 'bias_add', 'binary_cross_entropy', 'bincount', 'bitwise_and', 'bitwise_not', 'bitwise_or', 'bitwise_xor', 'blocks_of', 'broadcast_like', 'broadcast_to', 'cast', 'cast_like', 'ceil', 'cholesky', 'clip', 'clip_inside', 'concat', 'constant', 'conv', 'conv_transpose', 'cos', 'cosh', 'count_of', 'ctc_loss', 'cumprod', 'cumsum', 'desc_of', 'determinant', 'diag', 'digamma', 'div', 'dot', 'dropout', 'dtype_of', 'eigenvalues', 'eigh', 'einsum', 'elu', 'equal', 'erf', 'erfc', 'erfinv', 'exp', 'expand_dims', 'explain', 'expm1', 'eye', 'fill_by', 'flatten', 'flip', 'floor', 'floor_div', 'floor_mod', 'full_like', 'gather', 'gather_nd', 'gelu', 'generator', 'generator_state', 'getitem', 'greater', 'greater_equal', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'histogram', 'identity', 'in_top_k', 'index_select', 'install_default', 'instance_norm', 'inverse', 'is_value', 'isfinite', 'isinf', 'isnan', 'l2_normalize', 'layer_norm', 'leaky_relu', 'left_shift', 'less', 'less_equal', 'lgamma', 'linspace', 'literal', 'local', 'log', 'log10', 'log1p', 'log2', 'log_determinant', 'log_sigmoid', 'log_softmax', 'logcumsumexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logsumexp', 'masked_select', 'matmul', 'max_pool', 'max_pool_places', 'max_unpool', 'maximum', 'minimum', 'mish', 'mode_places', 'mul', 'multinomial', 'multiply', 'multiply_along_axis', 'ndim_of', 'neg', 'norm', 'normal', 'not_equal', 'observe', 'one_hot', 'ones_like', 'pad', 'poisson', 'polygamma', 'pow', 'prelu', 'pseudo_inverse', 'put_along_axis', 'qr', 'ramp', 'randint', 'random_mask_like', 'randperm', 'range', 'range_by', 'reciprocal', 'reciprocal_no_nan', 'reduce_all', 'reduce_any', 'reduce_max', 'reduce_mean', 'reduce_min', 'reduce_prod', 'reduce_sum', 'reduce_sum_like', 'relu', 'relu6', 'repeat_interleave', 'reshape', 'reshape_by', 'reshape_like', 'resize', 'right_shift', 'rint', 'roll', 'round', 'round_half_even', 'rsqrt', 'scalar_add', 'scalar_div', 'scalar_mul', 'scatter', 'scatter_nd_add', 'searchsorted', 'seed', 'selected', 'selu', 'set_generator_state', 'setitem', 'shape_of', 'sigmoid', 'sigmoid_cross_entropy', 'sigmoid_v2', 'sign', 'silu', 'sin', 'sinh', 'size_along', 'size_vector', 'slice', 'smooth_l1_loss', 'softmax', 'softmax_cross_entropy', 'softplus', 'softshrink', 'softsign', 'solve', 'sort', 'sparse_cross_entropy', 'sparse_softmax_cross_entropy', 'split', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'sub', 'sum_to', 'svd', 'swapaxes', 'take_along_axis', 'tan', 'tanh', 'tanhshrink', 'tensordot', 'thresholded_relu', 'tile', 'topk', 'transpose', 'tril', 'triu', 'trunc', 'truncated_normal', 'uniform', 'unique', 'unsorted_segment_sum', 'unstack', 'var', 'where', 'window_list', 'xdivy', 'xlogy', 'zeros_like']
+__all__ = ['ADAM_UPDATE', 'ASSIGN', 'Abstract', 'Applied', 'ArgDef', 'AttrDef', 'BUILTIN', 'BoundOp', 'MOMENTUM_UPDATE', 'Mode', 'Observer', 'OpDef', 'OpType', 'RMSPROP_UPDATE', 'Registry', 'SGD_UPDATE', 'SPECIAL_FORMS', 'Value', 'abs', 'acos', 'acosh', 'adaptive_max_pool', 'adaptive_pool', 'add', 'add_along_axis', 'add_n', 'amax', 'amin', 'apply', 'argmax', 'argmin', 'argsort', 'argwhere', 'as_value', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool', 'batch_norm', 'bernoulli', 'bias_add', 'binary_cross_entropy', 'bincount', 'bitwise_and', 'bitwise_not', 'bitwise_or', 'bitwise_xor', 'blocks_of', 'broadcast_like', 'broadcast_to', 'cast', 'cast_like', 'ceil', 'cholesky', 'clip', 'clip_inside', 'concat', 'constant', 'conv', 'conv_transpose', 'cos', 'cosh', 'count_of', 'ctc_loss', 'cumprod', 'cumsum', 'desc_of', 'determinant', 'diag', 'digamma', 'div', 'dot', 'dropout', 'dtype_of', 'eigenvalues', 'eigh', 'einsum', 'elu', 'equal', 'erf', 'erfc', 'erfinv', 'exp', 'expand_dims', 'explain', 'expm1', 'eye', 'fill_by', 'flatten', 'flip', 'floor', 'floor_div', 'floor_mod', 'full_like', 'gather', 'gather_nd', 'gelu', 'generator', 'generator_state', 'getitem', 'greater', 'greater_equal', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'histogram', 'identity', 'index_select', 'install_default', 'instance_norm', 'inverse', 'is_value', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'left_shift', 'less', 'less_equal', 'lgamma', 'linspace', 'literal', 'local', 'log', 'log10', 'log1p', 'log2', 'log_determinant', 'log_sigmoid', 'log_softmax', 'logcumsumexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logsumexp', 'masked_select', 'matmul', 'max_pool', 'max_pool_places', 'max_unpool', 'maximum', 'minimum', 'mish', 'mode_places', 'mul', 'multinomial', 'multiply', 'multiply_along_axis', 'ndim_of', 'neg', 'norm', 'normal', 'not_equal', 'observe', 'one_hot', 'ones_like', 'pad', 'poisson', 'polygamma', 'pow', 'prelu', 'pseudo_inverse', 'put_along_axis', 'qr', 'ramp', 'randint', 'random_mask_like', 'randperm', 'range', 'range_by', 'reciprocal', 'reciprocal_no_nan', 'reduce_all', 'reduce_any', 'reduce_max', 'reduce_mean', 'reduce_min', 'reduce_prod', 'reduce_sum', 'reduce_sum_like', 'relu', 'relu6', 'repeat_interleave', 'reshape', 'reshape_by', 'reshape_like', 'right_shift', 'rint', 'roll', 'round', 'round_half_even', 'rsqrt', 'scalar_add', 'scalar_div', 'scalar_mul', 'scatter', 'scatter_nd_add', 'searchsorted', 'seed', 'selected', 'selu', 'set_generator_state', 'setitem', 'shape_of', 'sigmoid', 'sigmoid_v2', 'sign', 'silu', 'sin', 'sinh', 'size_along', 'size_vector', 'slice', 'smooth_l1_loss', 'softmax', 'softplus', 'softshrink', 'softsign', 'solve', 'sort', 'sparse_softmax_cross_entropy', 'split', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'sub', 'sum_to', 'svd', 'swapaxes', 'take_along_axis', 'tan', 'tanh', 'tanhshrink', 'tensordot', 'thresholded_relu', 'tile', 'topk', 'transpose', 'tril', 'triu', 'trunc', 'truncated_normal', 'uniform', 'unique', 'unsorted_segment_sum', 'unstack', 'var', 'where', 'window_list', 'xdivy', 'xlogy', 'zeros_like']

@@ -5,7 +5,7 @@ Arrays in, arrays out: no ops, no programs, no engine. Re-exports only.
 
 from __future__ import annotations
 
-from opkit.sharding.boxing import boxed, bytes_moved
+from opkit.sharding.boxing import bytes_moved
 from opkit.sharding.devices import Device, DeviceGroup
 from opkit.sharding.sbp import BROADCAST, PARTIAL, Sbp, parse_sbp, split
 from opkit.sharding.shards import cut, gathered, parts_of
@@ -21,7 +21,6 @@ __all__ = [
     "Sbp",
     "Signature",
     "balanced",
-    "boxed",
     "bytes_moved",
     "cut",
     "gathered",

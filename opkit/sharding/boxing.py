@@ -10,37 +10,9 @@ from functools import reduce
 
 import numpy as np
 
-from opkit.errors import UsageError
 from opkit.sharding.devices import DeviceGroup
 from opkit.sharding.sbp import BROADCAST, Sbp
-from opkit.sharding.shards import cut, gathered
 from opkit.sharding.splitting import balanced
-
-
-def boxed(shards: Sequence[np.ndarray], source: Sbp, target: Sbp, count: int | None = None) -> list[np.ndarray]:
-    """Return the arrays of the devices after a change.
-
-    Args:
-        shards: what the devices have now.
-        source: how it lies now.
-        target: how it is to lie.
-        count: of devices that are to have it; as many as now without it.
-
-    Returns:
-        one array per device: the very arrays given where nothing changes, views of them where a part is enough.
-
-    Raises:
-        UsageError: an axis is not there, or there is no device.
-        ValueError: the arrays do not go together.
-    """
-    if not shards:
-        raise UsageError("there must be at least one device")
-    devices = len(shards) if count is None else count
-    if source == target and devices == len(shards):
-        return list(shards)
-    if source.is_split and target.kind == "P" and devices == len(shards):
-        return _placed(shards, source.axis)
-    return cut(gathered(shards, source), target, devices)
 
 
 def bytes_moved(
@@ -138,15 +110,3 @@ def _as_partial(
         return 0
     lost = [place for place, device in enumerate(devices.devices) if device not in wanted]
     return sum(_size(shape, _share(shape, source, place, len(devices))) * itemsize for place in lost)
-
-
-def _placed(shards: Sequence[np.ndarray], axis: int) -> list[np.ndarray]:
-    """Return each shard at its place in an array of zeros: partial sums without anything being moved."""
-    sizes = [shard.shape[axis] for shard in shards]
-    starts = np.cumsum([0, *sizes])
-    found = []
-    for shard, start, size in zip(shards, starts, sizes):
-        whole = np.zeros((*shard.shape[:axis], int(starts[-1]), *shard.shape[axis + 1 :]), shard.dtype)
-        whole[(slice(None),) * axis + (slice(int(start), int(start) + size),)] = shard
-        found.append(whole)
-    return found

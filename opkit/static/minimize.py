@@ -1,15 +1,15 @@
-"""Minimizing in graphs: backward, then one update op per parameter, which changes it in place.
+"""Updates in graphs: one update op per parameter, which changes it in place.
 
 The update op defines the computation; the facade defines optimizers and their arguments, and calls
 
-    minimize(loss, update, learning_rate=0.1, states=[State("velocity", 0.0)], attrs={...})
+    append_updates(pairs, update, learning_rate=0.1, states=[State("velocity", 0.0)], attrs={...})
 
 ``update`` is an OpDef without outputs; its inputs are the parameter, the gradient, the learning rate, then the states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from opkit.ir import Operation, Shape, TensorDesc, Variable, to_numpy
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs
 from opkit.record import record
-from opkit.static.backward import append_backward
 from opkit.static.builder import append, build_in, building
 from opkit.static.names import unique_name
 from opkit.static.parameters import create_state
@@ -44,39 +43,6 @@ class State:
     dtype: str | None = None
 
 
-def minimize(
-    loss: Variable,
-    update: OpDef,
-    *,
-    learning_rate: float | Callable[[], float] | Variable,
-    states: Sequence[State] = (),
-    attrs: Attrs | Callable[[Variable], Mapping[str, Any]] | None = None,
-    parameters: Sequence[Variable | str] | None = None,
-    no_grad_set: Collection[Variable | str] | None = None,
-    transform: Callable[[Pairs], Pairs] | None = None,
-) -> tuple[list[Operation], Pairs]:
-    """Append the gradients of a loss and the updates of the parameters.
-
-    Args:
-        loss: a floating-point Variable.
-        update: the update op.
-        learning_rate: a number, a function that is asked before every run, or a Variable.
-        states: what the update keeps per parameter, in the order of its inputs.
-        attrs: attributes of the update, or a function that returns them for a parameter; defaults are filled in.
-        parameters: which ones; left out: all trainable ones.
-        no_grad_set: Variables through which no gradient flows.
-        transform: changes the (parameter, gradient) pairs before the updates (clipping, regularisation).
-
-    Returns:
-        the update Operations, and the (parameter, gradient) pairs.
-    """
-    pairs = append_backward(loss, parameters, no_grad_set)
-    if transform is not None and pairs:
-        with build_in(loss.block.program, "optimize"):
-            pairs = transform(pairs)
-    return append_updates(pairs, update, learning_rate=learning_rate, states=states, attrs=attrs), pairs
-
-
 def append_updates(
     pairs: Pairs,
     update: OpDef,
@@ -85,7 +51,18 @@ def append_updates(
     states: Sequence[State] = (),
     attrs: Attrs | Callable[[Variable], Mapping[str, Any]] | None = None,
 ) -> list[Operation]:
-    """Append one update per (parameter, gradient) pair; see ``minimize``."""
+    """Append one update per (parameter, gradient) pair.
+
+    Args:
+        pairs: the parameters with their gradients.
+        update: the update op.
+        learning_rate: a number, a function that is asked before every run, or a Variable.
+        states: what the update keeps per parameter, in the order of its inputs.
+        attrs: attributes of the update, or a function that returns them for a parameter; defaults are filled in.
+
+    Returns:
+        the update Operations.
+    """
     if not pairs:
         return []
     program = pairs[0][0].block.program

@@ -49,6 +49,12 @@ def named(name: str, inputs: dict[str, list[Any]], attrs: dict[str, Any] | None 
     return ops.apply(bound.opdef, bound.inputs, bound.attrs)
 
 
+def resized(x: Any, sizes: Any, scales: Any = (), kind: str = "nearest", corners: bool = False, form: str = "channels_first") -> Any:
+    """Apply the op that upsampling's gradients are made of."""
+    attrs = {"sizes": sizes, "scales": scales, "align_corners": corners, "interpolation": kind, "data_format": form}
+    return named("resize", {"x": [x]}, attrs)
+
+
 # ---- domains ---------------------------------------------------------------------------------------------------------
 def real(*shape: int) -> Callable[[np.random.Generator], np.ndarray]:
     """Normal numbers, kept away from 0 and from each other's rounding: kinks at 0 are not met."""
@@ -319,7 +325,9 @@ for _ta in (False, True):
         )
         row(
             f"batch_matmul/{'t' if _ta else 'n'}{'t' if _tb else 'n'}",
-            lambda x, y, ta=_ta, tb=_tb: ops.batch_matmul(x, y, ta, tb),
+            lambda x, y, ta=_ta, tb=_tb: named(
+                "batch_matmul", {"a": [x], "b": [y]}, {"transpose_a": ta, "transpose_b": tb}
+            ),
             real(2, *_a),
             real(2, *_b),
         )
@@ -359,7 +367,7 @@ row("cast_like", ops.cast_like, real(2, 3), real(1))
 row("gather", lambda x, i: ops.gather(x, i, 1), real(2, 4, 2), integers(4, 2, 3))
 row("gather/rows", ops.gather, real(5, 3), integers(5, 7))
 row("index_select", lambda x, i: ops.index_select(x, i, 1), real(2, 4), integers(4, 3))
-row("batch_gather", ops.batch_gather, real(2, 4, 3), integers(4, 2, 3))
+row("batch_gather", lambda x, i: named("batch_gather", {"in": [x], "indices": [i]}), real(2, 4, 3), integers(4, 2, 3))
 row("gather_nd", ops.gather_nd, real(3, 4, 2), fixed([[0, 1], [2, 3], [2, 3]]), unknown=(0,))
 row("scatter_nd_add", ops.scatter_nd_add, real(3, 4), fixed([[0], [2], [2]]), real(3, 4), unknown=(0, 2))
 row("scatter", ops.scatter, real(4, 3), fixed([2, 0]), real(2, 3))
@@ -408,8 +416,8 @@ row(
     real(3, 4),
     fixed([0, -100, 3]),
 )
-row("sparse_cross_entropy", ops.sparse_cross_entropy, simplex(3, 4), integers(4, 3))
-row("softmax_cross_entropy", ops.softmax_cross_entropy, real(3, 4), simplex(3, 4))
+row("sparse_cross_entropy", lambda x, i: named("sparse_cross_entropy", {"prediction": [x], "label": [i]}, {"depth": 4}), simplex(3, 4), integers(4, 3))
+row("softmax_cross_entropy", lambda x, y: named("softmax_cross_entropy", {"prediction": [x], "label": [y]}), real(3, 4), simplex(3, 4))
 row(
     "ctc_loss",
     ops.ctc_loss,
@@ -422,7 +430,7 @@ row(
     unknown=(),
 )
 row("binary_cross_entropy", ops.binary_cross_entropy, between(0.05, 0.95, 3, 4), between(0, 1, 3, 4))
-row("sigmoid_cross_entropy", ops.sigmoid_cross_entropy, real(3, 4), between(0, 1, 3, 4))
+row("sigmoid_cross_entropy", lambda x, y: named("sigmoid_cross_entropy", {"prediction": [x], "label": [y]}), real(3, 4), between(0, 1, 3, 4))
 row(
     "smooth_l1_loss", lambda x, y: ops.smooth_l1_loss(x, y, 0.7), real(3, 4), fixed(np.linspace(2, 3, 12).reshape(3, 4))
 )
@@ -435,7 +443,7 @@ def _dtype(x: Any) -> np.dtype:
 # ---- layers ----------------------------------------------------------------------------------------------------------
 row("bias_add", lambda x, b: ops.bias_add(x, b, 1), real(2, 3, 2), real(3))
 row("bias_add/last", ops.bias_add, real(2, 3), real(3))
-row("l2_normalize", lambda x: ops.l2_normalize(x, 1), real(2, 3))
+row("l2_normalize", lambda x: named("l2_normalize", {"x": [x]}, {"axis": 1, "epsilon": 1e-12})[0], real(2, 3))
 row("layer_norm", lambda x, g, b: ops.layer_norm(x, g, b, 1), real(2, 3, 2), real(3, 2), real(3, 2))
 row("layer_norm/plain", lambda x: ops.layer_norm(x, axis=-1), real(2, 4))
 row("instance_norm", ops.instance_norm, real(2, 3, 4), real(3), real(3))
@@ -578,7 +586,7 @@ row(
     real(2, 3),
     has_gradient=False,
 )
-row("in_top_k", lambda i, x: ops.in_top_k(i, x, 2), integers(4, 3), distinct(3, 4), has_gradient=False)
+row("in_top_k", lambda i, x: named("in_top_k", {"targets": [i], "predictions": [x]}, {"k": 2}), integers(4, 3), distinct(3, 4), has_gradient=False)
 row("diag/vector", lambda x: ops.diag(x, 1), real(3))
 row("diag/matrix", lambda x: ops.diag(x, -1), real(3, 4))
 row("cumprod", lambda x: ops.cumprod(x, 1), real(2, 3))
@@ -711,9 +719,9 @@ row(
     lambda dy: named("expand_grad", {"in": [dy]}, {"out_shape": (2, 1), "stride": (0, 1, 0)}),
     real(3, 2, 4),
 )
-row("resize/nearest", lambda x: ops.resize(x, (5, 3)), real(1, 2, 3, 4))
-row("resize/bilinear", lambda x: ops.resize(x, (), (2.0, 1.5), "bilinear"), real(1, 2, 3, 4))
-row("resize/corners-last", lambda x: ops.resize(x, (5,), (), "linear", True, "channels_last"), real(1, 3, 2))
+row("resize/nearest", lambda x: resized(x, (5, 3)), real(1, 2, 3, 4))
+row("resize/bilinear", lambda x: resized(x, (), (2.0, 1.5), "linear"), real(1, 2, 3, 4))
+row("resize/corners-last", lambda x: resized(x, (5,), (), "linear", True, "channels_last"), real(1, 3, 2))
 for _kind in ("nearest", "bilinear"):
     _attrs = {"height_scale": 2.0, "width_scale": 2.0, "interpolation": _kind}
     row(f"upsample/{_kind}", lambda x, a=_attrs: named("upsample", {"x": [x]}, a), real(1, 2, 2, 3))

@@ -88,7 +88,6 @@ ROWS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...], Any]] = [
     ("diagonal matrices", lambda x: diagonals.diagonal_matrices(x, -2, 0, 1), (V,), np.diag(V, -2)),
     ("slices added", lambda x, y: places.slices_added(x, Tensor(np.array([2, 0, 2])), 0, y), (SQUARE, B[[0, 1, 0]]), SQUARE + np.stack([B[1], 0 * V[:3], 2 * B[0]])),
     ("summed at", lambda x, y: places.summed_at(x, (Tensor(np.array([1, 1])), Tensor(np.array([2, 2]))), y), (A, V[:2]), A + V[:2].sum() * (np.arange(12).reshape(3, 4) == 6)),
-    ("chosen", lambda x: places.chosen(x, [(0, 4), (2, 2)], 2), (V,), V[[[0, 4], [2, 2]]]),
     ("strided", lambda x: places.strided(x, (2, 2), (3, 1), 1), (A,), A.reshape(-1)[[[1, 2], [4, 5]]]),
     ("windows along", lambda x: places.windows_along(x, 0, 2, 1), (A,), np.lib.stride_tricks.sliding_window_view(A, 2, 0)),
     ("differences", lambda x: differences.differences(x, 1, 2), (A,), np.diff(A, 2)),

@@ -17,7 +17,6 @@ from opkit.sharding import (
     Sbp,
     Signature,
     balanced,
-    boxed,
     bytes_moved,
     cut,
     gathered,
@@ -61,21 +60,6 @@ def test_what_is_cut_and_gathered_is_what_it_was(shape: tuple[int, ...], dtype: 
             whole = gathered(shards, sbp)
             assert whole.dtype == array.dtype
             np.testing.assert_allclose(whole, array, atol=1e-12)
-
-
-@given(SHAPES, DTYPES, st.integers(1, 4), st.integers(1, 4), st.integers(0, 99))
-def test_boxing_keeps_the_whole(shape: tuple[int, ...], dtype: str, count: int, others: int, seed: int) -> None:
-    """Cut, box into any other way on any number of devices, gather: the identity."""
-    array = array_of(shape, dtype, seed)
-    for source, target in product(ways(array.ndim), repeat=2):
-        shards = cut(array, source, count, np.random.default_rng(seed))
-        moved = boxed(shards, source, target, others)
-        assert len(moved) == others
-        np.testing.assert_allclose(gathered(moved, target), array, atol=1e-12)
-        if target.is_split:
-            assert tuple(part.shape[target.axis] for part in moved) == shard_sizes(shape[target.axis], others)
-        if target == BROADCAST:
-            assert all(np.allclose(part, array, atol=1e-12) for part in moved)
 
 
 @given(SHAPES.filter(lambda shape: 0 not in shape), st.integers(2, 5), st.integers(0, 99))
@@ -162,8 +146,6 @@ def test_an_axis_that_is_not_there_is_refused() -> None:
         cut(np.zeros((3, 4)), split(2), 2)
     with pytest.raises(UsageError, match="at least one device"):
         cut(np.zeros(3), BROADCAST, 0)
-    with pytest.raises(UsageError, match="at least one device"):
-        boxed([], BROADCAST, PARTIAL)
 
 
 def test_placements() -> None:

@@ -14,7 +14,7 @@ from opkit.errors import ShapeError
 from opkit.ir import TensorDesc, canonical_dtype, is_integer
 from opkit.ops.arrange.indexing import IndexRangeError
 from opkit.ops.basis.creation import cast
-from opkit.ops.core.define import NO_ATTRS, define
+from opkit.ops.core.define import define
 from opkit.ops.core.inference import dtype_error, is_same_size, like, shape_error
 from opkit.ops.core.mode import local, perform
 from opkit.ops.core.types import Attrs, Descs, Out, Values
@@ -206,7 +206,7 @@ BATCH_SEGMENT_SUM = define(
     _batch_segment_sum,
     infer=_infer_batch_sum,
     attrs="num_segments:int64",
-    grad=lambda applied, douts: (batch_gather(douts[0], applied.inputs[1]), None),
+    grad=lambda applied, douts: (perform(BATCH_GATHER, douts[0], applied.inputs[1]), None),
     reads="segment_ids",
 )
 
@@ -217,14 +217,9 @@ BATCH_SUM_LIKE = define(
     "out",
     lambda data, ids, like: _batch_segment_sum(data, ids, like.shape[ids.ndim - 1]),
     infer=like(2),
-    grad=lambda applied, douts: (batch_gather(douts[0], applied.inputs[1]), None, None),
+    grad=lambda applied, douts: (perform(BATCH_GATHER, douts[0], applied.inputs[1]), None, None),
     reads="segment_ids",
 )
-
-
-def batch_gather(x: Value, indices: Value) -> Value:
-    """Return, for each entry of the leading axes, the slices that its row of indices names."""
-    return local.mode.apply(BATCH_GATHER, (x, indices), NO_ATTRS)
 
 
 # ---- one_hot ---------------------------------------------------------------------------------------------------------

@@ -238,8 +238,3 @@ def _infer_in_top_k(descs: Descs, attrs: Attrs) -> Descs:
 
 
 IN_TOP_K = define("in_top_k", "targets predictions", "out", _in_top_k, infer=_infer_in_top_k, attrs="k:int32")
-
-
-def in_top_k(targets: Value, predictions: Value, k: int) -> Value:
-    """Return, per row, whether the target's prediction is among the k largest (int8)."""
-    return local.mode.apply(IN_TOP_K, (targets, predictions), {"k": int(k)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,6 @@ def summed_at(x: Value, indices: tuple[Any, ...], value: Value) -> Value:
     spread = ops.broadcast_to(ops.cast(value, x._data.dtype), list(places.shape))
     total = ops.unsorted_segment_sum(ops.reshape(spread, [-1]), ops.reshape(places, [-1]), size)
     return ops.add(x, ops.reshape(total, shape))
-
-
-def chosen(x: Value, choices: Iterable[Ints], count: int) -> Value:
-    """Return choices of ``count`` elements of a vector, each given by their indices, one per row."""
-    rows = list(choices)
-    return ops.gather(x, ops.literal(np.array(rows, np.int64).reshape(len(rows), count)), 0)
 
 
 def strided(x: Value, shape: Ints, steps: Ints, offset: int) -> Value:

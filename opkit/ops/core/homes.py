@@ -61,9 +61,8 @@ HOMES: Mapping[str, str] = {
     "forms": (
         "amp_white_identity cast_to_static_shape copy hierarchical_parallel_cast parallel_cast broadcast_div_grad "
         "square_sum multi_square_sum count_not_finite multi_count_not_finite layer_norm_param_grad "
-        "fused_bias_add_gelu fused_bias_add_mask_scale fused_scale_tril "
-        "constant_pad2d_grad constant_pad2d reflection_pad2d_grad reflection_pad2d replication_pad2d_grad "
-        "replication_pad2d expand expand_grad"
+        "fused_bias_add_gelu fused_bias_add_mask_scale fused_scale_tril constant_pad2d_grad constant_pad2d "
+        "reflection_pad2d_grad reflection_pad2d replication_pad2d_grad replication_pad2d expand expand_grad"
     ),
     "linear.products": "matmul batch_matmul broadcast_matmul",
     "linear.inversion": "inverse determinant log_determinant solve pseudo_inverse",
@@ -72,7 +71,7 @@ HOMES: Mapping[str, str] = {
     "network.conv": "conv1d conv2d conv3d conv_data_grad conv_filter_grad conv_bias_grad deconv1d deconv2d deconv3d",
     "reduce.log_space": "softmax_grad softmax log_softmax_grad log_softmax logsumexp",
     "network.cross_entropy": (
-        "sparse_softmax_cross_entropy sparse_softmax_cross_entropy_grad sparse_softmax_cross_entropy_ms "
+        "sparse_softmax_cross_entropy sparse_softmax_cross_entropy_ms sparse_softmax_cross_entropy_grad "
         "sparse_softmax_cross_entropy_ms_grad sparse_cross_entropy sparse_cross_entropy_grad "
         "softmax_cross_entropy_grad softmax_cross_entropy"
     ),

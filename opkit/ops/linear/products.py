@@ -186,11 +186,6 @@ def matmul(x: Value, y: Value, transpose_x: bool = False, transpose_y: bool = Fa
     return squeeze(out, drop) if drop else out
 
 
-def batch_matmul(x: Value, y: Value, transpose_a: bool = False, transpose_b: bool = False) -> Value:
-    """Return the products of two stacks of matrices of the same length."""
-    return _product(BATCH_MATMUL, x, y, transpose_a, transpose_b)
-
-
 def dot(x: Value, y: Value) -> Value:
     """Return the inner product over the last axis."""
     return reduce_sum(mul(x, y), axis=-1)

@@ -16,7 +16,7 @@ from opkit.ops.arrange.shape import expand_dims
 from opkit.ops.basis.arithmetic import mul, neg, plus, sub
 from opkit.ops.basis.broadcasting import reduce_sum
 from opkit.ops.basis.creation import cast_like, ones_like
-from opkit.ops.core.define import NO_ATTRS, define, quiet
+from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import (
     check_floating,
     check_same_dtype,
@@ -261,11 +261,6 @@ PLAIN_GRAD = define(
 )
 
 
-def sparse_cross_entropy(prediction: Value, label: Value) -> Value:
-    """Return ``-log(p[label])`` of rows of probabilities (at least 1e-20), one loss per row."""
-    return local.mode.apply(PLAIN, (prediction, label), {"depth": shape_of(prediction)[-1]})
-
-
 # ---- soft labels -----------------------------------------------------------------------------------------------------
 @quiet
 def _soft(prediction: ndarray, label: ndarray) -> tuple[ndarray, ndarray]:
@@ -327,14 +322,3 @@ SOFT = define(
     grad=_soft_grad,
     reads="prediction label prob",
 )
-
-
-def softmax_cross_entropy(prediction: Value, label: Value) -> tuple[Value, Value]:
-    """Return the softmax of the prediction and ``-sum(label * log(softmax))``, one loss per row.
-
-    Args:
-        prediction: logits ``(..., classes)``.
-        label: weights of the classes, same shape and dtype.
-    """
-    prob, loss = local.mode.apply(SOFT, (prediction, label), NO_ATTRS)
-    return prob, loss

@@ -215,10 +215,3 @@ L2_NORMALIZE = define(
     grad=_l2_normalize_grad,
     reads="x y square_x_sum",
 )
-
-
-def l2_normalize(x: Value, axis: int = -1, epsilon: float = 1e-12) -> Value:
-    """Return ``x`` divided by its 2-norm along an axis (squared, at least ``epsilon``)."""
-    attrs = {"axis": normal_axis(axis, ndim_of(x), "l2_normalize"), "epsilon": float(epsilon)}
-    y, _ = local.mode.apply(L2_NORMALIZE, (x,), attrs)
-    return y

@@ -13,7 +13,7 @@ from numpy import ndarray
 from opkit.ir import TensorDesc
 from opkit.ops.basis.arithmetic import div, mul, neg, scalar_div, scalar_mul, sub
 from opkit.ops.basis.creation import cast_like, full_like
-from opkit.ops.core.define import NO_ATTRS, define, quiet
+from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, merge_shapes
 from opkit.ops.core.mode import local, perform
 from opkit.ops.core.types import Attrs, Descs, Values
@@ -86,11 +86,6 @@ SIGMOID_CE = define(
     reads="prediction label",
     elementwise=True,
 )
-
-
-def sigmoid_cross_entropy(prediction: Value, label: Value) -> Value:
-    """Return the binary cross entropy of logits with labels in [0, 1], per element, without overflow."""
-    return local.mode.apply(SIGMOID_CE, (prediction, label), NO_ATTRS)
 
 
 # ---- cross entropy of probabilities ----------------------------------------------------------------------------------

@@ -5,20 +5,17 @@ The gradient is the product with the transposed matrices.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
-from opkit.errors import UsageError
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import define, define_linear, first_only, quiet
 from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import perform
-from opkit.ops.core.types import Attrs, Descs, Ints
-from opkit.ops.core.value import Value, ndim_of, shape_of
+from opkit.ops.core.types import Attrs, Descs
 
 _ATTRS = "sizes:vector<int32> scales:vector<float> align_corners:bool interpolation:string data_format:string"
 
@@ -134,40 +131,3 @@ UPSAMPLE_GRAD = define(
     defaults={"data_format": "channels_first", "interpolation": "nearest"},
     grad=first_only(lambda applied, dout: perform(UPSAMPLE, dout, **applied.attrs)),
 )
-
-
-def resize(
-    x: Value,
-    sizes: Ints = (),
-    scales: Sequence[float] = (),
-    interpolation: str = "nearest",
-    align_corners: bool = False,
-    data_format: str = "channels_first",
-) -> Value:
-    """Return images resized along their spatial axes.
-
-    Args:
-        x: ``(N, C, sizes...)``; channels_last: ``(N, sizes..., C)``.
-        sizes: the new sizes, one per spatial axis; or
-        scales: by what to multiply them.
-        interpolation: "nearest" or "linear" (over two axes: bilinear).
-        align_corners: the corners of input and output are the same points.
-        data_format: "channels_first" or "channels_last".
-
-    Raises:
-        UsageError: the interpolation is unknown, or neither sizes nor scales are given.
-    """
-    kinds = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear"}
-    if interpolation not in kinds or bool(sizes) == bool(scales):
-        raise UsageError(
-            f"op 'resize': interpolation {interpolation!r}, sizes {sizes}, scales {scales} of {shape_of(x)}"
-        )
-    spatial = len(_axes(ndim_of(x), data_format))
-    attrs = {
-        "sizes": tuple(int(size) for size in sizes),
-        "scales": tuple(float(s) for s in scales) * (spatial if len(scales) == 1 else 1),
-        "align_corners": bool(align_corners),
-        "interpolation": kinds[interpolation],
-        "data_format": data_format,
-    }
-    return perform(RESIZE, x, **attrs)
