@@ -21,7 +21,7 @@ from opkit.ops.arrange.slicing import padded_index
 from opkit.ops.basis.arithmetic import div, mul, neg, plus, scalar_mul
 from opkit.ops.basis.broadcasting import broadcast_like, reduce_sum, reduce_sum_like
 from opkit.ops.basis.creation import ones_like
-from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.define import define, first_only, quiet
 from opkit.ops.core.homes import HOMES
 from opkit.ops.core.inference import check_same_dtype, like, shape_error, unchanged
 from opkit.ops.core.mode import perform
@@ -34,7 +34,7 @@ from opkit.ops.pointwise.activation import GELU
 
 
 # ---- the same value under another name -------------------------------------------------------------------------------
-def _same(name: str, args: tuple[str, str] = ("in", "out"), attrs: str = "", defaults: Any = NO_ATTRS) -> OpDef:
+def _same(name: str, args: tuple[str, str] = ("in", "out"), attrs: str = "") -> OpDef:
     return define(
         name,
         args[0],
@@ -42,7 +42,6 @@ def _same(name: str, args: tuple[str, str] = ("in", "out"), attrs: str = "", def
         lambda x, **_: x.copy(),
         infer=unchanged,
         attrs=attrs,
-        defaults=defaults,
         grad=first_only(lambda applied, dout: dout),
     )
 

@@ -75,14 +75,8 @@ OPERATORS: dict[str, Builder] = {
 }
 
 
-def install_operators(kind: type, *, without: tuple[str, ...] = ()) -> None:
-    """Give a class of values all operators; it stays hashable by identity.
-
-    Args:
-        kind: the class of Tensors or Variables.
-        without: names to leave as they are.
-    """
+def install_operators(kind: type) -> None:
+    """Give a class of values, Tensors or Variables, all operators; it stays hashable by identity."""
     for name, build in OPERATORS.items():
-        if name not in without:
-            setattr(kind, name, build)
+        setattr(kind, name, build)
     kind.__hash__ = object.__hash__  # type: ignore[assignment]

@@ -257,14 +257,14 @@ ONE_HOT = define(
 )
 
 
-def one_hot(indices: Value, depth: int, dtype: Any = "float32", on: float = 1, off: float = 0) -> Value:
-    """Return rows that are ``on`` at the index and ``off`` elsewhere; one more axis, of size ``depth``."""
+def one_hot(indices: Value, depth: int, dtype: Any = "float32") -> Value:
+    """Return rows that are 1 at the index and 0 elsewhere; one more axis, of size ``depth``."""
     attrs = {
         "depth": int(depth),
-        "floating_on_value": float(on),
-        "integer_on_value": int(on),
-        "floating_off_value": float(off),
-        "integer_off_value": int(off),
+        "floating_on_value": 1.0,
+        "integer_on_value": 1,
+        "floating_off_value": 0.0,
+        "integer_off_value": 0,
         "dtype": canonical_dtype(dtype),
     }
     if dtype_of(indices).kind not in "iu":

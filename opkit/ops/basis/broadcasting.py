@@ -33,12 +33,12 @@ def reduced_shape(shape: Ints, axis: Ints, keepdims: bool) -> Shape:
     return tuple(size for i, size in enumerate(shape) if i not in axis)
 
 
-def infer_reduce(op: str, dtype: str = "") -> Any:
+def infer_reduce(op: str) -> Any:
     """Return the inference of a reduction with attributes ``axis`` (empty: all axes) and ``keepdims``."""
 
     def infer(descs: Descs, attrs: Attrs) -> Descs:
         axis = normal_axes(tuple(attrs["axis"]), descs[0].ndim, op)
-        return [TensorDesc(reduced_shape(descs[0].shape, axis, attrs["keepdims"]), dtype or descs[0].dtype)]
+        return [TensorDesc(reduced_shape(descs[0].shape, axis, attrs["keepdims"]), descs[0].dtype)]
 
     return infer
 

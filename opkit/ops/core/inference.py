@@ -19,9 +19,9 @@ def operands(descs: Sequence[TensorDesc | None]) -> str:
     return " and ".join(str(desc) for desc in descs if desc is not None) or "nothing"
 
 
-def shape_error(op: str, descs: Sequence[TensorDesc | None], why: str, help: str = "") -> ShapeError:
+def shape_error(op: str, descs: Sequence[TensorDesc | None], why: str) -> ShapeError:
     """Return the error for shapes that do not fit an op."""
-    return ShapeError(f"op {op!r} got {operands(descs)}: {why}", help=help)
+    return ShapeError(f"op {op!r} got {operands(descs)}: {why}")
 
 
 def dtype_error(op: str, descs: Sequence[TensorDesc | None], why: str, help: str = "") -> DtypeError:
@@ -134,17 +134,17 @@ def unchanged_floats(op: str) -> Infer:
     return infer
 
 
-def same_shape(op: str, *, floating: bool = False, dtype: str = "") -> Infer:
-    """Return the inference of an op whose operands and output have one shape (and dtype, unless ``dtype`` is set)."""
-    return _joined(op, merge_shapes, floating, dtype)
+def same_shape(op: str, *, floating: bool = False) -> Infer:
+    """Return the inference of an op whose operands and output have one shape and dtype."""
+    return _joined(op, merge_shapes, floating=floating)
 
 
-def broadcasted(op: str, *, floating: bool = False, dtype: str = "") -> Infer:
+def broadcasted(op: str, *, dtype: str = "") -> Infer:
     """Return the inference of an op whose operands broadcast (one dtype; the output's too, unless ``dtype`` is set)."""
-    return _joined(op, broadcast_shape, floating, dtype)
+    return _joined(op, broadcast_shape, dtype=dtype)
 
 
-def _joined(op: str, join: Callable[[str, Descs], Shape], floating: bool, dtype: str) -> Infer:
+def _joined(op: str, join: Callable[[str, Descs], Shape], *, floating: bool = False, dtype: str = "") -> Infer:
     def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_same_dtype(op, descs)
         if floating:

@@ -44,7 +44,6 @@ def _activation(
     *,
     attrs: str = "",
     args: tuple[str, str] = ("in", "out"),
-    defaults: Attrs = NO_ATTRS,
     from_output: bool = False,
 ) -> OpDef:
     """Define ``name`` and ``name_grad``, whose first input is x, or y where the slope is read off the output."""
@@ -66,7 +65,6 @@ def _activation(
         slope,
         infer=same_shape(f"{name}_grad", floating=True),
         attrs=attrs,
-        defaults=defaults,
         grad=grad_rule,
         reads=f"{source} dy" if second is not None else source,
         out=slope,
@@ -84,7 +82,6 @@ def _activation(
         kernel,
         infer=unchanged_floats(name),
         attrs=attrs,
-        defaults=defaults,
         grad=first_only(rule),
         grad_kernel=slope_kernel(slope, from_output=from_output),
         reads=args[1] if from_output else args[0],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from numpy import ndarray
@@ -13,8 +12,8 @@ from opkit.ops.kernels.initializer import constant
 from opkit.paddle.framework.static_mode import static_hooks
 from opkit.paddle.semantics import builders as ops
 from opkit.static.backward import append_backward as find_pairs
-from opkit.static.minimize import Pairs, State, append_updates, learning_rate_variable
 from opkit.static.parameters import create_parameter, create_state
+from opkit.static.updates import Pairs, State, append_update, learning_rate_variable
 
 
 def _create_parameter(shape: Any, dtype: str, attr: Any, initializer: Any) -> Variable:
@@ -79,13 +78,15 @@ def apply_gradients(optimizer: Any, pairs: Pairs) -> list[Any]:
                 rates[factor] = ops.scalar_mul(rates[1.0], factor)
             if not optimizer.adds_decay:
                 gradient = _decayed(optimizer, parameter, gradient)
-            made += append_updates(
-                [(parameter, gradient)],
+            update = append_update(
+                parameter,
+                gradient,
                 optimizer.update,
-                learning_rate=rates[factor],
-                states=_states(optimizer),
-                attrs=_options(optimizer),
+                rates[factor],
+                _states(optimizer),
+                optimizer.options(parameter, {}),
             )
+            made.append(update)
     return made
 
 
@@ -102,10 +103,6 @@ def _factor(optimizer: Any, parameter: Variable) -> float:
     factor = float(getattr(parameter, "optimize_attr", {}).get("learning_rate", 1.0))
     ratio = getattr(optimizer, "_lr_ratio", None)
     return factor if ratio is None else factor * float(ratio(parameter))
-
-
-def _options(optimizer: Any) -> Callable[[Variable], Any]:
-    return lambda parameter: optimizer.options(parameter, {})
 
 
 def _states(optimizer: Any) -> list[State]:

@@ -46,9 +46,9 @@ _LITERALS = {
 }
 
 
-def unknown_value(code: str = "None") -> Lowered:
+def unknown_value() -> Lowered:
     """Return the value of something that a finding has been made about."""
-    return Lowered(code, UNKNOWN)
+    return Lowered("None", UNKNOWN)
 
 
 def any_unknown(values: Iterable[Lowered]) -> bool:
