@@ -35,7 +35,7 @@ _FAMILIES = {
     ),
     "basis.random": (
         "bernoulli generator generator_state multinomial normal poisson randint random_mask_like randperm seed "
-        "set_generator_state truncated_normal uniform"
+        "set_generator_state uniform"
     ),
     "basis.unbroadcast": "add_n multiply",
     "forms": "SPECIAL_FORMS",

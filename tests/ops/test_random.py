@@ -47,7 +47,9 @@ def test_ranges_and_dtypes() -> None:
     assert drawn.min() >= -1
     assert drawn.max() < 1
     assert abs(drawn.mean()) < 0.05
-    cut = ops.truncated_normal((10000,), 1.0, 2.0, "float64")._data
+    cut = named(
+        "truncated_normal", {}, {"shape": (10000,), "dtype": "float64", "seed": 0, "mean": 1.0, "std": 2.0}
+    )._data
     assert cut.dtype == "float64"
     assert cut.min() >= -3
     assert cut.max() <= 5

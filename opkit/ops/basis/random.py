@@ -113,11 +113,6 @@ def normal(shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = "float3
     return _draw(NORMAL, shape, dtype, seed, mean=float(mean), std=float(std))
 
 
-def truncated_normal(shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = "float32", seed: int = 0) -> Value:
-    """Return normally distributed numbers, drawn again where further than two deviations from the mean."""
-    return _draw(TRUNCATED_NORMAL, shape, dtype, seed, mean=float(mean), std=float(std))
-
-
 def randint(low: int, high: int, shape: Any, dtype: Any = "int64", seed: int = 0) -> Value:
     """Return integers drawn evenly from ``[low, high)``.
 

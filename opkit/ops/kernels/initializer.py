@@ -65,9 +65,7 @@ def truncated_normal(mean: float, std: float) -> Initializer:
     return Initializer(f"truncated_normal({mean}, {std})", lambda rng, shape: mean + std * _draw_truncated(rng, shape))
 
 
-def variance_scaling(
-    scale: float, mode: str, distribution: str, *, channels_first: bool = True, rows_are_outputs: bool = True
-) -> Initializer:
+def variance_scaling(scale: float, mode: str, distribution: str, *, channels_first: bool = True) -> Initializer:
     """Zero-mean values whose variance is ``scale / fan``.
 
     Args:
@@ -75,7 +73,6 @@ def variance_scaling(
         mode: "fan_in", "fan_out" or "fan_avg".
         distribution: "random_uniform", "random_normal" or "truncated_normal".
         channels_first: layout of a convolution's filter, as ``fans`` reads it.
-        rows_are_outputs: whether axis 0 counts the outputs, or the inputs.
 
     Source: He et al. 2015, Glorot and Bengio 2010; OneFlow v0.4.0's variance_scaling_initializer.
     """
@@ -87,7 +84,7 @@ def variance_scaling(
         )
 
     def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
-        fan_in, fan_out = fans(shape, channels_first=channels_first, rows_are_outputs=rows_are_outputs)
+        fan_in, fan_out = fans(shape, channels_first=channels_first)
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[mode]
         std = math.sqrt(scale / fan)
         if distribution == "random_uniform":

@@ -183,7 +183,6 @@ Input(str, str) -> OpBuilder& @bwin = {0}.input({1}, {2})
 InputBind(str, str) -> OpBuilder& @bwin = {0}.input({1}, {2})
 Output(str) -> OpBuilder& @bwout = {0}.output({1})
 Output(str, i32) -> OpBuilder& @bwout = {0}.output({1}, {2})
-ScopeSymbolId(i64) -> OpBuilder& = {0}.scope({1})
 Build() -> OpConf = {0}.build()
 """,
     "GradContext": """

@@ -59,10 +59,6 @@ class OpBuilder:
         self.attrs.setdefault(name, (kind, value))
         return self
 
-    def scope(self, _symbol: int) -> OpBuilder:
-        """Take a scope symbol, which has no effect here."""
-        return self
-
     def build(self) -> Conf:
         """Return the op as built so far."""
         if self.complete is not None:
