@@ -20,7 +20,7 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, leaves_of
-from opkit.checker.model.thresholds import MIXED_INPUTS, SOME
+from opkit.checker.model.thresholds import FEW, MIXED_INPUTS, SOME
 from opkit.checker.model.trial import WHOLE, Answer
 from opkit.checker.search.depth import TAKEN, Depth, depth_of
 from opkit.checker.search.hill_climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
@@ -175,10 +175,13 @@ class Climber:
         return lambda shapes: self._is_wanting and self._whole(dtypes, [shapes]) != dtypes
 
     def _unwhole(self, dtypes: Sequence[str], shapes: Assignment) -> Sequence[str]:
-        """Return dtypes with every input a float that may be one: else its gradient would not be checked."""
+        """Return dtypes with every input a float that may be one: else its gradient would not be checked.
+
+        Places that forward cuts off floats lie in an array by chance: several draws tell.
+        """
         for index, own in enumerate(self.scope.floats):
             other = with_item(tuple(dtypes), index, own)
-            if dtypes[index] != own and self._depth(shapes, other) == TAKEN:
+            if dtypes[index] != own and all(self._depth(shapes, other, seed=seed) == TAKEN for seed in range(FEW)):
                 dtypes = other
         return dtypes
 
@@ -209,7 +212,7 @@ class Climber:
             Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, self.scope.floats)
         )
 
-    def _depth(self, assignment: Assignment, dtypes: Sequence[str], is_run: bool = True) -> Depth:
+    def _depth(self, assignment: Assignment, dtypes: Sequence[str], is_run: bool = True, seed: int = 0) -> Depth:
         """Return how far infer's checks get, and past them forward, if it is to run."""
         scope = self.scope
         past: Depth = ()
@@ -224,7 +227,7 @@ class Climber:
         where = scope.checkable.forward_where
         if where is None or scope.trial.is_over:
             return past
-        case = scope.case(assignment, self._attrs, self.roles_of_dtypes(dtypes))
+        case = scope.case(assignment, self._attrs, self.roles_of_dtypes(dtypes), seed=seed)
         said: list[str] = []
         depth = depth_of(lambda: scope.checkable.forward(case.inputs, case.attrs), where.file, said)
         scope.trial.counts[Answer.RAISED] += depth != TAKEN
