@@ -26,8 +26,8 @@ _EDGES = frozenset({"GC160", "GC161"})
 #: Cause -> what follows from it, the first causes first: a write, a wrong contract or an exception explains numbers.
 _FOLLOWS: dict[str, frozenset[str]] = {
     "GC198": frozenset({"GC170"}),
-    "GC122": frozenset({"GC101", "GC120", "GC122", "GC125", "GC130", "GC180", "GC181"}),
-    "GC123": frozenset({"GC101", "GC121", "GC123", "GC125", "GC131", "GC181"}),
+    "GC122": frozenset({"GC101", "GC120", "GC122", "GC125", "GC130", "GC150", "GC180", "GC181"}),
+    "GC123": frozenset({"GC101", "GC121", "GC123", "GC125", "GC131", "GC150", "GC181"}),
     "GC180": frozenset({"GC180"}),
     "GC144": _NUMBERS | _EDGES | {"GC130", "GC140", "GC141", "GC142", "GC143", "GC144", "GC145", "GC148", "GC181"},
     "GC140": _NUMBERS | _EDGES | {"GC130", "GC140", "GC142", "GC145", "GC148", "GC181"},

@@ -639,3 +639,32 @@ def test_any_finite_gradient_is_as_good_at_a_jump_that_the_search_came_upon(here
     """A softmax of the two largest jumps where three are equal: forward has no derivative there."""
     (op,) = run(here, TOP, "Top").report.ops
     assert op.status.value == "pass", op.checks
+
+
+PICK = """
+class Pick(PyLayer):
+    @staticmethod
+    def forward(ctx, x, labels):
+        if x.ndim != 2 or labels.shape != x.shape[:1]:
+            raise ValueError("x (N, C) and labels (N,)")
+        ctx.labels, ctx.shape = labels.numpy().astype("int64"), x.shape
+        if (ctx.labels < 0).any() or (ctx.labels >= x.shape[1]).any():
+            raise IndexError("a label out of range")
+        return Tensor(np.take_along_axis(x.numpy(), ctx.labels[:, None], 1)[:, 0] / 2)
+
+    @staticmethod
+    def backward(ctx, dy):
+        dx = np.zeros(ctx.shape, dy.numpy().dtype)
+        np.put_along_axis(dx, ctx.labels[:, None], dy.numpy()[:, None] / 2, 1)
+        return Tensor(dx), None
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("half", "status"), [("/ 2, 1", "pass"), ("* 7, 1", "fail")])
+def test_floats_that_are_cut_to_places_may_lie_in_the_array_by_chance(
+    here: Path, half: str, status: str, seed: int
+) -> None:
+    """Labels that were floats beside whole scores left nothing to compare."""
+    (op,) = run(here, PICK.replace("/ 2, 1", half), "Pick", seed=seed).report.ops
+    assert op.status.value == status, op.findings

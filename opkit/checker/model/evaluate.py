@@ -62,7 +62,9 @@ def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, ndarray]]:
 
 
 def rounding_shift(run: Callable[[dict[str, Any]], Iterable[Any]], inputs: Mapping[str, Any]) -> float:
-    """Return by how much of their size results move where each float goes to its next number; infinity where it raises.
+    """Return by how much of their size results move where each float goes to its next number.
+
+    Infinity where that raises, or where a result becomes finite or no longer is.
 
     Floats go up and down in no pattern of rows or columns: the results of a singular matrix follow rounding alone.
     """
@@ -80,8 +82,10 @@ def rounding_shift(run: Callable[[dict[str, Any]], Iterable[Any]], inputs: Mappi
     except Exception:  # user code
         return np.inf
     pairs = [(one, other) for one, other in zip(before, after) if one is not None and other is not None]
-    shifts = [largest(one - other) / (largest(one) or 1.0) for one, other in pairs if is_float(one)]
-    return max(shifts, default=0.0)
+    floats = [(one, other) for one, other in pairs if is_float(one)]
+    if any(not np.array_equal(np.isfinite(one), np.isfinite(other)) for one, other in floats):
+        return np.inf
+    return max((largest(one - other) / (largest(one) or 1.0) for one, other in floats), default=0.0)
 
 
 def snapshot(outputs: Sequence[Any]) -> list[ndarray]:
