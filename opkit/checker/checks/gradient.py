@@ -318,6 +318,10 @@ def _nothing(ledger: _Ledger) -> Iterator[CheckResult]:
     if ledger.broken:
         return
     ran = session.evaluators
+    if ran and all(ev.case.is_empty for ev in ran):
+        text = "of all inputs that were tried forward takes those without elements alone; a cases function gives others"
+        yield session.result("GC101", Status.UNDECIDED, text)
+        return
     lacking = (
         "input takes a gradient" if not any(ev.leaves for ev in ran) else "output element depends on a float input"
     )

@@ -23,7 +23,7 @@ _SIZES = {
 #: Where infer alone is asked.
 EVERY_SIZE = {rank: len(sizes) for rank, sizes in _SIZES.items()}
 #: Where each shape costs a call of forward.
-FEW_SIZES = {1: 4, 2: 4, 3: 3, 4: 2}
+FEW_SIZES = {1: 5, 2: 4, 3: 3, 4: 2}
 #: Shapes of all inputs with which dtypes, and readings of a signature, are compared.
 RANKED_SHAPES: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4), (2, 4, 3, 3))
 
