@@ -188,10 +188,11 @@ class Climber:
     def more_whole(self, dtypes: Sequence[str], whole: Sequence[str] = ()) -> list[Sequence[str]]:
         """Return dtypes with one more input made whole, the last ones first; one stays that can be differentiated.
 
-        Where infer is asked, several at once: it may compare them before it looks at what they are.
+        Two at once as well, which may be added to one place; where infer is asked, more: it may compare them before it
+        looks at what they are.
         """
         floats = [index for index, own in enumerate(self.scope.floats) if dtypes[index] == own]
-        most = min(len(floats) - 1, MIXED_INPUTS if self._is_declared else 1)
+        most = min(len(floats) - 1, MIXED_INPUTS if self._is_declared else 2)
         return [
             tuple(dtype if index in chosen else own for index, own in enumerate(dtypes))
             for count in range(1, most + 1)
