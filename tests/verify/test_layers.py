@@ -668,3 +668,44 @@ def test_floats_that_are_cut_to_places_may_lie_in_the_array_by_chance(
     """Labels that were floats beside whole scores left nothing to compare."""
     (op,) = run(here, PICK.replace("/ 2, 1", half), "Pick", seed=seed).report.ops
     assert op.status.value == status, op.findings
+
+
+PLANE = """
+class Plane(PyLayer):
+    @staticmethod
+    def forward(ctx, p, normal, offset):
+        if p.ndim != 2 or p.shape[1] != 3 or list(normal.shape) != [3] or list(offset.shape) != [1]:
+            raise ValueError("other shapes")
+        ctx.p, ctx.normal = p.numpy(), normal.numpy()
+        return Tensor((ctx.p * ctx.normal).sum(axis=1) + offset.numpy())
+
+    @staticmethod
+    def backward(ctx, dy):
+        d = dy.numpy()[:, None]
+        return Tensor(d * ctx.normal), Tensor((d * ctx.p).sum(axis=0)), Tensor(d.sum(axis=0))
+"""
+PLACES = """
+class Plane(PyLayer):
+    @staticmethod
+    def forward(ctx, x, rows, columns):
+        if x.ndim != 2 or rows.ndim != 1 or columns.shape != rows.shape:
+            raise ValueError("other shapes")
+        places, ctx.shape = rows.numpy() * x.shape[1] + columns.numpy(), x.shape
+        ctx.places = places
+        return Tensor(x.numpy().reshape(-1)[places])
+
+    @staticmethod
+    def backward(ctx, dy):
+        dx = np.zeros(int(np.prod(ctx.shape)), dy.numpy().dtype)
+        np.add.at(dx, ctx.places, dy.numpy())
+        return Tensor(dx.reshape(ctx.shape)), None, None
+"""
+
+
+@pytest.mark.parametrize("text", [PLANE, PLACES])
+@pytest.mark.parametrize(("is_wrong", "status"), [(False, "pass"), (True, "fail")])
+def test_fixed_sizes_and_places_of_two_inputs_are_found(here: Path, text: str, is_wrong: bool, status: str) -> None:
+    """Sizes 3 and 1 in one guard; rows and columns that are whole numbers only together."""
+    wrong = text.replace("Tensor(d * ctx.normal)", "Tensor(2 * d * ctx.normal)").replace("add.at(dx", "subtract.at(dx")
+    (op,) = run(here, wrong if is_wrong else text, "Plane").report.ops
+    assert op.status.value == status, op.findings
