@@ -1,0 +1,33 @@
+import numpy as np, p5, p6, p7
+from paddle_oracle import K
+from cp1 import R, U, I, A
+CASES = {
+"p5.py::SpatialPyramid": (p5.SpatialPyramid.apply, {"6/3": lambda: (R(2, 6),), "5/3": lambda: (R(2, 5),)}),
+"p5.py::RotateImageTwice": (p5.RotateImageTwice.apply, {"a": lambda: (R(2, 3),), "b": lambda: (R(2, 2, 3), 3)}),
+"p5.py::SegmentMaxSorted": (p5.SegmentMaxSorted.apply, {"a": lambda: (R(5, 2), A([0, 0, 1, 3, 3]))}),
+"p5.py::PReLUChannels": (p5.PReLUChannels.apply, {"a": lambda: (R(2, 3), R(3)), "b": lambda: (R(2, 2, 3), R(2))}),
+"p5.py::QKNorm": (p5.QKNorm.apply, {"a": lambda: (R(2, 3), R(1)), "b": lambda: (R(3), R(), .1)}),
+"p5.py::HarmonicMean": (p5.HarmonicMean.apply, {"a": lambda: (U(2, 3),), "b": lambda: (U(2, 3), 0, True)}),
+"p5.py::Conv2dIm2col": (p5.Conv2dIm2col.apply, {"a": lambda: (R(2, 4, 5), R(3, 2, 2, 3)), "s": lambda: (R(1, 6, 5), R(2, 1, 2, 2), 2)}),
+"p5.py::LogCosine": (p5.LogCosine.apply, {"a": lambda: (R(3), R(3), A([1.3]), A([.8])), "b": lambda: (R(2, 2), R(2, 2), A(1.3), A(.8))}),
+"p6.py::SpectralShift": (p6.SpectralShift.apply, {"even": lambda: (R(2, 6), R(2)), "odd": lambda: (R(2, 5), R(2))}),
+"p6.py::EulerStep": (p6.EulerStep.apply, {"a": lambda: (R(3, 2), R(4)), "b": lambda: (R(2), R(4), .5)}),
+"p6.py::CropResize": (p6.CropResize.apply, {"1": lambda: (R(3, 4), 1.0), "2": lambda: (R(3, 4),), ".6": lambda: (R(5, 4), .6)}),
+"p6.py::TripleProduct": (p6.TripleProduct.apply, {"a": lambda: (R(2, 3), R(2, 3), R(2, 3))}),
+"p6.py::InverseSqrtCov": (p6.InverseSqrtCov.apply, {"a": lambda: (R(3, 2), A([[2., .3], [-.1, 1.]]))}),
+"p6.py::WeightNormRows": (p6.WeightNormRows.apply, {"a": lambda: (R(3, 2), R(3)), "b": lambda: (R(3, 2), R(2), 1)}),
+"p6.py::SymLogLoss": (p6.SymLogLoss.apply, {"pos": lambda: (U(4), R(4)), "all": lambda: (R(4), R(4))}),
+"p6.py::ClassCentres": (p6.ClassCentres.apply, {"a": lambda: (R(4, 2), R(3, 2), I(3, 4))}),
+"p6.py::LateralInhibition": (p6.LateralInhibition.apply, {"a": lambda: (R(2, 4),), "b": lambda: (R(1, 5, 2), 2, .5, .6)}),
+"p6.py::MinMaxScale": (p6.MinMaxScale.apply, {"a": lambda: (R(2, 4),)}),
+"p6.py::TopkSoft": (p6.TopkSoft.apply, {"a": lambda: (R(2, 4),), "b": lambda: (R(4), 3)}),
+"p6.py::CausalMix": (p6.CausalMix.apply, {"a": lambda: (R(2, 3, 2),)}),
+"p6.py::InplaceScaleGrad": (p6.InplaceScaleGrad.apply, {"a": lambda: (R(3), R(3))}),
+"p6.py::PatchMerge": (p6.PatchMerge.apply, {"a": lambda: (R(1, 2, 4, 2),)}),
+"p7.py::PadModes": (p7.PadModes.apply, {"c": lambda: (R(2, 4),), "reflect": lambda: (R(2, 4), 2, "reflect"), "rep": lambda: (R(4), 2, "replicate"), "circ1": lambda: (R(4), 1, "circular"), "circ2": lambda: (R(4), 2, "circular")}),
+"p7.py::MeanPoolLengths": (p7.MeanPoolLengths.apply, {"a": lambda: (R(2, 4, 2), A([1, 3]))}),
+"p7.py::LastStep": (p7.LastStep.apply, {"eq": lambda: (R(2, 4, 2), A([3, 3])), "a": lambda: (R(2, 4, 2), A([1, 3]))}),
+"p7.py::Kahan": (p7.Kahan.apply, {"a": lambda: (R(4), R(4)), "b": lambda: (R(4), 3 * R(4), .1)}),
+"p7.py::TwoHeads": (p7.TwoHeads.apply, {"a": lambda: (R(3, 2), R(2, 2))}),
+"p7.py::AxisNorm": (p7.AxisNorm.apply, {"a": lambda: (R(3, 2),), "0": lambda: (R(3, 2), 0), "t": lambda: (R(3, 2), (0, 1))}),
+}

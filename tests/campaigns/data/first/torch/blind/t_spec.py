@@ -1,0 +1,87 @@
+import torch
+def N(*s): return torch.randn(s, dtype=torch.float64)
+def U(*s): return torch.rand(s, dtype=torch.float64)+.5
+def I(hi,*s): return torch.randint(0,hi,s)
+L=torch.tensor
+SPD=lambda n:(lambda a:a@a.T+n*torch.eye(n,dtype=torch.float64))(N(n,n))
+W0=lambda n:N(n,n)+3*torch.eye(n,dtype=torch.float64)
+S={
+"t1":{
+"SquarePlus":lambda:[(N(3,4),),(N(5),.5)],
+"TanhShrinkScaled":lambda:[(N(3,4),),(N(5),.5)],
+"HardRamp":lambda:[(3*N(5,6),)],
+"LogCoshLoss":lambda:[(N(3,4),N(3,4),r) for r in("mean","sum","none")]+[(N(5),N(5)),(N(),N(),"sum")],
+"SoftExponential":lambda:[(N(3,4),),(N(4),0.),(U(4),-.4)],
+"Snake":lambda:[(N(3,4),U(4)),(N(3,4),U(1)),(N(1,4),U(3,1)),(N(3,4),U(3,4))],
+"GatedTanhUnit":lambda:[(N(3,4),),(N(2,),)],
+"ChannelPReLU":lambda:[(N(3,4),N(4)),(N(2,3,5),N(3))],
+"StarReLU":lambda:[(N(3,4),N(),N()),(N(3),N(1),N(1))],
+"BentIdentity":lambda:[(N(4),)]},
+"t2":{
+"FocalBCE":lambda:[(N(3,4),U(3,4)-.5),(N(5),I(2,5).double(),1.5),(N(5),I(2,5).double(),0.)],
+"SmoothedCE":lambda:[(N(3,4),I(4,3)),(N(3,4),I(4,3),0.)],
+"TripletSquared":lambda:[(N(5,3),N(5,3),N(5,3)),(N(1,1),N(1,1),N(1,1),3.)],
+"ContrastivePair":lambda:[(N(5,3),N(5,3),I(2,5)),(N(5,3),N(5,3),I(2,5),20.)],
+"PinballLoss":lambda:[(N(5),N(5)),(N(5),N(5),.8)],
+"SoftDice":lambda:[(U(3,4),U(3,4)),(N(2,3,2),N(2,3,2),.5)],
+"WingLoss":lambda:[(N(4),N(4)),(30*N(4),N(4)),(N(4),N(4),10.,1.)],
+"CauchyLoss":lambda:[(N(3,2),N(3,2),1.3,r) for r in("mean","sum","none")]+[(N(2,),N(2,))],
+"WeightedPseudoHuber":lambda:[(N(3,2),N(3,2),U(3,2))],
+"MaskedNLL":lambda:[(N(5,3),L([0,-100,2,1,-100])),(N(2,3),L([-100,-100])),(N(5,3),I(3,5),1)]},
+"t3":{
+"RMSNorm":lambda:[(N(3,4),N(4)),(N(2,3,4),N(4)),(N(4),N(4)),(N(3,1),N(1))],
+"ScaleOnlyLayerNorm":lambda:[(N(3,4),N(4))],
+"GroupStandardize":lambda:[(N(2,4,3),),(N(2,4,3),2),(N(2,4,3),4)],
+"UnitNormalize":lambda:[(N(3,4),),(N(3,4),0)],
+"DotAttention":lambda:[(N(2,3,4),N(2,5,4),N(2,5,2)),(N(1,1,1),N(1,1,1),N(1,1,1))],
+"CausalSoftmax":lambda:[(N(4,4),),(N(2,3,3),2.)],
+"RotaryHalf":lambda:[(N(3,4),L([0,1,2])),(N(3,4),L([0,0,0]))],
+"LinearDistanceBias":lambda:[(N(2,3,4),N(2))],
+"WeightNormRows":lambda:[(N(3,4),N(3))],
+"SpreadLast":lambda:[(N(3,4),),(N(5),True)]},
+"t4":{
+"BagSum":lambda:[(N(5,3),I(5,4,6)),(N(1,1),I(1,2,1))],
+"TokenLookup":lambda:[(N(5,3),L([0,3,2])),(N(5,3),L([0,3,0]))],
+"SegmentMean":lambda:[(N(6,2),I(3,6),4)],
+"SegmentLogSumExp":lambda:[(N(6),L([0,1,1,0,2,2]),3),(N(3),L([0,0,0]),1)],
+"TopKSum":lambda:[(N(3,4),),(N(5),1),(N(2,3),3)],
+"WindowMean":lambda:[(N(2,7),),(N(2,7),3,1),(N(2,8),2,3)],
+"WindowMax":lambda:[(N(2,7),),(N(2,7),3,1),(N(2,8),2,3)],
+"PickRows":lambda:[(N(4,2),L([1,1,3])),(N(3),L([0,0])),(N(3,2,2),L([-1,2]))],
+"LengthMean":lambda:[(N(2,4,3),L([4,4])),(N(2,4,3),L([2,3]))],
+"EdgeEnergy":lambda:[(N(5,2),L([0,1,2]),L([1,2,3]),U(3)),(N(5,2),L([0,1,2]),L([4,4,4]),U(3))]},
+"t5":{
+"QuatRotate":lambda:[(N(4,4),N(4,3))],
+"PinholeProject":lambda:[(U(4,3),),(U(4,3),1.,1.)],
+"RigidMove":lambda:[(N(3,3),N(3),N(4,3))],
+"PairwiseSquared":lambda:[(N(3,2),N(4,2)),(N(1,1),N(1,1))],
+"CosineRows":lambda:[(N(3,4),N(3,4))],
+"LinearSolve":lambda:[(W0(3),N(3,2)),(W0(1),N(1,1))],
+"LogAbsDet":lambda:[(N(3,3),)],
+"CholFactor":lambda:[(SPD(3),),(SPD(1),),(SPD(4)+.1*N(4,4),)],
+"InverseMatrix":lambda:[(W0(3),)],
+"SignedArea":lambda:[(N(3,2),N(3,2),N(3,2))],
+"SymmetricSpectrum":lambda:[(N(4,4),),(N(1,1),)]},
+"t6":{
+"SmoothedSeries":lambda:[(N(2,5),L(.3,dtype=torch.float64)),(N(2,1),L(.3,dtype=torch.float64))],
+"LinearRecurrence":lambda:[(N(4,2),N(4,2)),(N(1,2),N(1,2))],
+"ValidFilter":lambda:[(N(7),N(3)),(N(3),N(3)),(N(1),N(1))],
+"Shrink":lambda:[(2*N(3,4),U(4)),(2*N(4),U())],
+"CallPrice":lambda:[(U(4),U(4),U(4),U(4))],
+"PairPotential":lambda:[(U(4),U(),U()),(U(3,2),U(),U())],
+"HaarStep":lambda:[(N(3,4),)],
+"TableInterp":lambda:[(U(5)-1,N(6)),(N(3,2),N(2))],
+"LogSumExpDim":lambda:[(N(3,4),),(N(3,4),0,True),(N(4),0),(N(3,1,2),1)],
+"ScalarKalman":lambda:[(N(3),U(3),N(3),U(3))]},
+"t7":{
+"MomentStep":lambda:[(N(3,2),N(3,2),N(3,2)),(N(3),N(3),N(3),.5,.5,.1)],
+"SafeHypot":lambda:[(N(4),N(4))],
+"LogBeta":lambda:[(U(4),U(4)),(U(3,1),U(4)),(U(),U(2))],
+"NormalCdf":lambda:[(N(4),N(),U()),(N(3,4),N(4),U(3,1))],
+"PiecewiseCube":lambda:[(N(5),),(6*N(8),),(N(5),.4)],
+"ComplexModulus":lambda:[(torch.randn(4,dtype=torch.complex128),)],
+"MulticlassHinge":lambda:[(N(4,5),I(5,4)),(N(4,2),I(2,4))],
+"NoisySoftmax":lambda:[(N(3,4),N(3,4)),(N(3),N(3),.5)],
+"CachedSwish":lambda:[(N(4),)],
+"Moments":lambda:[(N(4,3),),(N(1,2),)]},
+}
