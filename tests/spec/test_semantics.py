@@ -202,10 +202,10 @@ ROWS: list[tuple[str, str, str, dict[str, object], tuple[int, ...]]] = [
     ),
     (
         "strings change in place",
-        "t.size(), t.back() == 'y', t.find(\"b\")",
-        'std::string t = s;\nt.push_back(\'x\');\nt.append("yy");\nt.pop_back();',
+        "t.size(), t.back() == 'y', t.rfind(\"b\"), n + 1",
+        'std::string t = s;\nt.push_back(\'x\');\nt.append("yy");\nt.pop_back();\nconst int64_t n = std::stoi("41");',
         {},
-        (5, 1, 1),
+        (5, 1, 1, 42),
     ),
     (
         "arrays count like vectors",
@@ -215,18 +215,19 @@ ROWS: list[tuple[str, str, str, dict[str, object], tuple[int, ...]]] = [
         (6, 6, 2),
     ),
     (
-        "reverse iterators",
-        "code",
-        "int64_t code = 0;\nfor (auto it = v.rbegin(); it != v.rend(); ++it) { code = code * 10 + *it; }",
+        "reverse iterators, swap and back_inserter",
+        "code, d[0], d.size()",
+        "int64_t code = 0;\nfor (auto it = v.rbegin(); it != v.rend(); ++it) { code = code * 10 + *it; }\n"
+        "std::vector<int64_t> c = {1, 2}, d;\nstd::swap(c[0], c[1]);\nstd::copy(c.begin(), c.end(), std::back_inserter(d));",
         {},
-        (213,),
+        (213, 2, 2),
     ),
     (
-        "pointers own with make_shared",
-        "p->At(0)",
-        "std::shared_ptr<Shape> p = std::make_shared<Shape>(x);\np->Set(0, 42);",
+        "pointers own with make_shared and new",
+        "p->At(0), q->size()",
+        "std::shared_ptr<Shape> p = std::make_shared<Shape>(x);\np->Set(0, 42);\nstd::unique_ptr<std::vector<int64_t>> q(new std::vector<int64_t>{1, 2});",
         {},
-        (42,),
+        (42, 2),
     ),
     (
         "streams collect",

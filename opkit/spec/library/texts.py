@@ -250,6 +250,7 @@ assign(iter<any>, iter<any>) -> void = assign({0}, between({1}, {2}))
 assign(size, T) -> void = assign({0}, filled({1}, {2}))
 size_type() -> size = 0
 Get(i32) -> T& = at({0}, {1})
+swap(vector<T>) -> void = swap({0}, {1})
 """,
     "map": _MAP
     + """
@@ -277,6 +278,9 @@ find(str) -> size = string_find({0}, {1})
 at(size) -> char = char_at({0}, {1})
 back() -> char = char_at({0}, len({0}) - 1)
 front() -> char = char_at({0}, 0)
+compare(str) -> i32 = string_compare({0}, {1})
+compare(size, size, str) -> i32 = compare_part({0}, {1}, {2}, {3})
+rfind(str) -> size = string_rfind({0}, {1})
 """,
     "stringstream": """
 str() -> str = {0}.str()
@@ -315,6 +319,9 @@ IsIndexDataType(dtype) -> bool = is_index_dtype({0})
 IsIntegralDataType(dtype) -> bool = is_integral_dtype({0})
 IsFloatingDataType(dtype) -> bool = is_floating_dtype({0})
 IsPODDataType(dtype) -> bool = is_pod_dtype({0})
+std::stoi(str) -> i32 = parse_int({0}, 32)
+std::stol(str) -> i64 = parse_int({0}, 64)
+std::stoll(str) -> i64 = parse_int({0}, 64)
 GenRepeatedBn(str, i32) -> str = f"{{{0}}}_{{{1}}}"
 ParseSbpParallelFromString(str, SbpParallel*) -> bool = parse_sbp({0}, {1})
 IsValidSbpParallelString(str) -> bool = is_sbp_text({0})

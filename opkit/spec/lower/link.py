@@ -70,6 +70,13 @@ def _accumulate(first: Any, last: Any, start: Any, step: Callable[[Any, Any], An
     return start
 
 
+def _find_if(first: Any, last: Any, test: Callable[[Any], bool]) -> Any:
+    for place, item in enumerate(between(first, last)):
+        if test(item):
+            return first + place
+    return last
+
+
 def _equal(first: Any, last: Any, other: Any) -> bool:
     count = len(between(first, last))
     return bool(between(first, last) == between(other, other + count))
@@ -81,6 +88,13 @@ def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[[Any, Any], Any]:
         return first + items.index(choose(items)) if items else last
 
     return find
+
+
+def _unique(first: Any, last: Any) -> Any:
+    items = between(first, last)
+    return containers.write_from(
+        first, [item for place, item in enumerate(items) if not place or items[place - 1] != item]
+    )
 
 
 def _base_names() -> dict[str, Any]:
@@ -99,9 +113,11 @@ def _base_names() -> dict[str, Any]:
         dtype_of=_dtype_of,
         dtype_number=_NUMBERS.index,
         accumulate=_accumulate,
+        find_if=_find_if,
         equal=_equal,
         max_element=_extreme(max),
         min_element=_extreme(min),
+        unique=_unique,
         math_ceil=_domain(math.ceil),
         math_floor=_domain(math.floor),
         math_sqrt=_domain(math.sqrt),

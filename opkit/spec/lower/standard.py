@@ -14,6 +14,7 @@ from opkit.spec.library.types import (
     INT32,
     INT64,
     INT_INFO,
+    SIZE,
     STRING,
     UNKNOWN,
     VOID,
@@ -24,18 +25,20 @@ from opkit.spec.library.types import (
 from opkit.spec.lower.calls import CallLowering
 from opkit.spec.lower.conversions import convert, convert_number, copied, number_literal
 from opkit.spec.lower.expressions import any_unknown, unknown_value
-from opkit.spec.lower.lowered import Lowered, LowerError
+from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse.syntax import Call, Name
 
 #: name: (result, fewest and most arguments, code)
 _ALGORITHMS: dict[str, tuple[str, int, int, str]] = {
     "find": ("iter", 3, 3, "find({0}, {1}, {2})"),
+    "find_if": ("iter", 3, 3, "find_if({0}, {1}, {2})"),
     "count": ("count", 3, 3, "between({0}, {1}).count({2})"),
     "count_if": ("count", 3, 3, "sum(map({2}, between({0}, {1})))"),
     "remove": ("iter", 3, 3, "remove({0}, {1}, {2})"),
     "fill": ("void", 3, 3, "write_from({0}, [{2}] * len(between({0}, {1})))"),
     "iota": ("void", 3, 3, "iota({0}, {1}, {2})"),
     "copy": ("last", 3, 3, "write_from({2}, between({0}, {1}))"),
+    "transform": ("last", 4, 4, "write_from({2}, list(map({3}, between({0}, {1}))))"),
     "sort": ("void", 2, 3, "sort({0}, {1}{2})"),
     "reverse": ("void", 2, 2, "write_from({0}, between({0}, {1})[::-1])"),
     "all_of": ("bool", 3, 3, "all(map({2}, between({0}, {1})))"),
@@ -46,6 +49,7 @@ _ALGORITHMS: dict[str, tuple[str, int, int, str]] = {
     "distance": ("count", 2, 2, "len(between({0}, {1}))"),
     "max_element": ("iter", 2, 2, "max_element({0}, {1})"),
     "min_element": ("iter", 2, 2, "min_element({0}, {1})"),
+    "unique": ("iter", 2, 2, "unique({0}, {1})"),
 }
 _ALGORITHMS["sort"] = ("void", 2, 3, "sort({0}, {1}, {more})")
 
@@ -68,6 +72,43 @@ class StandardLowering(CallLowering):
         """Return the type that a part of a name has as its template argument."""
         given = name.parts[at].args
         return self.program.template_type_argument(given, self.bindings) if given else otherwise
+
+    def swapped(self, node: Call, name: Name) -> Lowered:
+        """Lower std::swap."""
+        if len(node.args) != 2:
+            raise LowerError("SPEC022", f"std::swap takes 2 arguments, {len(node.args)} given", node)
+        left, right = (self.lower_target(arg) for arg in node.args)
+        if left.is_unknown or right.is_unknown:
+            return unknown_value()
+        if left.type != right.type:
+            raise LowerError("SPEC022", f"std::swap of a {spelled(left.type)} and a {spelled(right.type)}", node)
+        if left.type.is_vector:
+            return Lowered(f"swap({left.code}, {right.code})", VOID)
+        if left.type.name == "Shape":
+            one, other = f"{left.at(ATOM)}.dims", f"{right.at(ATOM)}.dims"
+            self.emit(f"{one}, {other} = {other}, {one}", node)
+            return Lowered("None", VOID)
+        for value, arg in ((left, node.args[0]), (right, node.args[1])):
+            self.store_check(value, arg)
+            self.note_assignment(arg)
+        self.emit(f"{left.target}, {right.target} = {right.code}, {left.code}", node)
+        return Lowered("None", VOID)
+
+    def inserter(self, node: Call, name: Name) -> Lowered:
+        """Lower std::back_inserter."""
+        owner = self.lower(node.args[0]) if len(node.args) == 1 else unknown_value()
+        if owner.is_unknown or not owner.type.is_vector:
+            raise LowerError("SPEC022", "std::back_inserter takes a vector", node)
+        return Lowered(owner.code, Type("inserter", owner.type.args))
+
+    def size_of(self, node: Call, name: Name) -> Lowered:
+        """Lower sizeof of an arithmetic type."""
+        kind = self.given_type(name)
+        if kind.is_integer:
+            return number_literal(max(INT_INFO[kind.name][0] // 8, 1), SIZE)
+        if kind.is_real:
+            return number_literal(4 if kind.name == "float" else 8, SIZE)
+        raise LowerError("SPEC012", f"sizeof({spelled(kind)}) is not supported in definitions", node)
 
     def check_value(self, node: Call, text: str) -> Lowered:
         """Lower a CHECK macro that stands inside an expression."""
@@ -176,6 +217,13 @@ class StandardLowering(CallLowering):
             raise LowerError("SPEC022", f"std::numeric_limits of {spelled(kind)}", name)
         return number_literal(-limits["max"] if word == "lowest" else limits[word], kind)
 
+    def make_pair(self, node: Call, name: Name) -> Lowered:
+        """Lower std::make_pair."""
+        args = self.arguments(node)
+        if len(args) != 2:
+            raise LowerError("SPEC022", "std::make_pair takes two values", node)
+        return Lowered(f"({copied(args[0])}, {copied(args[1])})", Type("pair", (args[0].type, args[1].type)))
+
     def make_shared(self, node: Call, name: Name) -> Lowered:
         """Lower std::make_shared: a pointer to a new object."""
         kind = self.given_type(name)
@@ -204,6 +252,13 @@ class StandardLowering(CallLowering):
             operation = codes[3] if len(args) > 3 else "lambda _a, _b: _a + _b"
             code, kind = f"accumulate({codes[0]}, {codes[1]}, {codes[2]}, {operation})", args[2].type
             return Lowered(code, kind)
+        if word in ("copy", "transform"):
+            kind = args[2].type
+            if kind.name == "inserter":
+                values = f"between({codes[0]}, {codes[1]})"
+                return Lowered(
+                    f"extend({codes[2]}, {values if word == 'copy' else f'list(map({codes[3]}, {values}))'})", kind
+                )
         return Lowered(code.format(*codes, more=", ".join(codes[2:])), kind)
 
     def multiplies(self, node: Call, name: Name) -> Lowered:
@@ -255,6 +310,10 @@ _SPECIAL: dict[str, _Special] = {
     "std::to_string": StandardLowering.to_string,
     "std::abs": StandardLowering.absolute,
     "abs": StandardLowering.absolute,
+    "std::make_pair": StandardLowering.make_pair,
+    "std::swap": StandardLowering.swapped,
+    "std::back_inserter": StandardLowering.inserter,
+    "sizeof": StandardLowering.size_of,
     "std::make_shared": StandardLowering.make_shared,
     "std::numeric_limits::max": StandardLowering.limit,
     "std::numeric_limits::min": StandardLowering.limit,

@@ -22,6 +22,7 @@ from opkit.spec.parse.syntax import (
     Member,
     Name,
     Param,
+    Part,
     Postfix,
     Ternary,
     TypeName,
@@ -258,7 +259,11 @@ class ExpressionParser(TypeParser):
             braced = self.here == "{"
             args = self.arguments()
             return Construct(start, self.at - 1, made, args, braced)
-        if text in ("new", "delete", "throw", "sizeof", "typeid", "operator", "decltype", "alignof"):
+        if text == "new":
+            return self.new_expression()
+        if text == "sizeof":
+            return self.sizeof_expression()
+        if text in ("delete", "throw", "typeid", "operator", "decltype", "alignof"):
             raise ParseError("SPEC012", f"'{text}' is not supported in definitions", start)
         if text == "::":
             self.at += 1
@@ -266,6 +271,26 @@ class ExpressionParser(TypeParser):
         while self.accept("::"):
             parts.append(self.name_part(False))
         return Name(start, self.at - 1, tuple(parts))
+
+    def new_expression(self) -> Expr:
+        """Parse ``new Type(args)``, which means the same as ``std::make_shared<Type>(args)`` here."""
+        start = self.step()
+        made = self.type_name()
+        args: tuple[Expr, ...] = ()
+        if self.here in ("(", "{"):
+            is_braced = self.here == "{"
+            args = self.arguments()
+            if is_braced:
+                args = (InitList(start, self.at - 1, args),) if args else ()
+        maker = Name(start, start, (Part(start, start, "std"), Part(start, start, "make_shared", (made,))))
+        return Call(start, self.at - 1, maker, args)
+
+    def sizeof_expression(self) -> Expr:
+        """Parse ``sizeof(type)`` of an arithmetic type."""
+        start = self.step()
+        made = self.between("(", self.type_name, ")")
+        maker = Name(start, start, (Part(start, start, "sizeof", (made,)),))
+        return Call(start, self.at - 1, maker, ())
 
     def named_cast(self) -> Cast:
         """Parse ``static_cast<T>(value)`` and similar ones."""

@@ -20,14 +20,18 @@ __all__ = [
     "Meter",
     "Stream",
     "cat",
+    "compare_part",
     "f32",
     "fdiv",
     "idiv",
     "irem",
+    "parse_int",
     "shift_left",
     "shift_right",
     "show",
+    "string_compare",
     "string_find",
+    "string_rfind",
     "substr",
     "to_i32",
     "to_i64",
@@ -236,6 +240,40 @@ def string_find(text: str, piece: str) -> int:
     METER.move(len(text) >> 3)
     found = text.find(piece)
     return found if found >= 0 else _M64
+
+
+def string_rfind(text: str, piece: str) -> int:
+    """Behave like std::string::rfind."""
+    # At worst each position is compared with the whole piece.
+    METER.move(len(text) * len(piece) >> 8)
+    found = text.rfind(piece)
+    return found if found >= 0 else _M64
+
+
+def compare_part(text: str, start: int, count: int, other: str) -> int:
+    """Behave like std::string::compare of a part."""
+    return string_compare(substr(text, start, count), other)
+
+
+def parse_int(text: str, bits: int) -> int:
+    """Behave like std::stoi and similar ones: the number at the front of a string, if it fits."""
+    kept = text.strip()
+    end = 1 if kept[:1] in "+-" else 0
+    while end < len(kept) and kept[end] in "0123456789":
+        end += 1
+    try:
+        number = int(kept[:end])
+    except ValueError:
+        raise FatalError(f"{text!r} holds no number") from None
+    if -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+        return number
+    raise FatalError(f"{number} does not fit {bits} bits")
+
+
+def string_compare(a: str, b: str) -> int:
+    """Behave like std::string::compare."""
+    METER.move((len(a) + len(b)) >> 3)
+    return (a > b) - (a < b)
 
 
 class Stream:

@@ -28,6 +28,7 @@ __all__ = [
     "copy_of",
     "char_at",
     "erase",
+    "extend",
     "field_pointer",
     "filled",
     "find",
@@ -41,6 +42,7 @@ __all__ = [
     "remove",
     "resize",
     "sort",
+    "swap",
     "write_from",
 ]
 
@@ -145,6 +147,12 @@ def resize(items: list[T], count: int, value: T) -> None:
     items.extend(_repeated(value, count - len(items)))
 
 
+def swap(a: list[T], b: list[T]) -> None:
+    """Exchange the elements of two vectors."""
+    METER.move(len(a) + len(b))
+    a[:], b[:] = b[:], a[:]
+
+
 def assign(items: list[T], values: Iterable[T]) -> None:
     """Replace all elements."""
     items[:] = values
@@ -230,6 +238,16 @@ def between(first: Any, last: Any) -> list[Any]:
             raise FatalError("the first iterator lies after the last")
         return list(first.items[first.index : last.index])
     return list(first.between(last))
+
+
+def extend(items: list[T], values: Sequence[T]) -> list[T]:
+    """Append elements, as an algorithm does through std::back_inserter."""
+    if len(items) + len(values) > MOST_ELEMENTS:
+        raise FatalError(f"a vector of more than {MOST_ELEMENTS:,} elements")
+    if len(values) > _FEW:
+        METER.move(len(values))
+    items.extend(values)
+    return items
 
 
 def write_from(target: Iterator[T], values: Sequence[T]) -> Iterator[T]:
