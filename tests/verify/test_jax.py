@@ -454,31 +454,3 @@ def cases(rng):
 
     reports = gradcheck([f"{here}/right.py::abs2", f"{here}/wrong.py::abs2"], replay=False).ops
     assert [report.status.value for report in reports] == ["pass", "fail"]
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize(("sign", "status"), [("", "pass"), ("-", "fail")])
-def test_an_array_that_backward_answers_on_other_shapes_only_is_no_option(here: Path, sign: str, status: str) -> None:
-    """As a single place forward took it too, and gave h no gradient."""
-    text = f"""
-import jax
-import jax.numpy as jnp
-
-
-@jax.custom_vjp
-def edges(h, weight, source):
-    return h[source] @ weight
-
-
-def backward(kept, g):
-    h, weight, source = kept
-    return {sign}jnp.zeros_like(h).at[source].add(g[:, None] * weight), g @ h[source], None
-
-
-edges.defvjp(lambda h, weight, source: (edges(h, weight, source), (h, weight, source)), backward)
-"""
-    (here / "edges.py").write_text(text)
-    from opkit.verify import gradcheck
-
-    (report,) = gradcheck(f"{here}/edges.py::edges", replay=False).ops
-    assert report.status.value == status, report.findings

@@ -53,16 +53,9 @@ class Collected:
 
 
 def first_cases(
-    checkable: Checkable,
-    options: Options,
-    most: int,
-    seconds: float = FIRST_SECONDS,
-    trials: int = MOST_SHAPES,
-    is_answered: bool = False,
+    checkable: Checkable, options: Options, most: int, seconds: float = FIRST_SECONDS, trials: int = MOST_SHAPES
 ) -> list[Case]:
     """Return some cases of usual shapes that forward takes, none where it takes none of them: a short search.
-
-    With ``is_answered`` they are of shapes that backward answers, which it leads to by how far it gets.
 
     A forward that breaks a rule of its own (``KernelError``) has taken its inputs. Nothing is tried after these seconds
     (see ``Spent``), nor after FIRST_SECONDS; where calls take long and something was taken, nor after SLOW_FIRST.
@@ -70,10 +63,8 @@ def first_cases(
     end = min(seconds, FIRST_SECONDS)
     trial = Trial(checkable, min(end, SLOW_FIRST), end, most=trials, give_up=end, clock=Spent())
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
-    usual = UsualShapes(scope, Roles(scope))
-    if is_answered:
-        return usual.climber.answered()[:most]
-    found = usual.accepted({**checkable.default_attrs, **options.attrs}, most, 0, PATIENCE)
+    attrs = {**checkable.default_attrs, **options.attrs}
+    found = UsualShapes(scope, Roles(scope)).accepted(attrs, most, 0, PATIENCE)
     broken = [case for case, error in scope.trial.errors if isinstance(error, KernelError)]
     return [*found, *broken][:most]
 

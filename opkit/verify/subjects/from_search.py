@@ -46,8 +46,9 @@ from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.readings import Reading, readings
 from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner
 
-#: Seconds after which further readings of a signature are given up, and cases of each that are looked at.
-_SECONDS, _LOOKED_AT = 12.0, 12
+#: Seconds after which further readings of a signature are given up, cases of each that are looked at, and of the first
+#: that forward takes where backward answers none of them.
+_SECONDS, _LOOKED_AT, _MOST_LOOKED_AT = 12.0, 12, 100
 #: Attempts after which a reading is given up at first, so that all readings are tried on the usual shapes.
 _FEW_TRIALS = 600
 
@@ -140,9 +141,9 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
             search.trials = trials // count
             taken = search.taken(reading) if reading.inputs else None
             if first is None and taken is not None and not taken.is_answered and taken.has_elements:
-                search.climbs = True  # before it counts for less than a reading with fewer arrays
+                search.looks = _MOST_LOOKED_AT  # before it counts for less than a reading with fewer arrays
                 taken = search.taken(reading) or taken
-                search.climbs = False
+                search.looks = _LOOKED_AT
             if taken is not None and taken.is_answered:
                 return taken.finished(first)
             if taken is not None and taken.has_elements:
@@ -171,7 +172,7 @@ class _Search:
     Attributes:
         spent: the seconds that were.
         trials: attempts after which a reading is given up.
-        climbs: whether shapes are looked for by how far backward gets.
+        looks: cases of a reading that are looked at.
         first_error: what forward raised first.
         announced: the calls.
     """
@@ -182,7 +183,7 @@ class _Search:
     options: Options
     spent: Spent = field(default_factory=Spent)
     trials: int = MOST_SHAPES
-    climbs: bool = False
+    looks: int = _LOOKED_AT
     first_error: Exception | None = None
     announced: Looks = field(default_factory=Looks)
     _others: list[Reading] | None = None
@@ -308,8 +309,7 @@ class _Search:
 
         with np.errstate(all="ignore"):
             heard = replace(made, forward=forward)
-            rest = _SECONDS - self.spent()
-            return first_cases(heard, self.options, _LOOKED_AT, rest, self.trials, is_answered=self.climbs)
+            return first_cases(heard, self.options, self.looks, _SECONDS - self.spent(), self.trials)
 
     def _numbered(self, made: Checkable, case: Case) -> Case:
         """Return a case with whole numbers for the inputs of which only these change what forward gives: labels."""
