@@ -57,12 +57,10 @@ def climb(
         few = [shape for shape in options if len(shape) < 3 and max(shape, default=0) < 8]
         same = (*alike, *(options if most is EVERY_SIZE else ()))
         together = [dict.fromkeys(every, shape) for shape in same if start is None]
-        paired = [dict.fromkeys(group, shape) for group in _of_one_shape(every, current) for shape in few]
         single = [{index: shape} for index in every for shape in options]
-        # All alike, then those of one shape, then one after the other, then some together; where these are many, only
-        # if nothing else led on.
+        # All alike, then one after the other, then some together; where these are many, only if nothing else led on.
         is_much = len(every) > 2 or most is EVERY_SIZE
-        for moves, is_last in ((together, False), (paired, False), (single, False), (_joint(every, few), is_much)):
+        for moves, is_last in ((together, False), (single, False), (_joint(every, few), is_much)):
             if is_last and best > before:
                 break
             for move in moves:
@@ -77,14 +75,6 @@ def climb(
         if best <= before:
             break
     return as_assignment(args, current), best
-
-
-def _of_one_shape(every: Sequence[int], current: Sequence[Shape]) -> Iterator[Sequence[int]]:
-    """Yield the inputs that share a shape, which may have to go on sharing one, but for all of them."""
-    for shape in dict.fromkeys(current[index] for index in every):
-        group = [index for index in every if current[index] == shape]
-        if 1 < len(group) < len(every):
-            yield group
 
 
 def _joint(every: Sequence[int], few: Sequence[Shape]) -> Iterator[dict[int, Shape]]:
