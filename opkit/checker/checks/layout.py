@@ -56,9 +56,17 @@ def _strided(array: ndarray, axis: int = -1) -> ndarray:
     return found
 
 
+def _roomy(array: ndarray, size: int) -> ndarray:
+    """Return a copy with room for ``size`` elements behind it: a kernel that ignores strides stays in our memory."""
+    room = np.zeros(array.size + size, array.dtype)
+    copy: ndarray = room[: array.size].reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
 def _reversed(array: ndarray) -> ndarray:
     index = (slice(None, None, -1),) * array.ndim
-    return np.ascontiguousarray(array[index])[index] if array.ndim else array
+    return _roomy(array[index], array.size)[index] if array.ndim else array
 
 
 def _permuted(array: ndarray) -> ndarray:
@@ -87,7 +95,7 @@ def _broadcast(array: ndarray, axis: int | None) -> ndarray:
     if array.ndim == 0 or not array.size:
         return array
     first = array.take([0], axis=axis) if axis is not None else array.reshape(-1)[:1].reshape((1,) * array.ndim)
-    return np.broadcast_to(first, array.shape)
+    return np.broadcast_to(_roomy(first, array.size), array.shape)
 
 
 def layouts(session: CheckSession) -> Iterator[CheckResult]:
@@ -205,7 +213,7 @@ class _Moved:
         for (first, array), (second, other) in pairwise(leaves):
             if array.shape != other.shape or array.dtype != other.dtype:
                 continue
-            flat = np.ascontiguousarray(array).reshape(-1)
+            flat = _roomy(array, array.size).reshape(-1)
             whole, turned = flat.reshape(array.shape), flat[::-1].reshape(array.shape)
             for view, how in ((whole, "the same array"), (turned, "views of one buffer")):
                 inputs = ev.replaced(first, frozen(whole))
