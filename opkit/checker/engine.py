@@ -135,7 +135,7 @@ def _checked(
                     tell(allowed(checkable, idle([item])[0] if checkable.is_beyond else item))
         results.extend(_after(session, results, before))
         results = excused(session, [allowed(checkable, item) for item in results])
-        results = settled(session, results, collected.table, _checked)
+        results = settled(session, results, collected, _checked)
         died = [allowed(checkable, item) for item in deaths(session, collected.table)]
         if options.power and checkable.has_gradient and collected.cases:
             if died or any(item.is_finding for item in results):

@@ -15,8 +15,10 @@ from opkit.checker.model.codes import OUT_OF_TIME
 from opkit.checker.model.report import CheckResult, FatalCall, Status
 from opkit.checker.model.session import Check, CheckSession
 from opkit.checker.model.thresholds import CALLS_A_CHECK, EXTREME_SIZE, SINGLE_ROUNDING
+from opkit.checker.search.attributes import unlike
 from opkit.checker.search.fatal import is_huge
 from opkit.checker.search.kinds import kind_of
+from opkit.checker.search.pipeline import Collected
 from opkit.checker.search.table import Standing, Table, Unserved, described, unserved_line
 
 #: Wrong only after the caller changed an input or a result in place: undecided wherever it is found (rule 5).
@@ -28,14 +30,14 @@ _NUMBERS = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC1
 
 
 def settled(
-    session: CheckSession, results: Sequence[CheckResult], table: Table | None, check: Check
+    session: CheckSession, results: Sequence[CheckResult], collected: Collected, check: Check
 ) -> list[CheckResult]:
     """Return the results with the statuses that the rules give them, and what the rules add.
 
     Args:
         session: of the checks.
         results: of the checks, as they were made.
-        table: what backward answers on each kind, None where that is declared.
+        collected: what was found: what backward answers.
         check: the engine's.
     """
     checkable = session.checkable
@@ -44,7 +46,8 @@ def settled(
         return idle(settled)
     if any(item.is_finding for item in settled):
         return settled
-    settled += unserved(session, () if table is None else table.unserved.values())
+    left_out = () if collected.table is None else collected.table.unserved.values()
+    settled += unserved(session, [*left_out, *collected.unlike])
     if session.rest().clock > CALLS_A_CHECK * session.call_seconds:
         settled += beyond(session, check)
     elif checkable.beyond is not None:
@@ -74,6 +77,8 @@ def _is_open_death(session: CheckSession, table: Table | None, call: FatalCall) 
     if checkable.cases is not None or checkable.infer is not None:
         return False
     if {arg.name for arg in checkable.inputs} != set(case.inputs):  # another reading of the parameters
+        return True
+    if any(case.attrs[attr.name] in unlike(attr) for attr in checkable.attrs if attr.name in case.attrs):
         return True
     if checkable.recorded:
         return all((one.shapes, plain(one.attrs)) != (case.shapes, plain(case.attrs)) for one in checkable.recorded)

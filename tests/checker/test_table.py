@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.checker import Arg, Arrays, Case, Checkable, Options, Status, answer_of, check
+from opkit.checker import Arg, Arrays, Attr, Case, Checkable, Options, Status, answer_of, check
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.kinds import generalised, is_special, kind_between
 from opkit.checker.search.scope import Role, SearchScope
@@ -220,3 +220,21 @@ def test_coincidences_of_many_axes_are_taken_apart_one_after_the_other() -> None
     assert table.answer(replace(case, inputs={"x": np.ones((3, 4))})).standing is Standing.RIGHT
     assert table.answer(case).standing is Standing.WRONG
     assert table.is_excused(case)
+
+
+@pytest.mark.parametrize(("slope", "told"), [(abs, "scale -0.5 (wrong "), (float, "")])
+def test_a_default_declares_the_sign_of_an_option(slope: Callable[[float], float], told: str) -> None:
+    """Wrong for a negative scale alone, where the default is positive: a line, no failure."""
+    scale = Attr("scale", "float", 1.0)
+    scaled = Checkable(
+        "scaled",
+        (Arg("x"),),
+        (Arg("y"),),
+        lambda arrays, attrs: [attrs["scale"] * np.sin(arrays["x"])],
+        lambda arrays, outputs, douts, attrs, needs: {"x": slope(attrs["scale"]) * np.cos(arrays["x"]) * douts[0]},
+        attrs=(scale,),
+    )
+    report = check(scaled, Options())
+    assert report.status is Status.PASS
+    assert told in report.unserved
+    assert bool(told) is bool(report.unserved)

@@ -50,6 +50,19 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
     return [value for value in _unique([*attr.choices, *found]) if value != default or type(value) is not type(default)]
 
 
+def unlike(attr: Attr) -> list[Any]:
+    """Return numbers of another sign than an attribute's default, and 0: its default declares neither.
+
+    0, 1 and -1 as whole numbers are axes and counts, whose neighbours are alternatives.
+    """
+    default = attr.default
+    if type(default) is int and abs(default) > 1:
+        return [-1 if default > 0 else 1, 0]
+    if type(default) is float and not 0 < abs(default) < SMALL_OPTION:
+        return [-default / 2, 0.0] if default else [-0.5]
+    return []
+
+
 def _lists(default: list[Any], is_float: bool) -> list[list[Any]]:
     if not is_float and all(type(item) is int for item in default):
         return _integer_lists(default)

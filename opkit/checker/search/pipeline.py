@@ -5,6 +5,7 @@ Shapes first, then attributes, then regimes of values; everything follows from t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field, replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.selection import thinned
 from opkit.checker.search.sweeps import Sweeps
-from opkit.checker.search.table import Table
+from opkit.checker.search.table import Table, Unserved
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.errors import KernelError
 from opkit.record import mutable
@@ -40,6 +41,7 @@ class Collected:
         domain: which numbers all inputs hold, where search found it out and they hold the same.
         large: one case with many elements.
         table: what backward answers on each kind, None where that is declared.
+        unlike: options of another sign than their defaults' for which backward is wrong.
     """
 
     cases: list[Case] = field(default_factory=list)
@@ -50,6 +52,7 @@ class Collected:
     domain: str | None = None
     large: Case | None = None
     table: Table | None = None
+    unlike: Sequence[Unserved] = ()
 
 
 def first_cases(
@@ -118,4 +121,5 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> Collected:
         large = large if large is None or table.serves(large) else None
     found = Collected(cases, dtype=scope.dtype, domain=scope.domain, large=large)
     found.table = table if is_open else None
+    found.unlike = [*sweeps.unlike(shapes)]
     return found

@@ -24,12 +24,12 @@ from opkit.checker.model.thresholds import (
     SMALL_ARRAY,
     SOME,
 )
-from opkit.checker.search.attributes import alternatives, fits, pairwise
+from opkit.checker.search.attributes import alternatives, fits, pairwise, unlike
 from opkit.checker.search.extents import elements, resized, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
 from opkit.checker.search.shapes import Assignment, with_item
-from opkit.checker.search.table import answer_of
+from opkit.checker.search.table import Standing, Unserved, answer_of
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.checker.search.values import ANCHORED, REGIMES, beyond
 from opkit.listed import each
@@ -164,6 +164,16 @@ class Sweeps:
         for number, mixed in enumerate(pairwise({name: [base[name], *values] for name, values in choices.items()})):
             found.extend(self._cases_with({**base, **mixed}, shapes, 2, 300 + number))
         return found
+
+    def unlike(self, shapes: Sequence[Case]) -> Iterator[Unserved]:
+        """Yield each option of another sign than its default's, or 0, that forward takes and backward gets wrong."""
+        scope = self.scope
+        for attr in scope.checkable.attrs if scope.checkable.has_gradient else ():
+            for value in unlike(attr) if attr.name not in scope.options.attrs else ():
+                cases = (replace(case, attrs={**scope.attrs, attr.name: value}) for case in shapes[:FEW])
+                taken = (case for case in cases if not scope.trial.is_late and scope.trial.probe(case).is_accepted)
+                answers = (answer_of(scope.checkable, case, is_slow=scope.trial.is_slow) for case in islice(taken, 1))
+                yield from (Unserved(answer) for answer in answers if answer.standing is Standing.WRONG)
 
     def _offered(
         self, name: str, base: Mapping[str, Any], known: Sequence[Any], shapes: Sequence[Case]
