@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.checker import Arg, Case, Checkable, OpReport, Options, Status, check
+from opkit.checker import Arg, Attr, Case, Checkable, OpReport, Options, Status, check
 from opkit.checker.excuses.apply import excused
 from opkit.checker.model.dimensions import Dimensions, axes_in
 from opkit.checker.model.session import CheckSession
@@ -505,3 +505,53 @@ def test_a_failure_that_no_time_is_left_to_excuse_is_undecided() -> None:
     (found,) = excused(session, [session.failed("GC101", "wrong", session.evaluators[0], input="x", output="y")])
     assert found.status is Status.FAIL, "of a function whose calls take long it stands"
     assert any("time ran out" in note for note in session.notes)
+
+
+# --- options
+def with_option(forward: Callable[..., Any], backward: Callable[..., Any], option: Attr) -> OpReport:
+    """Check functions of x and of an option; ``backward(dy, x, option)``."""
+
+    def gradients(arrays: Any, results: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, Any]:
+        return {"x": backward(douts[0], arrays["x"], attrs[option.name])}
+
+    made = Checkable(
+        "file.py::Op",
+        (Arg("x"),),
+        (Arg("y"),),
+        lambda arrays, attrs: [np.asarray(forward(arrays["x"], attrs[option.name]))],
+        gradients,
+        attrs=(option,),
+        gradients=frozenset({"x"}),
+    )
+    return check(made, OPTIONS)
+
+
+def damped(dy: Any, x: Any, eps: float) -> Any:
+    return dy * x / (x * x + 1 + eps) ** 0.5
+
+
+def root(x: Any, eps: float) -> Any:
+    return (x * x + 1) ** 0.5
+
+
+def test_a_number_that_damps_a_gradient_and_that_forward_does_not_read_is_undecided() -> None:
+    """Nothing declares its values, and backward is right where it is next to 0."""
+    found = with_option(root, damped, Attr("eps", "any", 0.5, is_required=True))
+    assert found.status is Status.UNDECIDED
+    assert "it holds where eps is next to 0, and no value of it changes what forward returns" in words(found)
+
+
+LONGER = (lambda x, eps: (x * x + 1 + eps) ** 0.5, lambda dy, x, eps: dy * x / (x * x + 1 + 2 * eps) ** 0.5)
+OPTION_FAULTS = {
+    "a default": (root, damped, Attr("eps", "any", 0.5)),
+    "a factor that forward lacks": (root, lambda dy, x, s: s * damped(dy, x, 0), Attr("s", "any", 1.0, is_required=True)),
+    "a flag": (root, lambda dy, x, old: damped(dy, x, bool(old)), Attr("old", "any", 0.5, is_required=True)),
+    "a flag that is off": (root, damped, Attr("old", "any", False)),
+    "what forward reads": (*LONGER, Attr("eps", "any", 0.5, is_required=True)),
+}
+
+
+@pytest.mark.parametrize("name", OPTION_FAULTS)
+def test_an_option_that_excuses_nothing_fails(name: str) -> None:
+    """A default is declared, a factor or a flag is wrong next to 0 too, and what forward reads is its own."""
+    assert with_option(*OPTION_FAULTS[name]).status is Status.FAIL

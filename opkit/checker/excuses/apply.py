@@ -12,6 +12,7 @@ from typing import TypeAlias
 from opkit.checker.excuses.classes import declared, narrower
 from opkit.checker.excuses.compare_again import OutOfTimeError
 from opkit.checker.excuses.guards import guarded
+from opkit.checker.excuses.options import unread
 from opkit.checker.excuses.surrogates import surrogates
 from opkit.checker.excuses.ties import NOT_FINITE, tied
 from opkit.checker.model.report import CheckResult, Status
@@ -26,7 +27,7 @@ _DERIVATIVES = frozenset({"GC101", "GC102", "GC103", "GC104", "GC106", "GC150", 
 _NO_TIME = "time ran out before it was known whether a surrogate, a guard or narrower values excuse it; raise --timeout"
 #: A surrogate need not even be linear in dy.
 _LINEAR = frozenset({"GC110", "GC111"})
-_FOUND: tuple[Excuse, ...] = (guarded, narrower)
+_FOUND: tuple[Excuse, ...] = (unread, guarded, narrower)
 
 
 def excused(session: CheckSession, results: Sequence[CheckResult]) -> list[CheckResult]:
