@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -64,16 +65,26 @@ def _ranges(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _options(checkable: Checkable, cases: Sequence[Case]) -> Iterator[str]:
-    """Yield each option with its only value, or with how many it had."""
+    """Yield each option with its values, or, of many, with how many and from where to where."""
     for name in dict.fromkeys(
         [attr.name for attr in checkable.attrs] + [name for case in cases for name in case.attrs]
     ):
-        values = dict.fromkeys(repr(plain(case.attrs[name])) for case in cases if name in case.attrs)
+        values = {repr(value): value for case in cases if name in case.attrs for value in [plain(case.attrs[name])]}
         if name == "device_sub_tag" or not values:
             continue
-        only = next(iter(values))
-        text = only if len(only) <= _LONGEST else f"{only[: _LONGEST - 3]}..."
-        yield f"{name} only {text}" if len(values) == 1 else f"{name} with {len(values)} values"
+        yield f"{name} {_several(values)}"
+
+
+def _several(values: Mapping[str, Any]) -> str:
+    """Return the values of an option, or, of many numbers, how many and from where to where."""
+    texts = [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..." for text in values]
+    if len(texts) == 1:
+        return f"only {texts[0]}"
+    if all(type(value) in (int, float) for value in values.values()):
+        texts = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in sorted(values.values())]
+        if len(texts) > _MOST:
+            return f"with {len(texts)} values from {texts[0]} to {texts[-1]}"
+    return f"in {{{', '.join(_cut(texts))}}}"
 
 
 def _cut(items: list[str]) -> list[str]:

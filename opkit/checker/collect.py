@@ -20,6 +20,7 @@ from opkit.checker.model.copies import option_copied
 from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, narrows, snapshot
 from opkit.checker.model.options import Options
+from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import COARSER, FINER
@@ -86,7 +87,7 @@ def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iter
     except _Malformed as error:
         message = str(error)
     except Exception as error:  # user code
-        message = f"the cases function raised {type(error).__name__}: {error}"
+        message = f"the cases function raised {words_of(error)}"
     found.findings.append(_result("GC183", Status.ERROR, message, checkable))
 
 
@@ -197,9 +198,9 @@ def _as_seen(checkable: Checkable, case: Case, wide: Case) -> Case:
 
 def _rejected(checkable: Checkable, case: Case, outcome: Attempt, what: str) -> CheckResult:
     answer, error = outcome.answer, outcome.error
-    if answer is Answer.RAISED:
+    if answer is Answer.RAISED and error is not None:
         code = "GC122" if is_write(error) else "GC180"
-        message = f"forward raised on {what}: {type(error).__name__}: {error}"
+        message = f"forward raised on {what}: {words_of(error)}"
         return _result(code, Status.FAIL, message, checkable, case, error)
     message = f"the infer function refuses {what}" + (f": {error}" if error is not None else "")
     if answer is Answer.NONFINITE:
@@ -224,7 +225,7 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
         return found
     if trial.errors:
         case, error = trial.errors[0]
-        message = f"forward raised on everything that was tried, first {type(error).__name__}: {error}"
+        message = f"forward raised on everything that was tried, first {words_of(error)}"
         code = "GC182" if checkable.infer is None else "GC180"  # nothing declares what it takes
         made = _result(code, Status.ERROR, message, checkable, case, error)
         found.findings.append(replace(made, is_stopped=is_write(error)))

@@ -220,7 +220,7 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
         if not is_users(error):
             raise
         where = raised_at(error, session.checkable.forward_where)
-        message = f"forward raised on inputs that it took before: {type(error).__name__}: {error}"
+        message = f"forward raised on inputs that it took before: {words_of(error)}"
         yield session.result("GC180", Status.FAIL, message, where=where, is_stopped=is_write(error))
         return
     yield from _raises(session)
@@ -286,7 +286,7 @@ def _raises(session: CheckSession) -> Iterator[CheckResult]:
         # A sum of nothing has a result, a maximum of nothing has none.
         has_an_answer = len(set(case.shapes)) == 1 and "no identity" not in str(error)
         if case.is_empty and case.ranks in ranks and has_an_answer:
-            message = f"forward raises on empty arrays, which infer takes: {type(error).__name__}: {error}"
+            message = f"forward raises on empty arrays, which infer takes: {words_of(error)}"
             yield session.result("GC160", Status.UNDECIDED, message, case=case)
             break
     counts = session.trial.counts
@@ -294,7 +294,7 @@ def _raises(session: CheckSession) -> Iterator[CheckResult]:
         error = session.trial.errors[0][1]
         session.notes.append(
             f"forward raised on {counts[Answer.RAISED]} of the inputs tried that infer accepts "
-            f"({counts[Answer.ACCEPTED]} ran), first {type(error).__name__}: {error}; a CHECK in the definition, or a "
+            f"({counts[Answer.ACCEPTED]} ran), first {words_of(error)}; a CHECK in the definition, or a "
             "cases file, would say what the op is meant for"
         )
 
@@ -306,7 +306,7 @@ def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
     except Exception as error:  # user code that raises on a later call than the checks before saw, or the check itself
         if isinstance(error, FatalCallError):  # reported as what it is
             return
-        message = f"raised while being checked: {type(error).__name__}: {error}"
+        message = f"raised while being checked: {words_of(error)}"
         if is_users(error):
             where = raised_at(error, session.checkable.backward_where or session.checkable.forward_where)
             yield session.failed("GC181", message, where=where, is_stopped=is_write(error))

@@ -39,7 +39,11 @@ def gradcheck(
     ] = "",
     effort: Annotated[
         float,
-        typer.Option(metavar="X", help="How much to try, from 0.02 to 10 and beyond; 1 takes about a second per op."),
+        typer.Option(
+            metavar="X",
+            help="How much to try, from 0.02 to 10 and beyond; 1 takes about a second for an op of numpy, and up to "
+            "ten for a function of torch or JAX whose inputs are searched.",
+        ),
     ] = 1.0,
     power: Annotated[
         bool, typer.Option("--power", help="Also plant mistakes in the gradient and report which are caught.")

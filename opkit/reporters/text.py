@@ -14,6 +14,7 @@ from rich.text import Text
 
 from opkit.checker import CheckResult, OpReport, Status
 from opkit.diagnostics import render_text
+from opkit.errors import Location
 from opkit.record import record
 from opkit.reporters.run import Finding, RunView, counts, findings, printable_op, subject
 from opkit.reporters.values import case_text, index_text, printable, source_lines, value_text
@@ -38,6 +39,7 @@ class _Page:
     console: Console
     width: int
     lines: list[Text]
+    shown: set[Location]
 
     def put(self, text: Text | str, indent: int = 0) -> None:
         """Add a text, wrapped behind its indent."""
@@ -57,6 +59,7 @@ class _Page:
         """Print what was added."""
         self.console.print(Text("\n").join(self.lines), soft_wrap=True)
         self.lines.clear()
+        self.shown.clear()
 
 
 def text_report(run: RunView, *, width: int = 80, is_colored: bool = False, is_verbose: bool = False) -> str:
@@ -84,7 +87,7 @@ def text_report(run: RunView, *, width: int = 80, is_colored: bool = False, is_v
     )
     if run.diagnostics:
         console.out(render_text(run.diagnostics), highlight=False)
-    page = _Page(console, console.width, [])
+    page = _Page(console, console.width, [], set())
     for place, op in enumerate(run.report.ops):
         _op(page, run, place, printable_op(op), is_verbose)
         page.print()
@@ -156,7 +159,11 @@ def _held(op: OpReport) -> str:
     if tried:
         text += f" on up to {tried} case{'s' if tried != 1 else ''}"
     power = [result.detectable for result in passed if result.detectable is not None]
-    return f"{text}; would have seen {max(power):.1e}" if power else text
+    return f"{text}; {_would_have_seen(max(power))}" if power else text
+
+
+def _would_have_seen(detectable: float) -> str:
+    return f"would have seen a derivative off by {detectable:.1e} of its size"
 
 
 def _finding(page: _Page, finding: Finding) -> None:
@@ -197,7 +204,7 @@ def _rows(result: CheckResult) -> Iterable[tuple[str, str]]:
     if result.hint:
         yield "hint", result.hint
     if result.consequences:
-        codes = ", ".join(sorted({item.code for item in result.consequences}))
+        codes = ", ".join(sorted({item.code + " again" * (item.code == result.code) for item in result.consequences}))
         yield "from this", f"{len(result.consequences)} further finding{'s' * (len(result.consequences) > 1)}: {codes}"
 
 
@@ -206,10 +213,14 @@ def _source(page: _Page, result: CheckResult) -> None:
     if where is None:
         return
     text = Text.assemble(("   --> ", "cyan"), printable(str(where)))
-    for number, line in source_lines(where):
+    if where in page.shown:
+        text.append(", shown above")
+    for number, line in () if where in page.shown else source_lines(where):
         mark = ">" if number == where.line else " "
         text.append(f"\n{mark}{number:>6} | ", "cyan")
-        text.append(line[: max(page.width - 11, 20)])
+        room = max(page.width - 11, 20)
+        text.append(line if len(line) <= room else f"{line[: room - 3]}...")
+    page.shown.add(where)
     page.lines.append(text)
 
 
@@ -237,7 +248,7 @@ def _line(page: _Page, result: CheckResult) -> None:
         text.append(f" ({about})")
     details = [f"{result.cases} cases"] if result.cases else []
     if result.detectable is not None:
-        details.append(f"would have seen {result.detectable:.1e}")
+        details.append(_would_have_seen(result.detectable))
     if details:
         text.append(f"; {', '.join(details)}", style="dim")
     if result.message:

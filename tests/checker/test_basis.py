@@ -21,10 +21,12 @@ def test_ranges_are_those_of_all_inputs_and_dtypes_those_that_were_seen() -> Non
     assert line == "2 recorded inputs (x in [-1.2, 3.4], float32), k only 1.0, mode only 'sum'"
 
 
-def test_options_that_varied_are_counted() -> None:
-    """The others are shown with their only value."""
+def test_options_that_varied_are_shown() -> None:
+    """The others are shown with their only value, many numbers with the least and the largest."""
     line = rests_on(OP, [case(0.5, k=2.0, origin="search"), case(1.5, origin="search")])
-    assert line == "2 cases found by search (x in [0.5, 1.5], float64), k with 2 values, mode only 'sum'"
+    assert line == "2 cases found by search (x in [0.5, 1.5], float64), k in {1, 2}, mode only 'sum'"
+    line = rests_on(OP, [case(0.5, k=0.1 * k, mode="mean" if k else "sum") for k in range(-3, 6)])
+    assert line == "9 recorded inputs (x in [0.5, 0.5], float64), k with 9 values from -0.3 to 0.5, mode in {'mean', 'sum'}"
 
 
 def test_recorded_inputs_and_cases_are_counted_apart() -> None:

@@ -163,15 +163,15 @@ VALUES = np.array([0.3, -2.0, 1.5, -0.5, 3.0, -0.25, 0.7, -1.25, 2.25, 0.1, -0.7
         (lambda j: j.astype(np.float32).astype(float), "as much as a rounding to float32 on the way"),
         (lambda j: j.T, "transposed"),
         (lambda j: np.roll(j, 1, axis=1), "shifted by 1"),
-        (lambda j: np.where(np.arange(12) >= 10, 0, j), "last 2 of 12"),
+        (lambda j: np.where(np.arange(12) >= 10, 0, j), "last 2 of the 12 elements of x"),
         (lambda j: np.where(np.arange(12) == 2, -j, j), "at x[2] only"),
-        (lambda j: np.where(VALUES < 0, 0.5 * j, j), "factor of 0.5 at 5 of 12 elements, exactly where x < 0"),
-        (lambda j: np.where(np.abs(VALUES) > 1, 0, j), "zero at 6 of 12 elements, exactly where |x| > 1"),
-        (lambda j: np.where(VALUES < -1, 0, j), "zero at 2 of 12 elements, exactly where x < -1"),
-        (lambda j: np.where(np.arange(12) % 2 == 0, 0, j), "zero at 6 of 12 elements"),
+        (lambda j: np.where(VALUES < 0, 0.5 * j, j), "factor of 0.5 at 5 of the 12 elements of x, exactly where x < 0"),
+        (lambda j: np.where(np.abs(VALUES) > 1, 0, j), "zero at 6 of the 12 elements of x, exactly where |x| > 1"),
+        (lambda j: np.where(VALUES < -1, 0, j), "zero at 2 of the 12 elements of x, exactly where x < -1"),
+        (lambda j: np.where(np.arange(12) % 2 == 0, 0, j), "zero at 6 of the 12 elements of x"),
         (
             lambda j: np.where(VALUES[:, None] < 0, 0.3 * j + 1, j),
-            "wrong for 5 of the 12 elements that forward returns",
+            "wrong at 5 of the 12 elements of the result",
         ),
         (lambda j: np.where(np.eye(12) > 0, 0, j), "incomplete everywhere: a part of what adds up is missing"),
     ],
@@ -187,7 +187,7 @@ def test_a_bound_that_chance_may_show_is_not_named() -> None:
     right = np.eye(10)
     claimed = np.where(np.arange(10) == 2, 0.5, np.where(np.arange(10) == 5, 2, 1)) * right
     assert guess_pattern(claimed, right, np.array([0.1, 0.2, 0.9, 0.3, 0.4, 0.95, 0.5, 0.6, 0.7, 0.75]), "x") == (
-        "wrong at 2 of 10 elements"
+        "wrong at 2 of the 10 elements of x"
     )
 
 

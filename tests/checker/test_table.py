@@ -13,7 +13,7 @@ from opkit.checker import Arg, Arrays, Attr, Case, Checkable, Options, Status, a
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.kinds import generalised, is_special, kind_between
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.table import Standing, Table
+from opkit.checker.search.table import Answer, Standing, Table, Unserved, unserved_line
 
 
 def _product(gradients: Callable[[np.ndarray, np.ndarray, np.ndarray], dict[str, np.ndarray]]) -> Checkable:
@@ -72,6 +72,18 @@ def test_what_is_not_served_is_a_line_of_a_pass() -> None:
     report = check(_product(_plain), Options())
     assert report.status is Status.PASS
     assert any(note.startswith("not served: ") for note in report.notes)
+
+
+def test_what_is_not_served_has_its_own_reason() -> None:
+    """Of shapes that meet the same error, numbers apart, it is shown once; others have theirs."""
+    said = ("backward raises E: 2 and 3", "backward raises E: 4 and 5", "backward gives x a gradient of shape [1]")
+    line = unserved_line(
+        Unserved(Answer(Case({"x": np.ones(size)}, {}), Standing.RAISED, why)) for size, why in enumerate(said)
+    )
+    assert line == (
+        "not served: forward takes x of shape [0] (backward raises E: 2 and 3), and likewise x of shape [1]; "
+        "x of shape [2] (backward gives x a gradient of shape [1])"
+    )
 
 
 def test_a_misfit_that_the_runtime_uses_is_undecided() -> None:

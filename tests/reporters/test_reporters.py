@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -83,6 +84,21 @@ def test_text_shows_the_users_line(run) -> None:
     assert "user_relu/user_relu_py_kernel.py:11" in text
     assert "return -(y > 0) * dy" in text
     assert "opkit gradcheck --repro 3fa2b81c09" in text
+
+
+def test_text_shows_a_place_once_and_marks_what_it_cuts(run) -> None:
+    """Two findings at one line have its source once; a line longer than the terminal ends in dots."""
+    kernel = Path("user_relu/user_relu_py_kernel.py")
+    kernel.write_text(kernel.read_text() + "# wrong for every batch but the first, " * 3)
+    op = run.report.ops[1]
+    first = op.checks[0]
+    again = replace(first, code="GC102", consequences=(first,))
+    run.report = replace(run.report, ops=(replace(op, checks=(first, again)),))
+    text = text_report(run)
+    assert "1 further finding: GC101\n" in text
+    assert text.count("return -(y > 0) * dy") == 1
+    assert "user_relu/user_relu_py_kernel.py:11, shown above" in text
+    assert "but the first, # wrong for every batch but...\n" in text
 
 
 def test_text_has_colour_only_on_request(run) -> None:

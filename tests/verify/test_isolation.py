@@ -288,7 +288,7 @@ def test_the_report_of_deadly_ops_is_as_its_golden_file(outcome) -> None:
     text = text_report(outcome, width=240).replace(os.path.dirname(outcome.report.ops[0].dir), "FOLDER")
     text = re.sub(r" +\d+\.\d\d s", " 0.00 s", re.sub(r"--repro [0-9a-f]{10}", "--repro ID", text))
     text = re.sub(r"FOLDER\S*/(\w+\.py)", r"FOLDER/\1", re.sub(r"\(\d+\.\d\d s, seed", "(0.00 s, seed", text))
-    text = re.sub(r"\d+ checks hold on up to \d+ cases; would have seen \S+", "N checks hold", text)
+    text = re.sub(r"\d+ checks hold on up to \d+ cases; would have seen .*", "N checks hold", text)
     text = re.sub(r"based on \d+ cases found by search \(.*?\)", "based on N cases", text)
     text = re.sub(r"(?m)^  note .*\n", "", text)  # a busy machine leaves cases out, and says so
     path = Path(__file__).parent / "golden" / "deadly.text"

@@ -141,7 +141,7 @@ def _check_gradients(ev: Evaluator, found: _Edges) -> None:
     try:
         gradients = _run_backward(ev, ev.douts_from(weights), found)
     except Exception as error:  # user code
-        message = f"backward raised {type(error).__name__}: {error}"
+        message = f"backward raised {words_of(error)}"
         code = "GC123" if is_write(error) else "GC181"
         if isinstance(error, KernelError):
             code, message = "GC144", error.message
@@ -184,7 +184,7 @@ def _check_alone(ev: Evaluator, found: _Edges, rng: Generator) -> None:
             found.session.notes.append(f"no gradient of {name} alone: {error.message}")
             continue
         except Exception as error:  # user code
-            message = f"backward raised {type(error).__name__} where only {name} needs a gradient: {error}"
+            message = f"backward raised where only {name} needs a gradient: {words_of(error)}"
             where = raised_at(error, found.session.checkable.backward_where)
             found.add("GC181", message, ev, where=where, input=name, is_stopped=is_write(error))
             continue

@@ -25,6 +25,7 @@ from opkit.checker.model.budget import takes_longer
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.median import median
 from opkit.checker.model.numbers import largest, typical
+from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
@@ -97,7 +98,7 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
             if is_write(error):
                 ledger.broken.insert(0, session.failed("GC123", f"a kernel wrote to a read-only argument: {error}", ev))
                 continue
-            message = f"a case could not be compared: {type(error).__name__}: {error}"
+            message = f"a case could not be compared: {words_of(error)}"
             ledger.broken.append(session.result("GC101", Status.UNDECIDED, message, case=ev.case, is_stopped=True))
         ledger.failing += ledger.found > known
     if not ledger.failing:

@@ -15,6 +15,7 @@ from opkit.checker.model.agreement import same
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, snapshot
 from opkit.checker.model.numbers import widened
+from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import SOME
@@ -51,7 +52,7 @@ def _difference(ev: Evaluator, new: Checkable, rng: Generator) -> str:
         try:
             found = next(first)
         except Exception as error:  # user code; it ran without complaint before
-            return f"{who} raises on its first call after loading: {type(error).__name__}: {error}"
+            return f"{who} raises on its first call after loading: {words_of(error)}"
         if not same(later, found):
             return f"{who} gives another result on its first call after loading: {_how(later, found)}"
     return ""

@@ -20,6 +20,7 @@ from opkit.checker.model.agreement import same
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, rounding_shift, snapshot
 from opkit.checker.model.formats import FORMATS
 from opkit.checker.model.numbers import largest, resolution_of
+from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import COARSE_ULPS, LITTLE, MANY, SOME, SUM_ULPS
@@ -193,7 +194,7 @@ class _Moved:
         try:
             found = list(call())
         except Exception as error:  # user code
-            text = f"{who} raised {type(error).__name__}: {error} for {where}"
+            text = f"{who} raised {words_of(error)} for {where}"
             yield _Fault(code, text, is_refusal=not is_write(error))
             return
         sizes = (*of, *expected) if is_forward else of

@@ -13,6 +13,7 @@ from numpy.random import Generator
 
 from opkit.checker.model.agreement import same
 from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import Check, CheckSession
 from opkit.checker.model.thresholds import SOME, SUM_ULPS
@@ -40,7 +41,7 @@ def _differs(ev: Evaluator, name: str, run: Callable[..., tuple[Any, Any]], rng:
     try:
         outputs, gradients = run(ev.inputs, ev.attrs, douts)
     except Exception as error:  # the other runner's own trouble is the finding
-        return f"{name} mode raised {type(error).__name__}: {error}"
+        return f"{name} mode raised {words_of(error)}"
     if not same(ev.outputs, list(outputs)):
         return f"{name} mode gives other results"
     if expected and not same(expected, list(ev.by_leaf(gradients).values()), SUM_ULPS):

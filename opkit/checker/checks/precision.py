@@ -110,7 +110,7 @@ def _compare_single(
     cases = low_case, cast_case(low_case, "float64")
     low_outcome, high_outcome = map(session.trial.probe, cases)
     if high_outcome.is_accepted and low_outcome.answer is Answer.NONFINITE:
-        message = _overflow(high_outcome, low_outcome)
+        message = _overflow(session, high_outcome, low_outcome)
         # Where forward overflows it leaves its domain; that it need not is worth a note, but is not a failure. NaN, as
         # of one infinity over another, is not an overflow of the result. Nothing says how large values may be where
         # neither a definition nor cases do.
@@ -168,7 +168,7 @@ def _off(
         floor = max(high.natural(), GRADIENT_LEAST * highest.get(name, 0.0))
     elif is_found:  # a bound decides where no change of an input changes a result (rule 5)
         single = np.where(spread == 0, exact, single)
-    what = f"the gradient of {name}" if is_gradient else f"output {name}"
+    what = f"the gradient of {name}" if isinstance(name, InputLeaf) else session.output_name(name)
     message = _explain(what, exact, single, spread, floor)
     loss, size = float(np.abs(values[1] - exact).max()), largest(exact)
     if regime == "large" and not is_gradient and loss < LITTLE * size:
@@ -182,7 +182,7 @@ def _off(
     return message, False
 
 
-def _overflow(high: Attempt, low: Attempt) -> str | None:
+def _overflow(session: CheckSession, high: Attempt, low: Attempt) -> str | None:
     """Say where float32 gives NaN or infinity although float64's result is one that float32 can hold."""
     for index, (exact, single) in enumerate(zip(high.outputs, low.outputs)):
         if not is_float(single) or single.dtype != np.float32 or np.shape(exact) != np.shape(single):
@@ -190,7 +190,7 @@ def _overflow(high: Attempt, low: Attempt) -> str | None:
         bad = ~np.isfinite(single) & (np.abs(exact) < OVERFLOW)
         if bad.any():
             place = place_of(np.argmax(bad), np.shape(bad))
-            text = f"output {index}{index_of(place)} is {single[place]} in float32 and {exact[place]:.9g}"
+            text = f"{session.output_name(index)}{index_of(place)} is {single[place]} in float32 and {exact[place]:.9g}"
             return f"{text} in float64: a step on the way overflows, or becomes 0"
     return None
 

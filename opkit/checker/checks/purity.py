@@ -19,6 +19,7 @@ from opkit.checker.checks.contract import is_write
 from opkit.checker.model.agreement import same
 from opkit.checker.model.error_location import is_users
 from opkit.checker.model.evaluate import Evaluator, copies, is_float, leaves_of
+from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import FEW, REPEATS, SOME
@@ -132,7 +133,7 @@ def backward_purity(session: CheckSession) -> Iterator[CheckResult]:
             if is_write(error):
                 faults = [("GC123", f"backward wrote to a read-only argument: {error}")]
             elif _runs_alone(ev):
-                faults = [("GC125", f"backward raised after another call: {type(error).__name__}: {error}")]
+                faults = [("GC125", f"backward raised after another call: {words_of(error)}")]
         for code, message in faults:
             found.add(code, message, ev, where=where)
     yield from found.told(("GC121", "GC123", "GC124", "GC125"), len(evaluators))

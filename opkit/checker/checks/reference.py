@@ -22,6 +22,7 @@ from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
 from opkit.checker.model.numbers import place_of, signed, widened
+from opkit.checker.model.raised import words_of
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.reference_tolerance import Found, Samples, judged
 from opkit.checker.model.report import CheckResult, Status
@@ -98,7 +99,7 @@ def _compare(session: CheckSession, given: Reference, ev: Evaluator, number: int
     try:
         exact, _ = given.run(inputs, ev.attrs, None, "float64")
     except Exception as error:  # user code: the case is none of the reference's
-        ledger.raised = ledger.raised or f"{type(error).__name__}: {error}"
+        ledger.raised = ledger.raised or f"{words_of(error)}"
         return
     names = [session.output_name(index) for index in range(len(outputs))]
     misfit = _misfit(given, names, outputs, exact)

@@ -105,7 +105,7 @@ def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, clo
         return f"wrong {where}"
     rows = np.count_nonzero(wrong.any(axis=1))
     if rows < claimed.shape[0]:
-        return f"wrong for {rows} of the {claimed.shape[0]} elements that forward returns"
+        return f"wrong at {rows} of the {claimed.shape[0]} elements of the result"
     if claimed.shape[1] > 1 and close(claimed, claimed.mean(axis=1, keepdims=True)):
         return "the same for every element of the input: one sum too many"
     return ""
@@ -119,8 +119,8 @@ def _where(columns: ndarray, shape: Shape, name: str) -> str:
         place = ", ".join(map(str, np.unravel_index(columns[0], shape)))
         return f"at {name}[{place}] only"
     if columns[-1] == size - 1 and len(columns) == columns[-1] - columns[0] + 1:
-        return f"in the last {len(columns)} of {size} elements"
-    return f"at {len(columns)} of {size} elements"
+        return f"in the last {len(columns)} of the {size} elements of {name}"
+    return f"at {len(columns)} of the {size} elements of {name}"
 
 
 def _condition(values: ndarray, wrong: ndarray, name: str) -> str:
@@ -135,7 +135,7 @@ def _condition(values: ndarray, wrong: ndarray, name: str) -> str:
         if low < high and values.dtype.kind == "f":
             bound = _between(float(low), float(high))
             if chance / (3 if bound == round(bound) else 1) < BY_CHANCE:
-                return f"at {count} of {wrong.size} elements, {EXACTLY} {text} {sign} {bound:g}"
+                return f"at {count} of the {wrong.size} elements of {name}, {EXACTLY} {text} {sign} {bound:g}"
     return ""
 
 

@@ -23,7 +23,9 @@ def readable(error: Exception) -> Exception:
 def words_of(error: BaseException) -> str:
     """Return an exception's name and text, whatever its class does."""
     why = _unreadable(error)
-    return f"{type(error).__name__}: {error}" if why is None else f"{type(error).__name__} (no text: {why})"
+    if why is not None:
+        return f"{type(error).__name__} (no text: {why})"
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _unreadable(error: BaseException) -> str | None:

@@ -41,7 +41,7 @@ class Answer(Enum):
     ACCEPTED = "accepted"
     REFUSED = "refused by infer"
     RAISED = "forward raised"
-    NONFINITE = "forward gave NaN, infinity or nothing but rounding"
+    NONFINITE = "forward gave NaN, infinity, or numbers that consist of rounding errors"
     UNTRIED = "not tried, for lack of time"
 
 
@@ -240,7 +240,12 @@ class Trial:
 def _words(outcome: Attempt) -> str:
     if outcome.answer is not Answer.RAISED:
         return ""
-    return f"{type(outcome.error).__name__}: {_PARTICULAR.sub('', str(outcome.error))}"
+    return f"{type(outcome.error).__name__}: {without_particulars(str(outcome.error))}"
+
+
+def without_particulars(message: str) -> str:
+    """Return what messages have in common that differ in their numbers and dtypes."""
+    return _PARTICULAR.sub("", message)
 
 
 def _freeze(value: Any) -> Any:

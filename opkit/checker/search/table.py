@@ -18,7 +18,9 @@ from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
+from opkit.checker.model.raised import words_of
 from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SEED
+from opkit.checker.model.trial import without_particulars
 from opkit.checker.search.extents import elements, shapes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of, setting_of
 from opkit.checker.search.scope import SearchScope
@@ -99,7 +101,7 @@ def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: 
             standing = Standing.RAISED if isinstance(error, CountError) else Standing.MISFIT
             return Answer(case, standing, f"backward's gradients are refused: {_shortened(error.message)}")
         except Exception as error:  # user code
-            return Answer(case, Standing.RAISED, f"backward raises {type(error).__name__}: {_shortened(str(error))}")
+            return Answer(case, Standing.RAISED, f"backward raises {_shortened(words_of(error))}")
         for leaf, value in found.items():
             if isinstance(value, (np.ndarray, np.generic)) and value.shape != ev.array(leaf).shape:
                 said = f"backward gives {leaf} a gradient of shape {list(value.shape)}"
@@ -260,14 +262,19 @@ class Table:
 
 
 def unserved_line(unserved: Iterable[Unserved]) -> str:
-    """Return what is not served, as a sentence; "" for nothing: why for the first, and shapes alone of some others."""
+    """Return what is not served, as a sentence; "" for nothing: some of it, by what backward does there."""
     told = {one.shapes: one.answer.said for one in unserved}
     if not told:
         return ""
-    (first, why), *_ = told.items()
-    others = [f"; {shapes}" for shapes in list(told)[1:FEW]]
-    more = f", and {len(told) - FEW} more" if len(told) > FEW else ""
-    return f"not served: {first} ({why}){''.join(others)}{more}"
+    alike: dict[str, list[str]] = {}
+    for shapes, said in islice(told.items(), FEW):
+        alike.setdefault(without_particulars(said), []).append(shapes)
+    parts = [
+        f"{first} ({told[first]})" + "".join(f", and likewise {shapes}" for shapes in others)
+        for first, *others in alike.values()
+    ]
+    more = f"; and {len(told) - FEW} more" if len(told) > FEW else ""
+    return f"not served: forward takes {'; '.join(parts)}{more}"
 
 
 def _shortened(text: str) -> str:

@@ -32,6 +32,7 @@ from opkit.checker.model.budget import Spent
 from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import frozen, is_float, leaves_of
 from opkit.checker.model.formats import HALVES
+from opkit.checker.model.raised import words_of
 from opkit.checker.model.thresholds import FEW, MOST_SHAPES
 from opkit.checker.search.depth import Depth, depth_of
 from opkit.checker.search.hill_climb import RANKED_SHAPES
@@ -156,7 +157,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
     first = first or empty
     if first is None:
         said, error = "forward raised on all arguments that were tried", search.first_error
-        said += "" if error is None else f", first {type(error).__name__}: {error}"
+        said += "" if error is None else f", first {words_of(error)}"
         raise UntakenError(_nothing_taken(subject, said), where=raised_at(error, subject.forward_where))
     called = search.called(first)
     if called:

@@ -54,7 +54,7 @@ def _check(
     if not fault:  # nothing declares how inputs lie, cases neither, and strides follow from it
         layout = partial(_transposed, runner.device.private)
         what, fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC, layout) or _AGREES
-        said = f"{fault}, for inputs that lie transposed in memory"
+        said = f"{fault}, for inputs that lie transposed in memory; torch.compile uses the fake one's"
         return [Fault(said, is_certain=what != "strides", where=where)] if fault else []
     fewer = _agreeing(runner, arrays, attrs)
     if fewer:
