@@ -17,6 +17,7 @@ from opkit.verify.subjects.from_cases import constants_in
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import Device, device_named
 from opkit.verify.subjects.torch.function import is_function
+from opkit.verify.subjects.torch.interpreted import refuse_bfloat16
 from opkit.verify.subjects.torch.library import is_library_op
 from opkit.verify.subjects.torch.recorder import recording, subject_of
 from opkit.verify.subjects.torch.tensors import device_of, tensors_in
@@ -55,8 +56,8 @@ class Torch(Framework):
     def remark(self) -> str:
         """What is untested of torch as it is installed, and whether Triton's kernels are interpreted."""
         is_interpreted = "triton" in sys.modules and os.environ.get(INTERPRETED) == "1"
-        said = "there is no GPU: Triton's kernels ran in its interpreter" if is_interpreted else ""
-        return "; ".join(filter(None, (untested(torch.__version__), said)))
+        said = "there is no GPU: Triton's kernels ran in its interpreter, which refuses operations on bfloat16"
+        return "; ".join(filter(None, (untested(torch.__version__), said * is_interpreted)))
 
     @property
     def place(self) -> Device:
@@ -83,6 +84,7 @@ class Torch(Framework):
             UsageError: it has no gradient to check.
             NamedError: torch lacks the device.
         """
+        refuse_bfloat16()
         return subject_of(value, self.place)
 
     def custom(self, target: Any) -> Any:

@@ -1,0 +1,28 @@
+"""Interpreted: Triton's interpreter, made to refuse what its documentation leaves out: operations on bfloat16.
+
+It holds such numbers as whole numbers of 16 bits, and would calculate with these.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def refuse_bfloat16() -> None:
+    """Make the interpreter raise for numbers that it cannot calculate with, where something has loaded it."""
+    loaded = sys.modules.get("triton.runtime.interpreter")
+    builder = getattr(loaded, "InterpreterBuilder", None)
+    for name in ("binary_op", "unary_op"):
+        plain = getattr(builder, name, None)
+        if plain is None or plain.__module__ == __name__:
+            continue
+
+        def refused(self: Any, first: Any, *others: Any, plain: Any = plain) -> Any:
+            if str(first.dtype.scalar) == "bf16":
+                raise NotImplementedError(
+                    "Triton's interpreter has no operations on bfloat16: cast to float32, or check on a GPU"
+                )
+            return plain(self, first, *others)
+
+        setattr(builder, name, refused)
