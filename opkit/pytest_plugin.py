@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import pytest
@@ -25,10 +27,13 @@ from opkit.project import OpDirectory, build, op_directory_of
 from opkit.project.file_names import exported_of, names_of
 from opkit.reporters import text_report
 from opkit.shim import install_frameworks
+from opkit.verify.isolation.supervisor import can_fork
+from opkit.verify.kept import keep
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import run_targets
 from opkit.verify.trial import tried
+from opkit.verify.workers.start import end, start
 
 _SPEC = "_cpp_def.cpp"
 #: What a definition that claims signatures calls.
@@ -72,6 +77,7 @@ class OpItem(pytest.Item):
 
     directory: OpDirectory
     action: Callable[[OpItem], None]
+    interpreter: Popen[bytes] | None = None
 
     @property
     def target(self) -> str:
@@ -170,6 +176,22 @@ class OpkitPlugin:
             return checks
         return None
 
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Put the checks of check_NAME.py right before the tests of test_NAME.py, which may ask the same."""
+        first = {item.path: place for place, item in reversed(list(enumerate(items)))}
+        key = {item: (place, 1) for place, item in enumerate(items)}
+        for item in items:
+            if isinstance(item, NameItem):
+                tests = item.path.with_name(f"test_{item.path.name.removeprefix('check_')}")
+                key[item] = (first.get(tests, key[item][0]), 0)
+        items.sort(key=key.__getitem__)
+
+    def pytest_runtest_protocol(self, nextitem: pytest.Item | None) -> None:
+        """Start the interpreter that the next check is made in: it loads while this item runs."""
+        if isinstance(nextitem, OpItem) and nextitem.action is not _build and can_fork():
+            nextitem.interpreter = start([nextitem.target])
+            nextitem.config.add_cleanup(partial(end, nextitem.interpreter))
+
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
         """Show an op whose derivatives could not be decided as an outcome of its own, neither passed nor failed."""
         if report.when == "call" and report.passed and _UNDECIDED in report.user_properties:
@@ -185,6 +207,8 @@ class OpkitPlugin:
 _plugin = OpkitPlugin()
 pytest_configure = _plugin.pytest_configure
 pytest_collect_file = _plugin.pytest_collect_file
+pytest_collection_modifyitems = _plugin.pytest_collection_modifyitems
+pytest_runtest_protocol = _plugin.pytest_runtest_protocol
 pytest_report_teststatus = _plugin.pytest_report_teststatus
 
 
@@ -200,11 +224,18 @@ def _build(item: OpItem) -> None:
 
 def _gradcheck(item: OpItem) -> None:
     is_shown = item.config.getoption("capture") == "no"  # pytest's -s
-    _judge(item, run_targets([item.target], _options(item, "GC", shows_output=is_shown)))
+    options = _options(item, "GC", shows_output=is_shown)
+    outcome = run_targets([item.target], options, interpreter=item.interpreter)
+    if isinstance(item, NameItem):
+        keep([item.target], options, outcome)
+    _judge(item, outcome)
 
 
 def _sbp(item: OpItem) -> None:
-    _judge(item, run_targets([item.target], _options(item, "SBP", command="sbp", replay=False)))
+    _judge(
+        item,
+        run_targets([item.target], _options(item, "SBP", command="sbp", replay=False), interpreter=item.interpreter),
+    )
 
 
 def _options(item: OpItem, family: str, **others: Any) -> RunOptions:

@@ -22,6 +22,7 @@ from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.isolation.announced_calls import SingleProcess
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.supervisor import can_fork
+from opkit.verify.kept import kept
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
@@ -105,7 +106,8 @@ def outcome_of(
     if inputs is not None or cases is not None:
         raise UsageError("inputs= and cases= go with forward= and backward=, or with a class")
     words = [target] if isinstance(target, (str, os.PathLike)) else list(target or ())
-    return run_targets(words, RunOptions.of(options))
+    run = RunOptions.of(options)
+    return kept(words, run) or run_targets(words, run)
 
 
 def load_given(given: tuple[Any, ...], options: RunOptions, flight: Flight | None = None) -> Loaded:

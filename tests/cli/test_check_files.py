@@ -66,3 +66,41 @@ def test_what_has_nothing_to_decide_is_skipped(tmp_path: Path) -> None:
     opkit(tmp_path, "new", "my_op", "--no-grad")
     done = opkit(tmp_path, "test", "--", "-q", "-rs", "-p", "no:cacheprovider")
     assert (done.returncode, "failed" in done.stdout) == (0, False)
+
+
+REPEATED = """
+import os
+from pathlib import Path
+
+from opkit.testing import assert_gradients
+
+HERE = Path(__file__).parent
+
+
+def loads():
+    return len((HERE / "log" / "loads").read_text())
+
+
+def test_gradient(monkeypatch):
+    before = loads()
+    monkeypatch.setenv("OTHER", "1")
+    assert_gradients(HERE / "check_cube.py::Cube")
+    assert loads() > before
+    monkeypatch.delenv("OTHER")
+    before = loads()
+    assert_gradients(HERE / "check_cube.py::Cube")
+    assert loads() == before
+    assert_gradients(HERE / "check_cube.py::Cube")
+    assert loads() > before
+"""
+
+
+def test_what_an_item_has_checked_a_test_does_not_check_again(tmp_path: Path) -> None:
+    """Once, and in the same environment: what is asked again may be another thing by then."""
+    (tmp_path / "log").mkdir()
+    check = 'from layers import Cube, cases\n\n__all__ = ["Cube", "cases"]\nopen("log/loads", "a").write("x")\n'
+    (tmp_path / "layers.py").write_text(LAYERS)
+    (tmp_path / "check_cube.py").write_text(check)
+    (tmp_path / "test_cube.py").write_text(REPEATED)
+    done = opkit(tmp_path, "test", "--", "-q", "-p", "no:cacheprovider")
+    assert "2 passed" in done.stdout, done.stdout
