@@ -578,3 +578,16 @@ def test_numbers_after_arrays_are_tried_early() -> None:
     args = tuple(map(Arg, "qpkm"))
     early = [shapes for shapes, _ in zip(assignments(args, is_even=True), range(60))]
     assert ((3, 4), (3, 4), (), ()) in early
+
+
+@pytest.mark.parametrize(("wanted", "is_soon"), [("no_such_name", True), ("x.no_such_attribute", True), ("None.missing", False)])
+def test_what_is_missing_whatever_the_inputs_are_ends_a_search(wanted: str, is_soon: bool) -> None:
+    """No shape has a name or an attribute that is not there; what is None may be something else for other shapes."""
+
+    def forward(arrays: Mapping[str, np.ndarray], attrs: object) -> list[np.ndarray]:
+        return [eval(wanted, {"x": arrays["x"]})]
+
+    made = Checkable("typo", (Arg("x"), Arg("y")), (Arg("z"),), forward, lambda *_: {})
+    trial = Trial(made, most=1000)
+    collect(made, Options(), trial)
+    assert (trial.counts.total() < 20) is is_soon

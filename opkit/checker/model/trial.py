@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from enum import Enum
 from time import perf_counter
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
 from opkit.checker.model.evaluate import frozen, is_float, rounding_shift, snapshot
 from opkit.checker.model.numbers import largest
-from opkit.checker.model.thresholds import LITTLE, NEGLIGIBLE, PLENTY, SLOW_CALL, SOME
+from opkit.checker.model.thresholds import LITTLE, MANY, NEGLIGIBLE, PLENTY, SLOW_CALL, SOME
 from opkit.checker.model.types import Attrs
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
@@ -103,6 +104,7 @@ class Trial:
             other values by infer's word.
         slow_call: seconds from which on a call takes long.
         broken: attempts in which forward took its inputs and broke a rule, like a missing return.
+        missing: attempts in a row in which it wanted a name that is not there, or an attribute that something has not.
         wanting: attempts in which it raised an error that mentions whole numbers or truth values.
         has_found: whether anything with elements was accepted: empty arrays say little of what is taken.
     """
@@ -117,6 +119,7 @@ class Trial:
     said: str = ""
     slow_call: float = SLOW_CALL
     broken: int = 0
+    missing: int = 0
     wanting: int = 0
     has_found: bool = False
     counts: Counter[Answer] = field(default_factory=Counter)
@@ -174,7 +177,10 @@ class Trial:
         self.counts[outcome.answer] += 1
         self.has_found |= outcome.is_accepted and all(array.size for array in case.arrays)
         self.broken += isinstance(outcome.error, KernelError)
-        self.wanting += outcome.answer is Answer.RAISED and bool(WHOLE.search(str(outcome.error)))
+        is_missing = _is_missing(outcome.error)
+        self.missing = self.missing + 1 if is_missing else 0
+        is_other = outcome.answer is Answer.RAISED and not is_missing
+        self.wanting += is_other and bool(WHOLE.search(str(outcome.error)))
         if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < PLENTY:
             self.errors.append((case, outcome.error))
         return outcome
@@ -197,10 +203,13 @@ class Trial:
 
     @property
     def is_given_up(self) -> bool:
-        """Whether nothing was accepted in the attempts, or the time, that a search has, or forward only broke rules."""
+        """Whether nothing was accepted in the attempts, or the time, that a search has.
+
+        Sooner where forward only broke rules, or always wanted what no other shape has either.
+        """
         if self.has_found:
             return False
-        if self.broken >= SOME:
+        if self.broken >= SOME or self.missing >= MANY:
             return True
         if not self.most:
             return False
@@ -235,6 +244,18 @@ class Trial:
         if not is_huge or case.origin != "search" or self.checkable.infer is not None:
             return False
         return rounding_shift(lambda inputs: self.checkable.forward(inputs, case.attrs), case.inputs) > LITTLE
+
+
+def is_unbound(error: Exception | None) -> bool:
+    """Return whether a name or an attribute of a module is missing, which no inputs change."""
+    if isinstance(error, AttributeError):
+        return isinstance(error.obj, ModuleType)
+    return isinstance(error, NameError) and not isinstance(error, UnboundLocalError)
+
+
+def _is_missing(error: Exception | None) -> bool:
+    """Return the same, or whether an object has not the attribute; what is None may be something else."""
+    return is_unbound(error) or (isinstance(error, AttributeError) and error.obj is not None)
 
 
 def _words(outcome: Attempt) -> str:

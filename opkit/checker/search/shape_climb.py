@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from enum import Enum
-from itertools import combinations
+from itertools import combinations, takewhile
 from operator import itemgetter
 from typing import Any
 
@@ -110,7 +110,7 @@ class Climber:
         def sizes(reached: Depth) -> Sequence[int]:
             return [*(size for size, _ in self._named[reached].most_common(2)), *hints]
 
-        for dtypes in self._ranked(shapes):
+        for dtypes in takewhile(lambda _: not scope.trial.is_over, self._ranked(shapes)):
 
             def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> Depth:
                 return self._depth(assignment, dtypes, is_run=not self._is_declared)

@@ -34,6 +34,7 @@ from opkit.checker.model.evaluate import frozen, is_float, leaves_of
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.thresholds import FEW, MOST_SHAPES
+from opkit.checker.model.trial import is_unbound
 from opkit.checker.search.depth import Depth, depth_of
 from opkit.checker.search.hill_climb import RANKED_SHAPES
 from opkit.errors import UsageError
@@ -152,7 +153,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
             empty = empty or taken
             if search.spent() > seconds:
                 break
-        if first is not None or (empty is None and search.wants_complex):
+        if first is not None or (empty is None and (search.wants_complex or is_unbound(search.first_error))):
             break
     first = first or empty
     if first is None:
@@ -202,6 +203,8 @@ class _Search:
         every = list(readings(self.subject))
         most = [one for one in every if (one.inputs, one.lists) == (every[0].inputs, every[0].lists)]
         yield from ((one, len(most)) for one in most)
+        if is_unbound(self.first_error):
+            return
         if self._others is None:
             self._others = sorted((one for one in every if one not in most), key=self._depth, reverse=True)
         yield from ((one, 1) for one in self._others)
