@@ -165,8 +165,8 @@ def measure(row: Row, count: int = 200, seed: int = 0) -> tuple[np.ndarray, np.n
     with np.errstate(all="ignore"):
         truth = np.asarray(slope(points), dtype=float)
         found = derivative(function, points, eps)
-        value, bound, kind = found.value[:, 0], found.bound[:, 0], found.kind[:, 0]
-        distance = np.maximum(np.maximum(found.low[:, 0] - truth, truth - found.high[:, 0]), 0)
+        value, bound, kind = found.value[0], found.bound[0], found.kind[0]
+        distance = np.maximum(np.maximum(found.low[0] - truth, truth - found.high[0]), 0)
         distance = np.where(kind >= Behaviour.KINK, distance, np.abs(value - truth))
         missed = ~(distance <= bound + 8 * E * np.abs(truth))
     size = np.maximum(np.abs(truth), np.median(np.abs(truth)))

@@ -92,8 +92,8 @@ def _slopes(ev: Evaluator, failure: EntryFailure) -> Slopes:
     steps = steps_for(columns.scales[elements], STEPS, resolution_of(columns.array))
     plus, minus, up, down = columns.ladder(elements, steps)
     base = columns.base[failure.entry]
-    right = (plus[0, :, failure.entry] - base) / up[0]
-    left = (base - minus[0, :, failure.entry]) / down[0]
+    right = (plus[0, :, failure.entry] - base) / up[0, :, 0]
+    left = (base - minus[0, :, failure.entry]) / down[0, :, 0]
     return Slopes(steps[0], left, right, failure.actual, failure.element)
 
 

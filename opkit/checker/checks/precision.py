@@ -273,7 +273,7 @@ def _noise(ev: Evaluator, rng: Generator) -> float | None:
     entries = np.linspace(0, base.size - 1, min(base.size, SMALL_ARRAY)).astype(int)
     plus, minus = (side[:, :, entries] for side in Line(ev, moves, of_forward=True).ladder(steps[0]))
     base = base[entries]
-    found = settle(plus, minus, base, steps, steps, eps[entries], np.ones(1))
+    found = settle(plus, minus, base, steps[:, :, None], steps[:, :, None], eps[entries], np.ones((1, 1)))
     size = largest(base)
     telling = (found.value[0] != 0) & (found.kind[0] <= Behaviour.ONE_SIDED) & np.isfinite(found.bound[0])
     stairs = found.kind[0] == Behaviour.STAIRCASE

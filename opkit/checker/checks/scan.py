@@ -133,7 +133,7 @@ class _ScanLine:
 
 def _excess(claimed: ndarray, estimate: Estimate, natural: ndarray) -> ndarray:
     """Return how many times each deviation exceeds what the bound allows, 0 where nothing can be said."""
-    value, bound, kind = estimate.value[:, 0], estimate.bound[:, 0], estimate.kind[:, 0]
+    value, bound, kind = estimate.value[0], estimate.bound[0], estimate.kind[0]
     slack = BOUNDS * bound + PROMISE * (np.abs(value) + np.abs(claimed)) + SCAN_NATURAL * np.abs(natural) + UNDERFLOW
     excess: ndarray = np.abs(claimed - value) / slack
     excess[np.isnan(excess)] = np.inf

@@ -78,7 +78,7 @@ class Columns:
         self._is_mixed = False
 
     def ladder(self, elements: ndarray, steps: ndarray) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-        """Values at x + h and x - h, (M, K, J) each, and the steps as they were, (M, K) each."""
+        """Values at x + h and x - h, (M, K, J) each, and the steps as they were, (M, K, 1) each."""
         origin = self.flat[elements].astype(np.float64)[:, None]
         above = (origin + steps).astype(self.array.dtype)
         below = (origin - steps).astype(self.array.dtype)
@@ -87,10 +87,12 @@ class Columns:
             and elements.size > 1
             and float((steps / self.scales[elements, None]).max()) <= self._reach
         ):
-            plus, minus = self._together(elements, above), self._together(elements, below)
+            values = self._together(elements, np.concatenate([above, below], axis=1))
+            plus, minus = np.split(values, 2, axis=1)
         else:
             plus, minus = self._apart(elements, above, below)
-        return plus, minus, above.astype(np.float64) - origin, origin - below.astype(np.float64)
+        up, down = above.astype(np.float64) - origin, origin - below.astype(np.float64)
+        return plus, minus, up[:, :, None], down[:, :, None]
 
     def _apart(self, elements: ndarray, above: ndarray, below: ndarray) -> tuple[ndarray, ndarray]:
         shape = (*above.shape, self.base.size)
@@ -155,7 +157,7 @@ class Columns:
         resolution = resolution_of(self.array)
         steps = shrink * steps_for(scales[elements], count, resolution)
         plus, minus, up, down = self.ladder(elements, steps)
-        return settle(plus, minus, self.base, up, down, self.evaluator.eps(), scales[elements])
+        return settle(plus, minus, self.base, up, down, self.evaluator.eps(), scales[elements, None])
 
     # --- the quick numeric Jacobian
     def usual_steps(self, known: Steps) -> Steps:
@@ -174,8 +176,8 @@ class Columns:
         scales = RATIO * FIRST_STEP * 2.0 ** np.floor(np.log2(self.scales))
         grid = np.multiply.outer(scales, [RATIO * steps.share, steps.share])
         plus, minus, up, down = self.ladder(np.arange(scales.size), grid)
-        slope = (plus - minus) / (up + down)[:, :, None]
-        return extrapolated(slope, 2)[:, 0], CENTRAL_NOISE * steps.noise / np.abs(down[:, 1:])
+        slope = (plus - minus) / (up + down)
+        return extrapolated(slope, 2)[:, 0], CENTRAL_NOISE * steps.noise / np.abs(down[:, 1])
 
 
 @lru_cache(maxsize=64)

@@ -111,7 +111,8 @@ def probe_leaf(
         plus, minus = np.array([values.get(step) or both(step) for step in rungs]).T[:, None, :, None]
         eps = np.array([float(ev.eps().max(initial=0.0))])
         noise = np.sqrt(np.square(ev.eps() * weights * base).sum(keepdims=True))
-        found = settle(plus, minus, np.zeros(1), rungs[None], rungs[None], eps, np.ones(1), noise)
+        steps = rungs[None, :, None]
+        found = settle(plus, minus, np.zeros(1), steps, steps, eps, np.ones((1, 1)), noise)
         expected, bound, kind = float(found.value[0, 0]), float(found.bound[0, 0]), Behaviour(int(found.kind[0, 0]))
         floor = FLOOR_SINGLE if max(float(eps[0]), resolution) > IS_SINGLE else FLOOR
         allowed = BOUNDS * bound + (floor + tolerance) * max(_length(weighted), abs(expected))

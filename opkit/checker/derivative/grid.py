@@ -59,9 +59,8 @@ class Grid:
         floor: ndarray | float,
     ) -> None:
         self.plus, self.minus, self.base = plus, minus, base
-        self.up, self.down = up[:, :, None], down[:, :, None]
+        self.up, self.down, self.scale = up, down, scale
         self.step = 0.5 * (self.up + self.down)
-        self.scale = scale[:, None]
         self.plus_change = plus - base[:, None, :]
         self.minus_change = base[:, None, :] - minus
         self.plus_slope = self.plus_change / self.up

@@ -217,7 +217,7 @@ class Judge:
             nearby = Columns(_apart(evaluator, share * shift), leaf)
             steps = NEGLIGIBLE * self.scales[:, None]
             plus, minus, up, down = nearby.ladder(self.rows[rows], steps[self.rows[rows]])
-            slope = ((plus - minus) / (up + down)[:, :, None])[:, 0]
+            slope = ((plus - minus) / (up + down))[:, 0]
             low, high = np.fmin(low, slope), np.fmax(high, slope)
         return low, high
 

@@ -52,10 +52,10 @@ def settle(
         plus: (M, K, J) values at x + up, NaN where there are none.
         minus: (M, K, J) values at x - down.
         base: (J,) or (M, J) values at x.
-        up: (M, K) the steps above as they really were, largest first.
-        down: (M, K) the steps below.
+        up: (M, K, 1 or J) the steps above as they really were, largest first.
+        down: (M, K, 1 or J) the steps below.
         eps: (J,) resolution of each value's dtype.
-        scale: (M,) magnitude of the points.
+        scale: (M, 1 or J) magnitude of the points.
         floor: (J,) absolute noise that each value has at least.
     """
     base = np.broadcast_to(base, (plus.shape[0], plus.shape[2]))

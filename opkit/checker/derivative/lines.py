@@ -59,7 +59,7 @@ def derivative(
         scale: (n,) magnitudes; the points' own by default.
 
     Returns:
-        An Estimate with M = n lines and J = 1.
+        An Estimate of one line with J = n values, each along its own step.
 
     Example:
         >>> found = derivative(np.sin, np.array([0.5]))
@@ -73,9 +73,8 @@ def derivative(
     with np.errstate(all="ignore"):
         above = [(points + step).astype(points.dtype) for step in steps.T]
         below = [(points - step).astype(points.dtype) for step in steps.T]
-        plus = np.stack([widened(function(item)) for item in above], axis=1)[:, :, None]
-        minus = np.stack([widened(function(item)) for item in below], axis=1)[:, :, None]
-        base = widened(function(points))[:, None]
-        up = np.stack([item.astype(np.float64) - points for item in above], axis=1)
-        down = np.stack([points - item.astype(np.float64) for item in below], axis=1)
-    return settle(plus, minus, base, up, down, np.array([eps]), magnitude)
+        plus, minus = (np.stack([widened(function(item)) for item in side])[None] for side in (above, below))
+        base = widened(function(points))
+        up = np.stack([item.astype(np.float64) - points for item in above])[None]
+        down = np.stack([points - item.astype(np.float64) for item in below])[None]
+    return settle(plus, minus, base, up, down, np.array([eps]), magnitude[None])

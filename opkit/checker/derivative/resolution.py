@@ -48,7 +48,7 @@ def misled(columns: Columns, rows: ndarray, estimate: Estimate, claimed: ndarray
     scales, base, value, slope = columns.scales[rows[chosen]], columns.base, estimate.value[chosen], claimed[chosen]
     steps = steps_for(scales, WHOLE_LADDER)
     plus, minus, up, down = columns.ladder(rows[chosen], steps)
-    looks = Looks(plus, minus, base, up[:, :, None], down[:, :, None], columns.evaluator.eps())
+    looks = Looks(plus, minus, base, up, down, columns.evaluator.eps())
     found[chosen] = open_[chosen] & (is_smooth[chosen] & looks.oscillate(value) | looks.have(slope, value))
     if chosen.size < every.size and not (open_[chosen] & ~found[chosen]).any():
         found |= open_  # all that were looked at are accidents: so are the others

@@ -47,11 +47,6 @@ class Rows:
         """C, elements of the input per row."""
         return int(self.elements.shape[1])
 
-    @property
-    def of_elements(self) -> ndarray:
-        """(n,) the row of every element."""
-        return self.place // self.width
-
     def masks(self) -> ndarray:
         """Masks (T, R) of rows, so that for any two rows some mask has the first and not the second."""
         return _masks(self.count)
@@ -67,7 +62,7 @@ class Rows:
             moved: the vector (J,) with the elements in a mask (n,) moved.
             base: the vector with none moved.
         """
-        of_elements = self.of_elements
+        of_elements = self.place // self.width
         return not any((moved(mask[of_elements]) != base)[self.entries[~mask]].any() for mask in self.masks())
 
 

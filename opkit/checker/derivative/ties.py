@@ -47,10 +47,11 @@ def compare_ties(
 
     ways = {leaf: part.reshape(array.shape) for leaf, part, array in zip(evaluator.leaves, parts, arrays)}
     line = Line(evaluator, ways)
-    steps, whole = (steps_for(np.ones(1), count, resolution_of(arrays[0])) for count in (STEPS, WHOLE_LADDER))
-    plus, minus = line.ladder(steps[0])
+    resolution = resolution_of(arrays[0])
+    steps, whole = (steps_for(np.ones(1), count, resolution)[:, :, None] for count in (STEPS, WHOLE_LADDER))
+    plus, minus = line.ladder(steps.ravel())
     base = evaluator.value_at(evaluator.inputs)
-    found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones(1))
+    found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones((1, 1)))
     matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
     actual, size = matrix @ direction, np.abs(matrix) @ np.abs(direction)
     tolerance = BOUNDS * found.bound[0] + np.where(single, FLOOR_SINGLE, PROMISE) * size
@@ -60,7 +61,7 @@ def compare_ties(
     is_sure &= NEGLIGIBLE * np.abs(actual) <= np.maximum(
         evaluator.natural() * np.abs(direction).max(), np.abs(found.value[0])
     )
-    looks = Looks(*line.ladder(whole[0]), base, whole[:, :, None], whole[:, :, None], evaluator.eps())
+    looks = Looks(*line.ladder(whole.ravel()), base, whole, whole, evaluator.eps())
     is_sure &= ~(looks.oscillate(found.value) | looks.have(actual[None], found.value))[0]
     wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= LITTLE * size)
     return [

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.claim import Claims
 from opkit.checker.model.dimensions import Dimensions
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat, Reference
@@ -24,6 +23,9 @@ from opkit.checker.model.types import Arrays, Attrs, Gradients, Ran, Results
 from opkit.errors import Location
 from opkit.ir import Shape, TensorDesc, canonical_dtype
 from opkit.record import record
+
+if TYPE_CHECKING:  # it loads the algebra of devices
+    from opkit.checker.model.claim import Claims
 
 
 @record

@@ -56,12 +56,10 @@ class _Given:
         self.arrays, self.attrs = arrays, attrs
         self.inputs: dict[str, Any] = dict(arrays)
         self.options = attrs and {name: option_copied(value) for name, value in attrs.items()}
-        self.kept: list[_Kept] = []
+        self.kept = _kept(arrays.values())
         self.has_copies = bool(attrs)
         for name, value in arrays.items():
-            if type(value) is ndarray:
-                self.kept.append((value, value.tobytes(), value.shape, value.dtype))
-            elif value is not None:
+            if type(value) is not ndarray and value is not None:
                 self.inputs[name], self.has_copies = list(value), True
                 self.kept += _kept(value)
 
@@ -102,17 +100,18 @@ class Custody:
 
     def _call(
         self,
-        call: Callable[[], Any],
         given: _Given,
         code: str,
         who: str,
+        function: Function,
+        *args: Any,
         results: Sequence[Any] = (),
         douts: Sequence[Any] = (),
     ) -> Any:
         """Call a function, and look at what it was given, forward's results and incoming gradients among it."""
-        kept = [*given.kept, *_kept(results), *_kept(douts)]
+        kept = [*given.kept, *_kept((*results, *douts))]
         try:
-            return call()
+            return function(*args)
         except Exception as error:
             raise readable(error)  # noqa: B904 (it is the same, or says all that can be said of it)
         finally:
@@ -142,7 +141,7 @@ class Custody:
     def _forward(self, function: Function, who: str = "forward") -> Function:
         def forward(arrays: Arrays, attrs: Attrs) -> Any:
             given = _Given(arrays, attrs)
-            return self._call(lambda: _numbers(function(given.inputs, given.options)), given, "GC122", who)
+            return _numbers(self._call(given, "GC122", who, function, given.inputs, given.options))
 
         return forward
 
@@ -151,38 +150,29 @@ class Custody:
             arrays: Arrays, outputs: Sequence[Any], douts: Sequence[Any], attrs: Attrs, needs: frozenset[str]
         ) -> Any:
             given = _Given(arrays, attrs)
-
-            def call() -> Any:
-                return function(given.inputs, list(outputs), list(douts), given.options, needs)
-
-            return self._call(call, given, "GC123", "backward", outputs, douts)
+            args = given.inputs, list(outputs), list(douts), given.options, needs
+            return self._call(given, "GC123", "backward", function, *args, results=outputs, douts=douts)
 
         return backward
 
     def _runner(self, function: Function) -> Function:
         def run(arrays: Arrays, attrs: Attrs, douts: Sequence[Any]) -> Any:
             given = _Given(arrays, attrs)
-            return self._call(lambda: function(given.inputs, given.options, list(douts)), given, "GC122", "the op")
+            return self._call(given, "GC122", "the op", function, given.inputs, given.options, list(douts))
 
         return run
 
     def _vjp(self, function: Function) -> Function:
         def vjp(arrays: Arrays, attrs: Attrs) -> tuple[Sequence[Any], Pullback]:
             given = _Given(arrays, attrs)
-
-            def call() -> tuple[Sequence[Any], Pullback]:
-                outputs, pullback = function(given.inputs, given.options)
-                return _numbers(outputs), pullback
-
-            outputs, pullback = self._call(call, given, "GC122", "forward")
+            outputs, pullback = self._call(given, "GC122", "forward", function, given.inputs, given.options)
 
             def pull(douts: Results, needs: frozenset[str]) -> Gradients:
-                found: Gradients = self._call(
-                    lambda: pullback(list(douts), needs), given, "GC123", "backward", outputs, douts
-                )
+                args = pullback, list(douts), needs
+                found: Gradients = self._call(given, "GC123", "backward", *args, results=outputs, douts=douts)
                 return found
 
-            return outputs, pull
+            return _numbers(outputs), pull
 
         return vjp
 

@@ -103,6 +103,12 @@ def flat(gradients: Mapping[InputLeaf, Any]) -> dict[InputLeaf, ndarray]:
     return {leaf: np.array(value).reshape(-1) for leaf, value in gradients.items() if value is not None}
 
 
+@lru_cache(maxsize=32)
+def _weights(count: int) -> ndarray:
+    signs = (-1.0) ** np.arange(count)
+    return frozen((signs * np.linspace(*MAGNITUDES, count)).astype(np.float32).astype(np.float64))
+
+
 class Evaluator:
     """Runs one case; numpy's warnings are left to the caller (``np.errstate``).
 
@@ -116,6 +122,7 @@ class Evaluator:
         foreign: the class of a result that was not an array, None where all were.
         slots: indices of the outputs that a gradient may come from.
         leaves: the float inputs whose gradient is checked.
+        entries: how many elements the differentiable outputs have.
         typical: magnitude that the op's results usually have, 0 where that is not known.
         resolution: relative noise that the results were measured to have beyond their dtype's, 0 where there is none.
         known: gradients that backward gave, by the bytes of the incoming one.
@@ -132,6 +139,7 @@ class Evaluator:
         self.slots: list[int] = []
         self.leaves: list[InputLeaf] = []
         self.sizes: list[int] = []
+        self.entries = 0
         self.typical = 0.0
         self.resolution = 0.0
         self.known: dict[bytes, dict[InputLeaf, ndarray]] = {}
@@ -163,16 +171,12 @@ class Evaluator:
             if is_float(item) and (index >= len(names) or names[index] not in hidden)
         ]
         self.sizes = [self.outputs[index].size for index in self.slots]
+        self.entries = sum(self.sizes)
         bound = self.checkable.bound(self.inputs, self.attrs)
         self.leaves = [
             leaf for leaf, item in leaves_of(self.inputs) if is_float(item) and (bound is None or leaf.name in bound)
         ]
         return self
-
-    @property
-    def entries(self) -> int:
-        """How many elements the differentiable outputs have."""
-        return sum(self.sizes)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -293,8 +297,7 @@ class Evaluator:
 
     def weights(self) -> ndarray:
         """Return an incoming gradient (J,) of which no entries are alike, in float32's digits."""
-        signs = (-1.0) ** np.arange(self.entries)
-        return (signs * np.linspace(*MAGNITUDES, self.entries)).astype(np.float32).astype(np.float64)
+        return _weights(self.entries)
 
     def uneven(self) -> list[ndarray]:
         """Return incoming gradients that all differ: ones say nothing where results sum to 1."""

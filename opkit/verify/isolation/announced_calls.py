@@ -191,12 +191,14 @@ class Watch:
         return self._threads_end
 
     def _vjp(self, vjp: Function) -> Function:
-        run = self._watched(vjp, Phase.FORWARD)
+        def pulled(_arrays: Any, _attrs: Any, douts: Any, needs: Any, pullback: Function) -> Any:
+            return pullback(douts, needs)
+
+        run, back = self._watched(vjp, Phase.FORWARD), self._watched(pulled, Phase.BACKWARD, douts=2)
 
         def watched(arrays: Any, attrs: Any) -> Any:
             outputs, pullback = run(arrays, attrs)
-            back = self._watched(lambda _arrays, _attrs, douts, needs: pullback(douts, needs), Phase.BACKWARD, douts=2)
-            return outputs, lambda douts, needs: back(arrays, attrs, douts, needs)
+            return outputs, lambda douts, needs: back(arrays, attrs, douts, needs, pullback)
 
         return watched
 

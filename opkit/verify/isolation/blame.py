@@ -10,6 +10,7 @@ import re
 import signal
 import sysconfig
 import traceback
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 
@@ -23,15 +24,17 @@ from opkit.verify.isolation.shown import shown_path
 from opkit.verify.isolation.supervisor import Death, Ended
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
-_OURS = tuple(
-    os.path.realpath(path) + os.sep
-    for path in (Path(__file__).parents[2], sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
-)
+
+
+@cache
+def _ours() -> tuple[str, ...]:
+    places = Path(__file__).parents[2], sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")
+    return tuple(os.path.realpath(path) + os.sep for path in places)
 
 
 def is_users(file: str) -> bool:
     """Return whether a file is the user's: not opkit's, numpy's or Python's."""
-    return not file.startswith("<") and not os.path.realpath(file).startswith(_OURS)
+    return not file.startswith("<") and not os.path.realpath(file).startswith(_ours())
 
 
 def _fatal_line(trace: str) -> Location | None:

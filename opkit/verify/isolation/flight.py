@@ -134,7 +134,8 @@ class Flight:
         Raises:
             FlightStop: it is a call to stop at.
         """
-        self._calls = self._counts[phase, mark] = self._counts.get((phase, mark), 0) + 1
+        kind = phase, mark
+        self._calls = self._counts[kind] = self._counts.get(kind, 0) + 1
         self._mark = mark
         _PAGE.pack_into(self._memory, 0, phase, self._calls, time.monotonic(), mark)
         stop = self._stops.pop((phase, mark, self._calls), None) if self._stops else None

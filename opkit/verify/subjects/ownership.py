@@ -25,20 +25,24 @@ class Owned:
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        self.values = {name: list(value) if type(value) is list else value for name, value in given.items()}
-        self._given = given
-        self._tensors: list[tuple[str, Tensor, np.ndarray]] = []
+        self.values, self._given = dict(given), given
+        self._lists: list[str] = []
+        self._tensors: dict[int, tuple[str, Tensor, np.ndarray]] = {}
         for name, value in given.items():
-            self.keep(name, [item for item in listed(value) if isinstance(item, Tensor)])
+            if type(value) is list:
+                self._lists.append(name)
+                self.values[name] = list(value)
+            self.keep(name, listed(value))
 
-    def keep(self, name: str, tensors: Iterable[Tensor]) -> None:
-        """Watch over Tensors besides, under one name: results and incoming gradients must stay as they are too."""
-        known = {id(tensor) for _, tensor, _ in self._tensors}
-        self._tensors += [(name, item, item._data) for item in tensors if id(item) not in known]
+    def keep(self, name: str, values: Iterable[Any]) -> None:
+        """Watch over the Tensors among values, under one name: results and incoming gradients must stay as they are."""
+        for item in values:
+            if isinstance(item, Tensor):
+                self._tensors.setdefault(id(item), (name, item, item._data))
 
     def gave(self, outputs: Iterable[Tensor]) -> bool:
         """Return whether one of the outputs stands for the array of an argument."""
-        given = {id(array) for _, _, array in self._tensors}
+        given = {id(array) for _, _, array in self._tensors.values()}
         return any(id(item._data) in given for item in outputs)
 
     def verify(self, what: str, exempt: Sequence[Tensor] = ()) -> None:
@@ -51,15 +55,13 @@ class Owned:
         Raises:
             KernelError: one was changed.
         """
-        changed = [name for name, item, array in self._tensors if item._data is not array and not _is_in(item, exempt)]
-        for name, value in self._given.items():
-            if type(value) is list and list(map(id, value)) != list(map(id, self.values[name])):
-                changed.append(name)
+        changed = [
+            name
+            for name, item, array in self._tensors.values()
+            if item._data is not array and not any(item is one for one in exempt)
+        ]
+        changed += [name for name in self._lists if [*map(id, self._given[name])] != [*map(id, self.values[name])]]
         if changed:
             raise KernelError(
                 f"{what} changed {changed[0]}, which is read-only: the caller still holds it; work on a copy"
             )
-
-
-def _is_in(item: Tensor, tensors: Iterable[Tensor]) -> bool:
-    return any(item is one for one in tensors)

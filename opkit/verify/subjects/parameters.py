@@ -43,20 +43,25 @@ class Parameters:
 
     def shown(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments by name as the function is to see them: tuples of arrays, which are lists until then."""
-        return {
-            name: tuple(value) if name in self.tuples and isinstance(value, list) else value
-            for name, value in values.items()
-        }
+        shown = dict(values)
+        for name in self.tuples:
+            if isinstance(shown.get(name), list):
+                shown[name] = tuple(shown[name])
+        return shown
 
     def filled(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return positional and keyword arguments for values by name; gaps among the former take their defaults."""
         rest = self.shown(values)
-        last = max((place for place, name in enumerate(self.positional) if name in rest), default=-1)
         args: list[Any] = []
-        for name in self.positional[: last + 1]:
-            if name not in rest and name not in self.defaults:
+        gap: list[Any] = []
+        for name in self.positional:
+            if name in rest:
+                args += [*gap, rest.pop(name)]
+                gap = []
+            elif name in self.defaults:
+                gap.append(self.defaults[name])
+            else:
                 break  # what is missing is said by whoever is called
-            args.append(rest.pop(name) if name in rest else self.defaults[name])
         args.extend(rest.pop(self.starred, None) or ())
         return args, rest
 
