@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 
 from opkit.checker import Arg, Arrays, Attr, Case, Checkable, Options, Status, answer_of, check
 from opkit.checker.model.trial import Trial
+from opkit.checker.search import table as tables
 from opkit.checker.search.kinds import generalised, is_special, kind_between
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.table import Answer, Standing, Table, Unserved, unserved_line
@@ -250,3 +251,27 @@ def test_a_default_declares_the_sign_of_an_option(slope: Callable[[float], float
     assert report.status is Status.PASS
     assert told in report.unserved
     assert bool(told) is bool(report.unserved)
+
+
+def test_what_is_special_beside_many_wrong_kinds_is_known_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pair of kinds is compared a few times, however many ways lead from one to a wider one."""
+
+    def ties(count: int) -> Iterator[tuple[int, ...]]:
+        """Yield all ways in which sizes may be equal."""
+        if not count:
+            yield ()
+            return
+        for before in ties(count - 1):
+            yield from ((*before, size) for size in range(2, max(before, default=1) + 2))
+
+    every = [(shape,) for shape in ties(6)]
+    table = Table(SearchScope(Checkable("", (), (), lambda arrays, attrs: []), Options(), None))  # type: ignore[arg-type]
+    for shapes in every:
+        standing = Standing.RIGHT if shapes == ((2, 3, 4, 5, 6, 7),) else Standing.WRONG
+        table._seen[kind_between(shapes), ""] = tables._Seen(shapes, {standing})  # type: ignore[arg-type]
+    compared = []
+    monkeypatch.setattr(tables, "is_special", lambda *pair: compared.append(pair) or is_special(*pair))
+    assert len(every) == 203
+    assert table._is_coincidence(((2, 2, 2, 2, 2, 2),), "")
+    assert len(compared) <= len(every) * (len(every) + 1)
+    assert not table._is_coincidence(((2, 3, 4, 5, 6, 7),), "")

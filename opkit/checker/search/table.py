@@ -251,10 +251,13 @@ class Table:
         return True
 
     def _is_coincidence(self, shapes: Assignment, setting: str) -> bool:
+        """Return whether shapes are special beside others, of which all that are wrong are special themselves.
+
+        What is special beside a special kind is special beside all that this one is: no chain has to be followed.
+        """
         general = self._general(shapes, setting)
-        return bool(general) and all(
-            Standing.WRONG not in seen.standings or self._is_coincidence(seen.shapes, setting) for seen in general
-        )
+        wrong = (seen for seen in general if Standing.WRONG in seen.standings)
+        return bool(general) and all(self._general(seen.shapes, setting) for seen in wrong)
 
     def is_open(self, case: Case) -> bool:
         """Return whether backward is right on a kind beside which a case is special: else it belongs to a misfit."""
