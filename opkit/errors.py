@@ -33,6 +33,8 @@ __all__ = [
 _Error = TypeVar("_Error", bound="OpkitError")
 #: Letters from which on a name may be meant for a longer one that begins with it.
 _LEAST_STEM = 4
+#: Letters that are read as digits.
+_ALIKE = str.maketrans("oil", "011")
 
 
 @record
@@ -141,8 +143,9 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
         folded.setdefault(item.lower(), []).append(item)
     found: list[str] = []
     shortened = [key for key in folded if len(name) >= _LEAST_STEM and key.startswith(name.lower())]
+    same = [key for key in folded if key.translate(_ALIKE) == name.lower().translate(_ALIKE)]
     close = difflib.get_close_matches(name.lower(), folded, n=limit, cutoff=0.6)
-    for key in dict.fromkeys([*close, *shortened]):
+    for key in dict.fromkeys([*same, *close, *shortened]):
         # Names that differ only in case, such as Program and program: the exact spelling comes first.
         found += sorted(folded[key], key=lambda item: -difflib.SequenceMatcher(None, name, item).ratio())
     return found[:limit]

@@ -217,7 +217,12 @@ def _is_test(path: Path) -> bool:
 
 
 def _build(item: OpItem) -> None:
-    result = build([item.directory], facts=tried([item.directory]))
+    alike = [
+        other.directory
+        for other in item.session.items
+        if isinstance(other, OpItem) and other.action is _build and other.directory.name == item.directory.name
+    ]
+    result = build(alike, facts=tried(alike))
     if result.has_errors:
         raise OpTestError(render_text(result.diagnostics), _first_error(result.diagnostics))
 

@@ -15,6 +15,10 @@ def test_the_beginning_of_a_name_brings_the_name() -> None:
     assert unknown("there is no kind", "norm", ["matmul", "normalization"]).help == "did you mean 'normalization'?"
 
 
+def test_a_letter_that_looks_like_a_digit_is_read_as_one() -> None:
+    assert unknown("no check", "GC1O1", ["GC191", "GC101"]).help == "did you mean 'GC101'?"
+
+
 def test_a_name_is_never_offered_for_itself() -> None:
     """A name that the known names hold is passed over, in its own spelling alone."""
     assert unknown("no op", "scale", ["scale", "scaled"]).help == "did you mean 'scaled'?"

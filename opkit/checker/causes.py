@@ -37,7 +37,7 @@ _FOLLOWS: dict[str, frozenset[str]] = {
     "GC142": _NUMBERS | _EDGES | {"GC148"},
     "GC145": _NUMBERS,
     "GC112": frozenset({"GC110", "GC111", "GC201"}),
-    "GC101": frozenset({"GC161"}),
+    "GC101": frozenset({"GC131", "GC161"}),
 }
 #: Writes, and what follows from one only where it says so.
 _WRITES, _OWN = frozenset({"GC122", "GC123"}), frozenset({"GC101", "GC180", "GC181"})
@@ -78,6 +78,8 @@ def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bo
         return is_raised_too or (item.code, item.input, item.output) == (cause.code, cause.input, cause.output)
     if item.code not in follows or (cause.code in _WRITES and item.code in _OWN and not item.is_stopped):
         return False
+    if (cause.code, item.code) == ("GC101", "GC131"):  # which of several assignments stays depends on the layout
+        return cause.evidence is not None and INCOMPLETE in cause.evidence.pattern and _repeats_index(cause)
     if cause.code == "GC141" and item.code != "GC143":
         return (item.expected, item.actual) == (cause.expected, cause.actual)
     return cause.code not in _OF_AN_INPUT or item.input is None or item.input == cause.input

@@ -104,6 +104,9 @@ def _root(
 ) -> None:
     """Scaffold an op, build it, verify its gradient, run it in a job.
 
+    `opkit COMMAND --help` explains a command, `opkit explain` a code or a word of a report; the documentation is in the
+    folder docs of opkit's source, which `make docs` builds as a site.
+
     Exit status: 0 clean, 1 findings, 2 usage, 3 the definitions or the op directory have errors, 5 nothing to do.
     """
     from opkit.cli.console import be_quiet, use_colour

@@ -171,12 +171,17 @@ def put_cases(targets: Sequence[str], options: RunOptions, replaces: bool) -> in
     from opkit.verify.written_cases import write_cases
 
     status = NOTHING
+    has_cases = False
     for file, text in write_cases(targets, options, replaces):
+        if not text:
+            has_cases = True
+            warn(f"{file} has cases already; --force replaces them")
+            continue
         put(text)
         hint(f"written to {file}\nnext: correct the cases, then opkit gradcheck {shlex.join(targets)}")
         status = 0
-    if status == NOTHING:
-        warn("nothing was found that could be written as cases, or there are cases already (--force replaces them)")
+    if status == NOTHING and not has_cases:
+        warn("nothing was found that could be written as cases")
     return status
 
 

@@ -54,8 +54,9 @@ class Edge(TyperGroup):
             UsageError: there is no such command; the nearest is named.
         """
         if args and not args[0].startswith("-") and args[0] not in self.commands and not ctx.resilient_parsing:
-            found = unknown("opkit has no command", args[0], self.commands, otherwise="opkit --help lists them")
-            raise found.error(UsageError)
+            found = unknown("opkit has no command", args[0], self.commands)
+            told = "opkit --help lists them, and says where the documentation is"
+            raise UsageError(found.message, help=f"{found.help} {told}".strip())
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

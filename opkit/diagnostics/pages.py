@@ -64,4 +64,4 @@ def _near(name: str, known: tuple[str, ...]) -> list[str]:
     number = name.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ-_ ").lstrip("0")
     same = [code for code in known if number and code.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ").lstrip("0") == number]
     family = [code for code in same if name[:1] == code[:1]]
-    return (family or same)[:3] or sorted(nearest(name, known))
+    return (family or same)[:3] or nearest(name, known)

@@ -57,6 +57,7 @@ class Design:
         needs_math: whether the kernels import ``math``.
         forward_infer, backward_infer, forward_sbp, backward_sbp: lines of the definition's functions.
         regions: {input: where its values lie}.
+        varied: the attributes whose value may be one more in these regions.
         shapes: some sets of inputs' shapes: {input: sizes}.
         needs_cases: whether the checker could not find the domain by itself.
         example: a few inputs, and the outputs as the text of the formula gives them in high precision.
@@ -80,6 +81,7 @@ class Design:
     forward_sbp: Sequence[str]
     backward_sbp: Sequence[str]
     regions: Mapping[str, Region]
+    varied: Sequence[str]
     shapes: Sequence[Mapping[str, tuple[int, ...]]]
     needs_cases: bool
     example: Example
@@ -129,7 +131,8 @@ def _design(text: str, attrs: Mapping[str, Any], inputs: Sequence[str], outputs:
     reads = reverse.inputs if reverse is not None else []
     run_forward = _compile(forward, formula, helpers, attrs)
     run_backward = _compile(back, reverse, helpers, attrs) if back is not None and reverse is not None else None
-    regions = find_domain(formula, shapes, attrs, run_forward, run_backward, reads)
+    domain = partial(find_domain, formula, shapes, forward=run_forward, backward=run_backward, reads=reads)
+    regions = domain(attrs)
     runs = [run for run in (run_forward, run_backward) if run is not None]
     numpy_forward = NumpyLines(_lines(forward), formula.inputs, {name: name for name in formula.outputs})
     numpy_back = NumpyLines(_lines(back), reads, sources) if back is not None else None
@@ -154,12 +157,23 @@ def _design(text: str, attrs: Mapping[str, Any], inputs: Sequence[str], outputs:
         forward_sbp=sbp(formula, shapes, [*formula.inputs, *formula.outputs], formula.inputs[0]),
         backward_sbp=sbp(formula, shapes, [*reads, *sources], reads[0]) if reverse is not None else [],
         regions=regions,
+        varied=[name for name, value in attrs.items() if _is_same(domain, {**attrs, name: value + 1}, regions)],
         shapes=[concrete_shapes(formula, shapes, *sizes) for sizes in ((3, 4, 5), (1, 2, 3), (4, 1, 2))],
         needs_cases=products or any(region.low is not None for region in regions.values()),
         example=_example(written, attrs, regions, concrete_shapes(formula, shapes, 2, 3, 2), shapes),
         cpp=partial(cpp_design, shapes, list(attrs), numpy_forward, numpy_back),
         weak=partial(weak_ends, written, attrs, regions, concrete_shapes(formula, shapes, 1, 2, 1), runs, reads),
     )
+
+
+def _is_same(
+    domain: Callable[..., Mapping[str, Region]], attrs: Mapping[str, Any], regions: Mapping[str, Region]
+) -> bool:
+    """Return whether other attributes leave the regions as they are."""
+    try:
+        return domain(attrs) == regions
+    except (ValueError, ArithmeticError):  # none is left, or an axis that is not there
+        return False
 
 
 def _example(

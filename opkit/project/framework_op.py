@@ -104,7 +104,7 @@ def _designed(design: Design, attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict
         "shapes": design.shapes,
         "draws": {item: region.text(item) for item, region in design.regions.items()},
         "narrowed": design.narrowed,
-        "varied": [],  # the regions are those of the defaults
+        "varied": [attr for attr in attrs if attr.name in design.varied],
         "own": ".clone()" if said.is_view and len(outputs) == 1 else "",
     }
 

@@ -121,6 +121,11 @@ def _refuse_taken(
     place = folder / name
     if is_directory and os.path.lexists(place) and (place.is_symlink() or not place.is_dir()):
         raise UsageError(f"{str(place)!r} already exists and is not a folder", help="choose another name or --dir")
+    module = folder / (f"{name}.py" if is_directory else name)
+    if module.exists() and not force:
+        raise UsageError(
+            f"{str(module)!r} exists, and `import {name}` means one of the two", help="choose another name or --dir"
+        )
     existing = [str(folder / path) for path in texts if os.path.lexists(folder / path) and path not in finished]
     if is_directory and place.is_dir() and not existing and not any(path.startswith(f"{name}/") for path in finished):
         existing = [str(place)] if any(place.iterdir()) else []

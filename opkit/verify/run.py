@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from subprocess import Popen
 from typing import Protocol
 
@@ -92,12 +93,27 @@ def collect(
         why = error.message
     if not is_interrupted:  # what is owed now will never come, and must not look as if all were well
         ledger.settle(CheckResult.of(INTERNAL, Status.ERROR, f"{why}; it was not judged"))
-    report = Report(__version__, options.check.seed, ledger.reports, options.command)
+    report = Report(__version__, options.check.seed, _told_apart(ledger.reports), options.command)
     saved = remember(report, options)
     if options.command == "sbp" and not is_interrupted:
         _keep_proofs(report)
     seconds = time.perf_counter() - started
     return Outcome(report, sort_diagnostics(ledger.diagnostics), saved, is_interrupted, seconds, is_terminated)
+
+
+def _told_apart(reports: Sequence[OpReport]) -> tuple[OpReport, ...]:
+    """Return the reports; of an op type that a directory before has too, with a note."""
+    first: dict[str, str] = {}
+    found = []
+    for report in reports:
+        before = first.setdefault(report.op, report.dir) if report.dir is not None else None
+        if before not in (None, report.dir):
+            note = (
+                f"an op type of this name is defined in {before} too; a job can load one of them (opkit build: PROJ012)"
+            )
+            report = replace(report, notes=(*report.notes, note))
+        found.append(report)
+    return tuple(found)
 
 
 def _build_ahead(targets: tuple[Target, ...], options: RunOptions) -> None:

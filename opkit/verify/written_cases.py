@@ -46,7 +46,7 @@ class Request:
 
 
 def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> Iterator[tuple[str, str]]:
-    """Write the cases of what the words name; yield (file, text written).
+    """Write the cases of what the words name; yield (file, text written), or (op, "") where an op has cases.
 
     Raises:
         UsageError: a file or function of cases is there and is not to be replaced.
@@ -56,13 +56,16 @@ def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> It
         task = Task(0, FreshCall(__name__, request), options.timeout or _SECONDS, is_loud=options.shows_output)
         for _, message in Supervisor(1).run([task]):
             if isinstance(message, tuple):
-                yield _put(target, message[0], message[1], replaces)
+                yield _put(target, message[0], message[1], replaces) if message[1] else message
 
 
 def run(request: Request, outbox: Outbox) -> None:
     """Load a target and send (name, text) of each of its ops; in a fresh interpreter."""
     ops = load(request.target, request.options, outbox.flight).checkables
     wanted = [item for item in ops if item.cases is None or request.replaces]
+    for item in ops:
+        if item not in wanted:
+            outbox.send((item.name, ""))
     if request.target.directory is not None:
         lines = [line for item in wanted for line in _lines(item, request, item.name if len(ops) > 1 else "")]
         if lines:

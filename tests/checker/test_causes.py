@@ -206,6 +206,9 @@ def test_an_index_that_repeats_is_a_hint() -> None:
     made = checkable_of(lambda x, index: x[index], picked_once, [np.arange(4.0), np.array([0, 2, 2])])
     (finding,) = [item for item in check(made).findings if item.code == "GC101"]
     assert "np.add.at" in finding.hint
+    layout = CheckResult("backward_layout", Status.FAIL, "GC131", "another result with Fortran order")
+    assert [item.code for item in folded([finding, layout])] == ["GC101"]
+    assert len(folded([replace(finding, evidence=None), layout])) == 2
     made = checkable_of(
         lambda x, index: x[index], lambda *a: (2 * picked(*a)[0], None), [np.arange(4.0), np.array([0, 2, 2])]
     )

@@ -65,11 +65,15 @@ def test_choices_complete(name: str) -> None:
             assert offered == item.metavar.split("|"), item.opts
 
 
+WHERE = "opkit --help lists them, and says where the documentation is"
+
+
 @pytest.mark.parametrize(
     ("argv", "message", "help_line"),
     [
-        (["gradchek"], "opkit has no command 'gradchek'", "did you mean 'gradcheck'?"),
-        (["zzz"], "opkit has no command 'zzz'", "opkit --help lists them"),
+        (["gradchek"], "opkit has no command 'gradchek'", f"did you mean 'gradcheck'? {WHERE}"),
+        (["docs"], "opkit has no command 'docs'", f"did you mean 'doctor'? {WHERE}"),
+        (["zzz"], "opkit has no command 'zzz'", WHERE),
         (["gradcheck", "--strit"], "opkit gradcheck has no option '--strit'", "did you mean '--strict'?"),
         (["--colour", "never"], "opkit has no option '--colour'", "did you mean '--color'?"),
         (["build", "--zzz"], "opkit build has no option '--zzz'", "opkit build --help"),

@@ -131,3 +131,13 @@ def test_the_summary_names_the_cause(tmp_path: Path) -> None:
     summary = opkit(tmp_path, "test", "--", "-k", "gradcheck", COLUMNS="160").stdout.rpartition("short test summary")[2]
     assert "t/t_cpp_def.cpp::gradcheck - GC101: d y[" in summary
     assert "u/u_cpp_def.cpp::gradcheck - PROJ007: no op type 'u_foward' is defined" in summary
+
+
+def test_two_directories_of_one_op_type_are_named(tmp_path: Path) -> None:
+    """A job can load one of them: the build items fail as `opkit build` does, and the report has a note."""
+    for folder in (tmp_path, tmp_path / "deep"):
+        write_op(folder, grad=False)
+    ran = opkit(tmp_path, "test", "--", "-k", "build")
+    assert (ran.returncode, "PROJ012" in ran.stdout) == (3, True)
+    ran = opkit(tmp_path, "gradcheck", "--effort", "0.02")
+    assert ran.stdout.count("op type of this name is defined in deep/t too") == 1

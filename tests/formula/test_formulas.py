@@ -219,3 +219,17 @@ def test_refusals_say_why(text: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         design(text, {})
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "default", "varied"),
+    [
+        ("x * sigmoid(beta * x)", 1.0, ["beta"]),
+        ("log(x - beta)", 1.0, []),
+        ("sum(x, axis=beta)", -1, ["beta"]),
+        ("sum(x, axis=beta)", 1, []),
+    ],
+)
+def test_attributes_vary_where_inputs_may_be_the_same(text: str, default: float, varied: list[str]) -> None:
+    """A factor that a backward lost is seen at another value than the default."""
+    assert design(text, {"beta": default}).varied == varied

@@ -103,12 +103,16 @@ def test_never_overwrites(tmp_path: Path) -> None:
     for name in ("full", "file"):
         with pytest.raises(UsageError, match="already exists"):
             scaffold(name, tmp_path)
+    for first, second in (("pylayer", "loss"), ("loss", "pylayer")):
+        scaffold("both", tmp_path / first, first)
+        with pytest.raises(UsageError, match="`import both` means one of the two"):
+            scaffold("both", tmp_path / first, second)
     (tmp_path / "job.py").write_text("mine")
     with pytest.raises(UsageError, match=r"job\.py already exists"):
         scaffold("fresh", tmp_path, job=True)
     assert not (tmp_path / "fresh").exists()
     assert (tmp_path / "job.py").read_text() == "mine"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full", "job.py"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full", "job.py", "loss", "pylayer"]
 
 
 def test_empty_folder_is_used(tmp_path: Path) -> None:

@@ -40,11 +40,20 @@ def test_nothing_is_checked_twice(here: Path) -> None:
     assert len(resolve(["one", "./one", "."])) == 1
 
 
-@pytest.mark.parametrize("word", ["missing", "missing.py", "notes.txt"])
-def test_what_cannot_hold_an_op_is_a_usage_error(here: Path, word: str) -> None:
-    """A path that is not there, or no Python file, is refused by name."""
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("missing", "no such file or folder: 'missing'"),
+        ("missing.py::f", "no such file or folder: 'missing.py'"),
+        ("no.such.module::f", "no such file, folder or module: 'no.such.module'"),
+        ("notes.txt", "cannot check notes.txt"),
+        ("one.py::", "'one.py::' has no name behind"),
+    ],
+)
+def test_what_cannot_hold_an_op_is_a_usage_error(here: Path, word: str, said: str) -> None:
+    """A path that is not there, no Python file, or no name behind the colons is refused by name."""
     (here / "notes.txt").write_text("")
-    with pytest.raises(UsageError, match=word):
+    with pytest.raises(UsageError, match=said):
         resolve([word])
 
 

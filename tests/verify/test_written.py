@@ -49,7 +49,7 @@ def test_what_is_written_declares_what_was_found(here: Path) -> None:
     (op,) = run_targets(["layers.py::Weighted"], QUICK).report.ops
     assert op.status is Status.PASS, op.checks
     assert "cases drawn" in op.rests_on
-    assert not list(write_cases(["layers.py::Weighted"], QUICK, False))
+    assert list(write_cases(["layers.py::Weighted"], QUICK, False)) == [("layers.py::Weighted", "")]
     assert len(list(write_cases(["layers.py"], QUICK, True))) == 1
     assert file.read_text().count("def cases_Weighted") == 1
 
@@ -73,7 +73,7 @@ def test_the_cases_of_a_directory_are_its_cases_file(here: Path) -> None:
     assert Path(where) == here / "square" / "square_cases.py"
     (op,) = run_targets(["square"], QUICK).report.ops
     assert op.status is Status.PASS, op.checks
-    assert not list(write_cases(["square"], QUICK, False))
+    assert list(write_cases(["square"], QUICK, False)) == [("square_forward", "")]
     (here / "square" / "square_cases.py").write_text("def other(rng): pass\n")
     with pytest.raises(UsageError, match="exists"):
         list(write_cases(["square"], QUICK, False))

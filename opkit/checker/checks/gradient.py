@@ -323,10 +323,11 @@ def _nothing(ledger: _Ledger) -> Iterator[CheckResult]:
         text = "of all inputs that were tried forward takes those without elements alone; a cases function gives others"
         yield session.result("GC101", Status.UNDECIDED, text)
         return
-    lacking = (
-        "input takes a gradient" if not any(ev.leaves for ev in ran) else "output element depends on a float input"
-    )
-    text = f"nothing to differentiate: no {lacking}; only contracts were checked, on {len(ran)} cases"
+    lacking = "output element depends on a float input"
+    if not any(ev.leaves for ev in ran):
+        lacking = "input takes a gradient (whole numbers do not: 3.0 does, 3 does not)"
+    many = "s" * (len(ran) != 1)
+    text = f"nothing to differentiate: no {lacking}; only contracts were checked, on {len(ran)} case{many}"
     yield session.skipped("GC101", text)
 
 

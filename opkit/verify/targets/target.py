@@ -92,6 +92,8 @@ def _resolve(word: str) -> Iterator[Target]:
     head, _, name = word.rpartition("::")
     if not head:
         head, name = word, ""
+    if word.endswith("::"):
+        raise UsageError(f"{word!r} has no name behind the '::'", help=f"{head} checks all of it, {head}::NAME one")
     path = Path(os.path.abspath(head))
     if os.path.isdir(path) or (path.name.endswith(_PARTS) and op_directory_of(path.parent).specs):
         below = files_of_functions(python_below(path)) if path.is_dir() and not name else ()
@@ -104,7 +106,8 @@ def _resolve(word: str) -> Iterator[Target]:
     elif not os.path.exists(path):  # Path's own method raises where a name is too long
         if os.path.islink(path):
             raise UsageError(f"{head!r} is a link that leads to no file or folder")
-        raise UsageError(f"no such file or folder: {head!r}", help=did_you_mean(near_files(head)[:1]))
+        what = "file, folder or module" if name and not head.endswith(".py") else "file or folder"
+        raise UsageError(f"no such {what}: {head!r}", help=did_you_mean(near_files(head)[:1]))
     elif path.suffix == ".py":
         yield Target(_kind(name), str(path), name)
     else:
