@@ -171,6 +171,22 @@ def backward(args):
     assert two.status.value == "pass", [(item.code, item.message) for item in two.findings]
 
 
+def test_a_surrogate_may_be_a_factor_of_forward(here: Path) -> None:
+    """Backward is twice what forward asks for, and says so."""
+    kernel = """
+def forward(args):
+    return args[0] * args[0]
+
+
+def backward(args):
+    (x, dy) = args
+    return 4 * x * dy
+"""
+    make_op(here, "one", kernel, "SURROGATE = {'forward': 2}\n")
+    make_op(here, "two", kernel, "SURROGATE = {'forward': 2.5}\n")
+    assert [op.status.value for op in run_targets(["."], QUICK).report.ops] == ["pass", "fail"]
+
+
 def test_cases_of_several_forward_ops_name_theirs(here: Path) -> None:
     """The key "op" says which op a case is for; an unknown one is an error."""
     path = make_op(here, "one", cases="def cases(rng):\n    yield {'op': 'one_forward', 'x': rng.normal(size=3)}\n")

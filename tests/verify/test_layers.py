@@ -209,6 +209,24 @@ class Round(PyLayer):
     assert any("SURROGATE" in note for note in op.notes)
 
 
+@pytest.mark.parametrize(("factor", "status"), [("-0.5", "pass"), ("-1", "fail"), ("'half'", "error")])
+def test_a_surrogate_may_be_a_factor_of_forward(here: Path, factor: str, status: str) -> None:
+    """Gradient reversal is as strict as anything else: another factor fails, and words are no factor."""
+    text = f"""
+class Reverse(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1.0
+
+    @staticmethod
+    def backward(ctx, dy):
+        return -0.5 * dy
+
+SURROGATE_Reverse = {{"forward": {factor}}}
+"""
+    assert run(here, text, "Reverse").report.status.value == status
+
+
 def test_a_wrong_kink_comes_with_slopes_from_both_sides(here: Path) -> None:
     """The evidence holds -1 from the left and 1 from the right of |x| at 0, and what backward claims."""
     text = """

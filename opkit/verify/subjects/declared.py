@@ -14,6 +14,8 @@ from linecache import getlines
 from types import FunctionType
 from typing import Any
 
+from opkit.checker.model.checkable import Forward
+from opkit.checker.model.evaluate import is_float
 from opkit.diagnostics.pages import codes
 from opkit.errors import Location, UsageError, did_you_mean, unknown
 from opkit.ops.core.types import Function
@@ -41,7 +43,7 @@ class Declared:
         cases: ``cases(rng)``, None where there is none.
         cases_where: file and line of it.
         nondifferentiable_outputs: names of outputs without a gradient.
-        surrogate: the function whose derivative backward is, in forward's own signature.
+        surrogate: the function whose derivative backward is, in forward's own signature; or a factor of forward's.
         tolerance: {input: relative tolerance}.
         allow: {code: why}.
         second_order: whether a correct gradient of the gradient is promised.
@@ -52,12 +54,20 @@ class Declared:
     cases: Callable[[Any], Any] | None = None
     cases_where: Location | None = None
     nondifferentiable_outputs: frozenset[str] = frozenset()
-    surrogate: Function | None = None
+    surrogate: Function | float | None = None
     tolerance: Mapping[str, float] = field(default_factory=dict)
     allow: Mapping[str, str] = field(default_factory=dict)
     second_order: bool = False
     inplace: frozenset[str] = frozenset()
     reference: Function | None = None
+
+
+def surrogate_of(declared: Declared, forward: Forward, made: Callable[[Function], Forward]) -> Forward | None:
+    """Return what is declared as a forward: a function as ``made`` makes one, a factor times forward's results."""
+    surrogate = declared.surrogate
+    if surrogate is None or callable(surrogate):
+        return surrogate and made(surrogate)
+    return lambda arrays, attrs: [surrogate * item if is_float(item) else item for item in forward(arrays, attrs)]
 
 
 def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -> Declared:
@@ -82,9 +92,13 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
     surrogates = given["SURROGATE"] or {}
     surrogate = next((surrogates[key] for key in of if key in surrogates), None)
     if surrogates and surrogate is None and not surrogates.keys() <= names.keys():  # those are of other functions
-        raise UsageError(f"SURROGATE must map {of[0]!r} to a function, its keys are {sorted(surrogates)}", where=where)
-    if surrogate is not None and not callable(surrogate):
-        raise UsageError(f"SURROGATE[{of[0]!r}] must be a function, is {type(surrogate).__name__}", where=where)
+        raise UsageError(
+            f"SURROGATE must map {of[0]!r} to a function or a factor, its keys are {sorted(surrogates)}", where=where
+        )
+    if surrogate is not None and not callable(surrogate) and type(surrogate) not in (int, float):
+        raise UsageError(
+            f"SURROGATE[{of[0]!r}] must be a function or a factor, is {type(surrogate).__name__}", where=where
+        )
     return Declared(
         cases,
         location_of(cases) if cases is not None else None,

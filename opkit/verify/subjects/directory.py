@@ -23,7 +23,7 @@ from opkit.project.user_op import UserOp
 from opkit.shim import frameworks
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.subjects.claims import claims_of
-from opkit.verify.subjects.declared import Declared, declared_in, drawn_by
+from opkit.verify.subjects.declared import Declared, declared_in, drawn_by, surrogate_of
 from opkit.verify.subjects.gradient import RawGradient
 from opkit.verify.subjects.half_precision_ops import of_halves
 from opkit.verify.subjects.hints import hints_of, sizes_of
@@ -131,7 +131,7 @@ def _with_cases(made: Checkable, loaded: LoadedOps, op: UserOp, module: ModuleTy
         cases=cases,
         cases_where=declared.cases_where or Location(shown_path(loaded.directory.cases), 1),
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
-        surrogate=None if declared.surrogate is None else _surrogate(declared.surrogate, op),
+        surrogate=surrogate_of(declared, made.forward, lambda function: _surrogate(function, op)),
         reference=None if declared.reference is None else _reference(declared, made),
         tolerance=declared.tolerance,
         allow=declared.allow,

@@ -29,7 +29,7 @@ from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
 from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.isolation.flight import Phase
-from opkit.verify.subjects.declared import Declared, drawn_by
+from opkit.verify.subjects.declared import Declared, drawn_by, surrogate_of
 from opkit.verify.subjects.half_precision import half_precision
 from opkit.verify.subjects.input_formats import as_given, formats_in, formats_tried, given_in, in_formats
 from opkit.verify.subjects.neighbours import near
@@ -307,7 +307,7 @@ def _need_own_signature(surrogate: Function, parameters: Parameters) -> None:
 def frame(runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
     """Return what every checkable of a subject says, still without inputs and options."""
     subject = runner.subject
-    if declared.surrogate is not None and declared.cases is None:  # cases may leave out what has a default
+    if callable(declared.surrogate) and declared.cases is None:  # cases may leave out what has a default
         _need_own_signature(declared.surrogate, subject.parameters)
     runner.overwrites = declared.inplace
     said = f"forward overwrites {', '.join(sorted(declared.inplace))} on purpose (INPLACE)" if declared.inplace else ""
@@ -319,7 +319,7 @@ def frame(runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
         backward=runner.backward,
         vjp=None if runner.backward else runner.vjp,
         infer=subject.infer,
-        surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
+        surrogate=surrogate_of(declared, runner.forward, runner.surrogate),
         reference=None if declared.reference is None else referred(declared, runner.reference(declared.reference)),
         in_format=runner.in_format,
         unlike="complex numbers" if runner.complex_inputs else "",
