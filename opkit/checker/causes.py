@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.model.pattern import FLAT, INCOMPLETE
+from opkit.checker.model.pattern import FLAT, INCOMPLETE, ZERO
 from opkit.checker.model.report import CheckResult, Status
 from opkit.errors import did_you_mean, nearest
 
@@ -105,6 +105,14 @@ def hint_of(item: CheckResult) -> str:
         return "an array or a number of numpy's in float64, such as np.sqrt(2.0), makes float64 of float32"
     if missing := re.search(r"module '([\w.]+)' has no attribute '(\w+)'", message):
         return did_you_mean(nearest(missing[2], dir(sys.modules.get(missing[1])), 1))
+    if item.evidence is not None and item.evidence.pattern == ZERO:
+        return "None may count as zero: is a return missing, or a None in the place of a gradient?"
+    if slip := re.search(r"object has no attribute '(saved_tensors?)'", message):
+        return did_you_mean([{"saved_tensor": "saved_tensors", "saved_tensors": "saved_tensor"}[slip[1]]])
+    if item.code == "GC181" and "takes 1 positional argument but" in message:
+        return "the first parameter of backward is ctx, and the incoming gradients follow"
+    if item.code == "GC122":
+        return 'copy it first, or declare what is overwritten on purpose: INPLACE = ("NAME",)'
     if "could not be broadcast" in message:
         return "a reduction without keepdims=True loses the axis that the next operation lines up with"
     if item.code == "GC112":
@@ -117,7 +125,10 @@ def hint_of(item: CheckResult) -> str:
             'derivative it is, SURROGATE = {"forward": function}'
         )
     if INCOMPLETE in message and _repeats_index(item):
-        return "an index occurs several times: np.add.at adds its contributions up, an assignment keeps one of them"
+        return (
+            "an index occurs several times: np.add.at (torch: index_add_, JAX: .at[i].add) adds its contributions up, "
+            "an assignment keeps one of them"
+        )
     return ""
 
 

@@ -75,7 +75,7 @@ class _Malformed(Exception):  # noqa: N818
 
 def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iterator[Case]:
     assert checkable.cases is not None
-    number = -1
+    number, raised = -1, None
     try:
         drawn = checkable.cases(np.random.default_rng(options.seed))
         for number, given in enumerate(islice(drawn, options.max_cases)):
@@ -87,8 +87,8 @@ def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iter
     except _Malformed as error:
         message = str(error)
     except Exception as error:  # user code
-        message = f"the cases function raised {words_of(error)}"
-    found.findings.append(_result("GC183", Status.ERROR, message, checkable))
+        message, raised = f"the cases function raised {words_of(error)}", error
+    found.findings.append(_result("GC183", Status.ERROR, message, checkable, error=raised))
 
 
 def _user_case(checkable: Checkable, given: Any, number: int, seed: int) -> Case:

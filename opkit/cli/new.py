@@ -41,14 +41,14 @@ def new(
     job: Annotated[bool, typer.Option("--job", help="Also write job.py, which predicts with the op.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     formula: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--from",
             metavar="FORMULA",
             help='A formula, such as "x * sigmoid(beta * x)", or FILE.py::function: write its kernels, gradient and '
             "definition, and check them.",
         ),
-    ] = "",
+    ] = None,
     inputs: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,6 +90,8 @@ def new(
     )
     from opkit.project.from_signature import signature_kind
 
+    if formula is not None and not formula.strip():
+        raise UsageError("--from is empty", help='give it a formula, such as "x * sigmoid(x)"')
     if ci and not dry_run:
         put(str(scaffold_workflow(folder, force=force)))
     if template is not None and (formula or inputs or outputs or cpp_kernel or job):

@@ -40,6 +40,8 @@ def plot(
     from opkit.reporters.figures import figure_of, standing_alone
 
     options = options_of(select="", ignore="", shape=[], configured=read_configuration(Path.cwd()).options(), seed=seed)
+    if output.suffix not in (".svg", ".html", ".htm", ""):
+        raise UsageError(f"plot writes a page or an SVG, not {output.suffix}", help=f"--output {output.stem}.html")
     if output.suffix != ".svg":
         status = check(targets or [], options, "text", [("html", output)], is_drawn=True)
         if status != NOTHING:

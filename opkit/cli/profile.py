@@ -63,7 +63,7 @@ def _report(profile: Profile, form: str, path: Path, command: str) -> int:
         warn(error_line(error))
         return USAGE
     except OSError as error:
-        warn(f"error: --report: cannot write {str(path)!r}: {error.strerror or error}")
+        warn(f"error: cannot write {str(path)!r}: {error.strerror or error}")
         return FINDINGS
     warn(f"report: {path}")
     return 0

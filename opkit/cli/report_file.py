@@ -24,7 +24,7 @@ def need_folder(path: Path) -> None:
         UsageError: it is.
     """
     if not path.parent.is_dir():
-        raise UsageError(f"--report: cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+        raise UsageError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
 
 
 def write_report(path: Path, text: str) -> None:
@@ -40,4 +40,4 @@ def write_report(path: Path, text: str) -> None:
     except OSError as error:
         if is_fault_of_disk(error):
             raise
-        raise UsageError(f"--report: cannot write {str(path)!r}: {error.strerror}") from error
+        raise UsageError(f"cannot write {str(path)!r}: {error.strerror}") from error

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TypeAlias
 
 from opkit.paths import StrPath
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
-from opkit.verify.targets.target import Target, resolve
+from opkit.verify.targets.target import resolve
 
-#: Targets and options, the files beside them and their times, the folder and the environment.
-_Question: TypeAlias = "tuple[tuple[Target, ...], RunOptions, list[tuple[str, int]], str, dict[str, str]]"
-
-_KEPT: list[tuple[_Question, Outcome]] = []
+_KEPT: list[tuple[object, Outcome]] = []
 
 
 def keep(words: Iterable[StrPath], options: RunOptions, outcome: Outcome) -> None:
@@ -33,9 +29,10 @@ def kept(words: Iterable[StrPath], options: RunOptions) -> Outcome | None:
     return None if place is None else _KEPT.pop(place)[1]
 
 
-def _question(words: Iterable[StrPath], options: RunOptions) -> _Question:
+def _question(words: Iterable[StrPath], options: RunOptions) -> object:
+    """Return targets and options, the files beside them and their times, the folder and the environment."""
     targets = resolve(words)
-    folders = {target.path if os.path.isdir(target.path) else os.path.dirname(target.path) for target in targets}
+    folders = {os.path.dirname(target.path) for target in targets}
     beside = [file for folder in folders for file in os.scandir(folder) if file.is_file()]
     files = sorted((file.path, file.stat().st_mtime_ns) for file in beside)
     # pytest names the test that runs in a variable of the environment.

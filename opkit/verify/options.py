@@ -131,7 +131,9 @@ class RunOptions:
         for name in options:
             if name not in own and name not in _CHECKER:
                 command = options.get("command", "gradcheck")
-                raise unknown(f"{command} has no option", name, (*own, *_CHECKER)).error(UsageError)
+                raise unknown(
+                    f"{command} has no option", name, (*own, *_CHECKER, "inputs", "cases", "forward", "backward")
+                ).error(UsageError)
         mine = {name: value for name, value in options.items() if name in own}
         its = {name: value for name, value in options.items() if name in _CHECKER}
         return RunOptions(checker.Options(**its), **mine)

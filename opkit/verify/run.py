@@ -103,17 +103,14 @@ def collect(
 
 def _told_apart(reports: Sequence[OpReport]) -> tuple[OpReport, ...]:
     """Return the reports; of an op type that a directory before has too, with a note."""
-    first: dict[str, str] = {}
-    found = []
-    for report in reports:
-        before = first.setdefault(report.op, report.dir) if report.dir is not None else None
-        if before not in (None, report.dir):
-            note = (
-                f"an op type of this name is defined in {before} too; a job can load one of them (opkit build: PROJ012)"
-            )
-            report = replace(report, notes=(*report.notes, note))
-        found.append(report)
-    return tuple(found)
+    first = {report.op: report.dir for report in reversed(reports)}
+    note = "an op type of this name is defined in {} too; a job can load one of them (opkit build: PROJ012)"
+    return tuple(
+        replace(report, notes=(*report.notes, note.format(first[report.op])))
+        if report.dir != first[report.op]
+        else report
+        for report in reports
+    )
 
 
 def _build_ahead(targets: tuple[Target, ...], options: RunOptions) -> None:

@@ -215,6 +215,27 @@ def test_an_index_that_repeats_is_a_hint() -> None:
     assert all("np.add.at" not in item.hint for item in check(made).findings)
 
 
+@pytest.mark.parametrize(
+    ("code", "message", "hint"),
+    [
+        ("GC181", "AttributeError: 'MulBackward' object has no attribute 'saved_tensor'", "'saved_tensors'?"),
+        ("GC181", "AttributeError: 'Context' object has no attribute 'saved_tensors'", "'saved_tensor'?"),
+        ("GC122", "ValueError: x is read-only", "INPLACE"),
+        ("GC181", "TypeError: F.backward() takes 1 positional argument but 2 were given", "is ctx"),
+    ],
+)
+def test_what_a_message_suggests_is_a_hint(code: str, message: str, hint: str) -> None:
+    """A framework's other spelling, a parameter that was forgotten."""
+    (finding,) = folded([CheckResult("backward", Status.FAIL, code, f"backward raised {message}")])
+    assert hint in finding.hint
+
+
+def test_a_gradient_of_nothing_but_zeros_asks_for_a_return() -> None:
+    """Where None counts as zero it is what a missing return looks like."""
+    (finding,) = [item for item in check(checkable_of(np.sin, lambda x, y, dy: 0 * dy, X)).findings if item.code == "GC101"]
+    assert "is a return missing" in finding.hint
+
+
 def test_a_0d_input_is_not_called_broadcast() -> None:
     """A gradient with an axis too many for a 0-d input has another reason."""
     made = checkable_of(lambda x: x * 2.0, lambda x, y, dy: np.atleast_1d(2.0 * dy), [np.array(1.5)])

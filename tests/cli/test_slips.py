@@ -129,14 +129,16 @@ def test_a_cases_function_that_returns_one_case_is_refused_at_its_line(target: s
     done = opkit(tmp_path, "gradcheck", target)
     line = file.read_text().splitlines().index(f"def {name}(rng):") + 1
     assert "ERROR GC183 cases" in done.stdout
-    assert "write `yield {...}` in place of `return {...}`" in done.stdout
+    assert "write `yield {...}`, once for each case" in done.stdout
     assert f"--> {file.relative_to(tmp_path)}:{line}" in done.stdout
     assert done.returncode == 3
 
 
 def test_a_case_of_an_op_directory_that_is_no_dict_is_said_so(tmp_path: Path) -> None:
-    """It is not an error of loading."""
+    """It is not an error of loading; what raises is shown at its line."""
     opkit(tmp_path, "new", "t")
+    (tmp_path / "t" / "t_cases.py").write_text("def cases(rng):\n    yield rng.standrd_normal(3)\n")
+    assert "--> t/t_cases.py:2" in opkit(tmp_path, "gradcheck", "t").stdout
     (tmp_path / "t" / "t_cases.py").write_text("def cases(rng):\n    yield rng.normal(size=3)\n")
     done = opkit(tmp_path, "gradcheck", "t")
     assert "ERROR GC183 cases" in done.stdout

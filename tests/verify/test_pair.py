@@ -22,6 +22,7 @@ def test_a_right_pair_passes_and_a_wrong_one_fails() -> None:
     assert gradcheck(forward=np.sin, backward=lambda x, dy: dy * np.cos(x), inputs=[X]).status.value == "pass"
     report = gradcheck(forward=np.sin, backward=lambda x, dy: -dy * np.cos(x), inputs=[X])
     assert report.status.value == "fail"
+    assert not report, "an assert of a report holds where nothing failed"
     assert report.ops[0].findings[0].code == "GC101"
 
 
@@ -110,6 +111,9 @@ def test_the_error_carries_the_report_and_the_line() -> None:
         ({"target": ".", "inputs": [X]}, "go with"),
         ({"target": ".", "sede": 1}, "seed"),
         ({"target": int}, "not a PyLayer"),
+        ({"forward": np.sin, "backward": "cos"}, "are functions"),
+        ({"forward": np.sin, "backward": lambda x, dy: dy, "inputs": X}, "a list of what forward takes"),
+        ({"forward": np.sin, "backward": lambda x, dy: dy, "input": [X]}, "did you mean 'inputs'"),
     ],
 )
 def test_what_does_not_go_together_is_a_usage_error(arguments, message) -> None:

@@ -89,7 +89,7 @@ def _check_outputs(ev: Evaluator, found: _Edges) -> None:
         return
     if promised is None:
         if not ev.outputs:
-            found.add("GC144", "forward returned no array", ev, actual=0)
+            found.add("GC144", "forward returned no array: a return may be missing", ev)
         _check_kept_dtype(ev, found)
         return
     if len(promised) != len(ev.outputs):

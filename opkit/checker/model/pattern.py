@@ -17,6 +17,8 @@ from opkit.ir import Shape
 
 #: What a gradient is that passes through a step.
 FLAT = "nonzero where the derivative is 0"
+#: What a gradient is that is none.
+ZERO = "always zero"
 #: What is said of a gradient that is right for some of the results that an element goes into, and 0 for others.
 INCOMPLETE = "a part of what adds up is missing"
 #: What is said before a bound on values that parts wrong elements from right ones.
@@ -42,7 +44,7 @@ def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str
     if not size:
         return FLAT if largest(claimed) else ""
     if largest(claimed) <= SINGLE_ROUNDING * size:  # what is left of it is rounding
-        return "always zero"
+        return ZERO
     close = _Close(size)
     factor = float((claimed * numeric).sum() / (numeric * numeric).sum())
     if close(claimed, -numeric):

@@ -275,6 +275,10 @@ class Report:
     ops: tuple[OpReport, ...] = field(default=())
     command: str = "gradcheck"
 
+    def __bool__(self) -> bool:
+        """Return whether nothing failed, as an ``assert`` of it asks."""
+        return self.is_clean()
+
     def __repr__(self) -> str:
         return f"<Report of {len(self.ops)} op{'s' * (len(self.ops) != 1)}: {self.status.value}>"
 

@@ -99,7 +99,7 @@ def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: 
             found = ev.gradients(ev.uneven())
         except AutogradError as error:  # of the runtime, about what backward returned; every framework refuses a count
             standing = Standing.RAISED if isinstance(error, CountError) else Standing.MISFIT
-            return Answer(case, standing, f"backward's gradients are refused: {_shortened(error.message)}")
+            return Answer(case, standing, f"backward's gradients do not fit: {_shortened(error.message)}")
         except Exception as error:  # user code
             return Answer(case, Standing.RAISED, f"backward raises {_shortened(words_of(error))}")
         for leaf, value in found.items():

@@ -129,7 +129,7 @@ def drawn_by(cases: Callable[[Any], Any], rng: Any) -> Iterable[Any]:
         raise UsageError(
             f"a cases function yields one dict for each case; this one returns {given}",
             where=location_of(cases),
-            help="write `yield {...}` in place of `return {...}`, once for each case",
+            help="write `yield {...}`, once for each case",
         )
     return drawn
 

@@ -51,6 +51,10 @@ def pair(
     Raises:
         UsageError: both inputs and cases, none that forward takes, or parameters that fit neither signature.
     """
+    if not callable(forward) or not callable(backward):
+        raise UsageError(f"forward= and backward= are functions; got {forward!r} and {backward!r}")
+    if isinstance(inputs, np.ndarray):
+        raise UsageError("inputs= is a list of what forward takes", help="inputs=[x] of a single array")
     if inputs is not None and cases is not None:
         raise UsageError("gradcheck of a function pair takes inputs=[...], or cases=function of a generator")
     name = name or getattr(forward, "__qualname__", getattr(forward, "__name__", "forward")).replace("<locals>.", "")

@@ -102,7 +102,7 @@ def _needs(step: Step) -> Iterator[Fault]:
             yield raised(f"backward raises where {name} alone needs a gradient", error)
             return
         own = {leaf: item for leaf, item in expected.items() if leaf.name == name}
-        yield from differing(own, actual, f"is another one where {name} alone needs one")
+        yield from differing(own, actual, f"is another one where {name} is the only input that needs one")
 
 
 def _kept(step: Step) -> Iterator[Fault]:
