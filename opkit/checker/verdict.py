@@ -48,7 +48,7 @@ def settled(
         return settled
     left_out = () if collected.table is None else collected.table.unserved.values()
     settled += unserved(session, [*left_out, *collected.unlike])
-    if session.rest().clock > CALLS_A_CHECK * session.call_seconds:
+    if session.clock() > CALLS_A_CHECK * session.call_seconds:
         settled += beyond(session, check)
     elif checkable.beyond is not None:
         session.left_out.append("inputs beyond those seen")

@@ -155,7 +155,7 @@ def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
         ledger.large += 1
         _probe(ev, number, ledger)
         return
-    seconds = session.rest().clock / 2
+    seconds = session.clock() / 2
     outcome = compare(ev, session.rng(2000 + number), session.checkable.tolerance, ledger.steps, seconds)
     for (leaf, slot), tally in outcome.tallies.items():
         pair = leaf.name, session.output_name(slot)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker.derivative.estimate import Behaviour, Estimate
-from opkit.checker.derivative.grid import Grid, Picked, at
+from opkit.checker.derivative.grid import Grid, at
 from opkit.checker.model.thresholds import COARSE, CORNER_RUNGS, GROWTH, NEGLIGIBLE, NOISE_TIMES, SLIGHT, SMALL, SMOOTH
 
 
-def mark_kinks(grid: Grid, out: Estimate, left: Picked, right: Picked) -> None:
+def mark_kinks(grid: Grid, out: Estimate) -> None:
     """A bend D+ - D- that does not shrink with the step is a kink; its slopes bound the valid gradients."""
     bend = grid.plus_slope - grid.minus_slope
     own = np.maximum(grid.level, out.noise[:, None, :]) / grid.step
@@ -36,6 +36,7 @@ def mark_kinks(grid: Grid, out: Estimate, left: Picked, right: Picked) -> None:
     steepest = np.maximum(np.abs(grid.plus_slope), np.abs(grid.minus_slope))
     kink = steady.any(axis=1) & (size_there > NEGLIGIBLE * at(index, steepest))
     kink &= ~(out.step < at(index, grid.step)) | (out.bound > SLIGHT * size_there)
+    right, left = grid.sides
     sides = ((left, grid.minus_slope), (right, grid.plus_slope))
     one, other = (np.where(side[1] < doubt, side[0], at(index, slope)) for side, slope in sides)
     slack = np.maximum(*(np.fmin(side[1], doubt) for side, _ in sides))

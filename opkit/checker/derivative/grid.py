@@ -5,6 +5,7 @@ Picks the best rung; bends and leaps are interpreted in corners and staircases.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -74,9 +75,11 @@ class Grid:
         """Value, bound, noise and step from central differences."""
         return self._select(self.fourth, CENTRAL_NOISE)
 
-    def one_sided(self, slope: ndarray) -> Picked:
-        """Value, bound, noise and step from slopes on one side (two extrapolations)."""
-        return self._select(extrapolated(extrapolated(slope, 1), 2), ONE_SIDED_NOISE)
+    @cached_property
+    def sides(self) -> list[Picked]:
+        """Value, bound, noise and step from slopes on the right, and on the left (two extrapolations)."""
+        slopes = self.plus_slope, self.minus_slope
+        return [self._select(extrapolated(extrapolated(slope, 1), 2), ONE_SIDED_NOISE) for slope in slopes]
 
     def _select(self, table: ndarray, amplification: float) -> Picked:
         """Pick the rung whose distance to both neighbours plus noise is least; then measure the noise and repick."""

@@ -60,12 +60,10 @@ def settle(
     """
     base = np.broadcast_to(base, (plus.shape[0], plus.shape[2]))
     grid = Grid(plus, minus, base, up, down, eps, scale, floor)
-    central = grid.central()
-    right, left = grid.one_sided(grid.plus_slope), grid.one_sided(grid.minus_slope)
-    value, bound, noise, step = central
+    value, bound, noise, step = grid.central()
     kind = np.full(value.shape, Behaviour.REGULAR, dtype=np.int8)
     both = np.isfinite(plus).any(axis=1) & np.isfinite(minus).any(axis=1)
-    for side in (right, left):
+    for side in () if (both & np.isfinite(bound)).all() else grid.sides:
         better = ~np.isfinite(bound) & np.isfinite(side[1]) | (side[1] < SMALL * bound) & ~both
         value, bound = np.where(better, side[0], value), np.where(better, side[1], bound)
         step = np.where(better, side[3], step)
@@ -74,7 +72,6 @@ def settle(
     low, high = value.copy(), value.copy()
     estimate = Estimate(value, bound, kind, low, high, noise, step)
     mark_staircases(grid, estimate)
-
-    mark_kinks(grid, estimate, left, right)
+    mark_kinks(grid, estimate)
     mark_jumps(grid, estimate)
     return estimate

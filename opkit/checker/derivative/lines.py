@@ -6,6 +6,7 @@ The bridge between what can be called and the ladder; knows nothing of names or 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 
 import numpy as np
 from numpy import ndarray
@@ -14,7 +15,7 @@ from opkit.checker.derivative.estimate import Estimate
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import resolution_of, widened
-from opkit.checker.model.thresholds import RESOLUTION, STEPS
+from opkit.checker.model.thresholds import BLOCK, RESOLUTION, STEPS
 from opkit.checker.model.types import ArrayMap
 
 
@@ -77,4 +78,10 @@ def derivative(
         base = widened(function(points))
         up = np.stack([item.astype(np.float64) - points for item in above])[None]
         down = np.stack([points - item.astype(np.float64) for item in below])[None]
-    return settle(plus, minus, base, up, down, np.array([eps]), magnitude[None])
+    found = []
+    for start in range(0, max(points.size, 1), BLOCK):
+        block = slice(start, start + BLOCK)
+        values = plus[..., block], minus[..., block], base[block], up[..., block], down[..., block]
+        found.append(settle(*values, np.array([eps]), magnitude[None, block]))
+    named = {item.name: np.concatenate([getattr(one, item.name) for one in found], axis=1) for item in fields(Estimate)}
+    return Estimate(**named)

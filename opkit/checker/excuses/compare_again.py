@@ -68,7 +68,7 @@ def within_time(session: CheckSession) -> None:
     Raises:
         OutOfTimeError: none is left.
     """
-    if session.rest().clock <= 0:
+    if session.clock() <= 0:
         raise OutOfTimeError
 
 

@@ -14,6 +14,8 @@ from numpy.random import Generator
 from opkit.checker.model.thresholds import MAGNITUDES
 from opkit.ir import Shape
 
+_SIGNS = np.array([-1.0, 1.0])
+
 
 def widened(array: object) -> ndarray:
     """Return numbers as an array of float64."""
@@ -42,4 +44,4 @@ def place_of(index: Any, shape: Shape) -> Shape:
 
 def signed(rng: Generator, shape: Shape | int, magnitudes: tuple[float, float] = MAGNITUDES) -> ndarray:
     """Return random signs times magnitudes, so that along such a direction nothing is invisible and no swap cancels."""
-    return np.asarray(rng.choice([-1.0, 1.0], shape) * rng.uniform(*magnitudes, shape))
+    return np.asarray(_SIGNS[rng.integers(2, size=shape)] * rng.uniform(*magnitudes, shape))

@@ -176,9 +176,13 @@ class CheckSession:
         seconds = self.options.seconds * max(self.options.effort, 1.0) - self.elapsed()
         return min(seconds, (1 + CLOCK_SEARCH) / 2 * self.options.clock - (perf_counter() - self.started))
 
+    def clock(self) -> float:
+        """Return the seconds that are left of the clock."""
+        return self.options.clock - (perf_counter() - self.started)
+
     def rest(self) -> Options:
         """Return the options with what is left of the clock, for a check within this one."""
-        return replace(self.options, clock=self.options.clock - (perf_counter() - self.started))
+        return replace(self.options, clock=self.clock())
 
     def out_of_time(self, message: str) -> CheckResult:
         """Make the error of a check whose time ended before the derivatives were decided."""

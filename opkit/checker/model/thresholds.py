@@ -268,6 +268,8 @@ NARROW_PROMISE = 0.1
 # ---- the scan of elementwise ops -------------------------------------------------------------------------------------
 #: Processor seconds for all points beyond which there is no scan, which takes some thirty such runs. Cost.
 SLOW_SCAN = 0.02
+#: Points of a scan that are settled at a time: what is computed on the way stays in the processor's cache. Cost.
+BLOCK = 512
 #: Floor of a deviation, of the natural size. Tuned; looser than the verdict's, since others judge.
 SCAN_NATURAL = 1e-12
 
