@@ -11,14 +11,13 @@ from typing import Any
 
 def refuse_bfloat16() -> None:
     """Make the interpreter raise for numbers that it cannot calculate with, where something has loaded it."""
-    loaded = sys.modules.get("triton.runtime.interpreter")
-    builder = getattr(loaded, "InterpreterBuilder", None)
+    builder = getattr(sys.modules.get("triton.runtime.interpreter"), "InterpreterBuilder", None)
+    if builder is None or builder.binary_op.__module__ == __name__:
+        return
     for name in ("binary_op", "unary_op"):
-        plain = getattr(builder, name, None)
-        if plain is None or plain.__module__ == __name__:
-            continue
+        run = getattr(builder, name)
 
-        def refused(self: Any, first: Any, *others: Any, plain: Any = plain) -> Any:
+        def refused(self: Any, first: Any, *others: Any, plain: Any = run) -> Any:
             if str(first.dtype.scalar) == "bf16":
                 raise NotImplementedError(
                     "Triton's interpreter has no operations on bfloat16: cast to float32, or check on a GPU"
