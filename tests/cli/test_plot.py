@@ -79,7 +79,7 @@ def test_nothing_to_draw_is_said(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert opkit(tmp_path, "plot", "empty", "--output", "page.html").returncode == 5
     assert not (tmp_path / "page.html").exists()
-    (tmp_path / "layers.py").write_text(LAYERS.replace("return x * x", "raise ValueError(x)"))
+    (tmp_path / "layers.py").write_text(LAYERS.replace("return x * x", "return missing"))
     done = opkit(tmp_path, "plot", "layers.py::Square", "--output", "page.html")
     assert done.returncode == 1
     assert "nothing could be drawn: the page has the findings alone" in done.stderr

@@ -24,6 +24,8 @@ from opkit.verify.subjects.cpp_twins import _refuse_stray
 from tests.native.conftest import use_compiler
 from tests.project.opdir import edit, write_op
 
+pytestmark = pytest.mark.xdist_group("C++ op directories")  # one report on all faults
+
 LOOPS = """#include <cmath>
 #include "oneflow/core/framework/framework.h"
 namespace oneflow {

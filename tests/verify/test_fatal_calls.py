@@ -17,7 +17,10 @@ from tests.native.test_op_directories import LOOPS
 from tests.project.opdir import edit, write_op
 from tests.verify.opdirs import SQUARE, make_op
 
-pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by processes of one's own")
+pytestmark = [
+    pytest.mark.skipif(not can_fork(), reason="isolation by processes of one's own"),
+    pytest.mark.xdist_group("fatal calls"),  # one run of the file of layers
+]
 
 QUICK = RunOptions(Options(effort=0.5), timeout=60, replay=False)
 

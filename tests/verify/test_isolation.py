@@ -21,7 +21,10 @@ from opkit.verify import FailureStore, RunOptions, run_targets
 from opkit.verify.isolation.supervisor import can_fork
 from tests.verify.opdirs import SQUARE, make_op
 
-pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by fork")
+pytestmark = [
+    pytest.mark.skipif(not can_fork(), reason="isolation by fork"),
+    pytest.mark.xdist_group("isolation"),  # one run of the deadly ops
+]
 
 
 @pytest.fixture(autouse=True)

@@ -283,6 +283,7 @@ def test_a_backward_of_ops_is_checked_at_second_order(here: Path) -> None:
 def test_that_no_second_order_is_looked_for_is_said(here: Path) -> None:
     """Where a call takes long and nothing asks for it."""
     slow = SECOND.replace("def forward(ctx, x):", "def forward(ctx, x):\n        __import__('time').sleep(0.06)")
+    slow += "\n\ndef cases(rng):\n    yield {'x': rng.normal(size=3)}\n"
     (op,) = run(here, slow, "Cube").report.ops
     assert op.status.value == "pass", op.findings
     assert any("is not looked for where calls take long" in note for note in op.notes)

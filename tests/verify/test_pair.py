@@ -265,3 +265,34 @@ def test_the_time_holds_in_this_process_too(factor: float, status: str) -> None:
     report = gradcheck(forward=forward, backward=backward, inputs=[np.linspace(-1, 1, 6)], timeout=1.5)
     assert report.status.value == status
     assert 0.02 * len(called) < 1.5
+
+
+def _picked(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return x[np.arange(len(x)), labels].mean()
+
+
+def _picked_back(x: np.ndarray, labels: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, None]:
+    found = np.zeros_like(x)
+    found[np.arange(len(x)), labels] = dy / len(x)
+    return found, None
+
+
+def _averaged(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return x[labels].mean(axis=0)
+
+
+def _averaged_over_rows(x: np.ndarray, labels: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, None]:
+    found = np.zeros_like(x)
+    np.add.at(found, labels, np.broadcast_to(dy / len(x), (*labels.shape, *x.shape[1:])))
+    return found, None
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+@pytest.mark.parametrize(
+    ("forward", "backward", "status"), [(_picked, _picked_back, "pass"), (_averaged, _averaged_over_rows, "fail")]
+)
+def test_labels_of_other_ranks_are_a_line(forward: Any, backward: Any, status: str) -> None:
+    """One label of each row is right, and a matrix of labels not meant; that as many labels as rows are right excuses nothing."""
+    (op,) = gradcheck(forward=forward, backward=backward).ops
+    assert op.status.value == status
+    assert bool(op.unserved) is (status == "pass")

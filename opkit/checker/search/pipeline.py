@@ -118,7 +118,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     cases += sweeps.masks(shapes) + sweeps.wider(shapes)
     if is_open:
         cases = table.served(cases)
-        large = large if large is None or table.serves(large) else None
+        large = None if large is None or table.leaves_out(large) else large
     found = Collected(cases, dtype=scope.dtype, domain=scope.domain, large=large)
     found.table = table if is_open else None
     found.unlike = [*sweeps.unlike(shapes)]

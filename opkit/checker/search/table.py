@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
-from itertools import islice
-from typing import TypeAlias
+from itertools import chain, islice
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SEED
 from opkit.checker.model.trial import without_particulars
-from opkit.checker.search.extents import elements, shapes_of
+from opkit.checker.search.extents import elements, every_shape, shapes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of, setting_of
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
@@ -158,6 +158,7 @@ class Table:
     _asked: dict[tuple[Assignment, str], Answer] = field(default_factory=dict)
     _compared: dict[Key, Answer] = field(default_factory=dict)
     _seen: dict[Key, _Seen] = field(default_factory=dict)
+    _widened: set[tuple[Assignment, str]] = field(default_factory=set)
 
     def answer(self, case: Case) -> Answer:
         """Return how backward stands on a case: where it answers, as on the first such case of its kind."""
@@ -166,25 +167,40 @@ class Table:
         if place not in self._asked:
             trial = self.scope.trial
             compares = key not in self._compared and not trial.is_late
-            self._asked[place] = answer_of(self.scope.checkable, case, compares, trial.is_slow)
+            told = self._telling(case) if compares else case
+            self._asked[place] = answer_of(self.scope.checkable, told, compares, trial.is_slow)
             self._note(key, self._asked[place], case)
         asked = self._asked[place]
         return self._compared[key] if asked.standing.is_answered else asked
 
+    def _telling(self, case: Case) -> Case:
+        """Return a case, or one of its shapes: whole numbers that are all alike by chance say little of others."""
+        draws = (
+            self.scope.case(shapes_of(case), case.attrs, self.scope.held, seed=case.seed + number)
+            for number in range(FEW)
+        )
+        if not _is_tied(case):
+            return case
+        return next((one for one in draws if not _is_tied(one) and self.scope.trial.probe(one).is_accepted), case)
+
     def _note(self, key: Key, answer: Answer, case: Case) -> None:
-        """Keep an answer for its kind, and look at kinds with fewer coincidences: only they can excuse this one."""
+        """Keep an answer for its kind."""
         if answer.standing.is_answered:
             answer = self._compared.setdefault(key, answer)
         self._seen.setdefault(key, _Seen(shapes_of(case))).standings.add(answer.standing)
-        roles = self.scope.roles
-        if answer.standing is not Standing.WRONG or roles is None:
+
+    def _look_wider(self, shapes: Assignment, case: Case, setting: str) -> None:
+        """Look at kinds with fewer coincidences than shapes have, with the case's options: they alone excuse these."""
+        roles, place = self.scope.roles, (shapes, setting)
+        if roles is None or place in self._widened:
             return
-        size = max([OWN_SIZE, *(one + 1 for array in case.arrays for one in array.shape)])
-        for shapes in islice(generalised(shapes_of(case), size), MANY):
-            if elements(shapes) > MOST_LARGE:
+        self._widened.add(place)
+        size = max([OWN_SIZE, *(one + 1 for one in chain(*every_shape(shapes)))])
+        for wider in islice(generalised(shapes, size), MANY):
+            if elements(wider) > MOST_LARGE:
                 continue
-            one = self.scope.case(shapes, case.attrs, roles, seed=case.seed)
-            if (kind_between(shapes), key[1]) not in self._seen and self.scope.trial.probe(one).is_accepted:
+            one = self.scope.case(wider, case.attrs, roles, seed=case.seed)
+            if (kind_between(wider), setting) not in self._seen and self.scope.trial.probe(one).is_accepted:
                 self.answer(one)
 
     def serves(self, case: Case) -> bool:
@@ -196,13 +212,16 @@ class Table:
 
         Where backward answers nothing all are to be checked: that is a failure, and the checks say what was raised.
         """
-        kept: list[Case] = []
+        asked: list[Case] = []
         for case in cases:
-            if kept and self.scope.trial.is_late and (shapes_of(case), setting_of(case)) not in self._asked:
+            if asked and self.scope.trial.is_late and (shapes_of(case), setting_of(case)) not in self._asked:
                 continue  # no time is left to ask
-            answer = self.answer(case)
-            if (answer.standing is Standing.WRONG and self.is_excused(case)) or not answer.standing.is_answered:
-                self._leave(case, answer)
+            self.answer(case)
+            asked.append(case)
+        kept: list[Case] = []
+        for case in asked:
+            if self.leaves_out(case):
+                self._leave(case, self.answer(case))
             else:
                 kept.append(case)
         if self.unserved and not self.has_answers(kept):
@@ -210,9 +229,14 @@ class Table:
             return list(cases)
         return kept
 
+    def leaves_out(self, case: Case) -> bool:
+        """Return whether a case is not to be checked: backward does not answer it, or is wrong and excused."""
+        standing = self.answer(case).standing
+        return not standing.is_answered or (standing is Standing.WRONG and self.is_excused(case))
+
     def _leave(self, case: Case, answer: Answer) -> None:
         """Leave out a case's kind."""
-        is_special = answer.standing is Standing.WRONG and self.is_open(case)
+        is_special = answer.standing is Standing.WRONG and not self._has_other_ranks(case) and self.is_open(case)
         self.unserved.setdefault((kind_of(case), setting_of(case)), Unserved(answer, is_special))
 
     def has_answers(self, cases: Iterable[Case]) -> bool:
@@ -235,13 +259,33 @@ class Table:
     def is_excused(self, case: Case) -> bool:
         """Return whether a case is special beside kinds on which backward is not wrong, and it is right on some.
 
-        That it is right on a special kind of the case's own excuses nothing (rule 3).
+        That it is right on a special kind of the case's own excuses nothing (rule 3). So is one with labels, where
+        backward is right on other ranks.
         """
-        kind = kind_of(case)
+        if self._has_other_ranks(case):
+            return True
+        kind, setting = kind_of(case), setting_of(case)
+        self._look_wider(shapes_of(case), case, setting)
         is_right = any(
             Standing.RIGHT in seen.standings and not is_special(seen.shapes, kind) for seen in self._seen.values()
         )
-        return is_right and self._is_coincidence(shapes_of(case), setting_of(case))
+        return is_right and self._is_coincidence(case, setting)
+
+    def _has_other_ranks(self, case: Case) -> bool:
+        """Return whether a case has whole numbers, and backward is right on arrays of other ranks, of whatever sizes.
+
+        Forward that picks by labels takes them, and what it picks from, of any rank: which are meant, nothing says.
+        """
+        if all(array.dtype.kind == "f" for array in case.arrays):
+            return False
+        ranks, setting = [shape and len(shape) for shape in shapes_of(case)], setting_of(case)
+        for (kind, of), seen in list(self._seen.items()):
+            other = _ranks(kind)
+            if of == setting and Standing.RIGHT in seen.standings and 0 not in other and other != ranks:
+                self._look_wider(seen.shapes, case, setting)
+                if not any(Standing.WRONG in one.standings for one in self._general(seen.shapes, setting)):
+                    return True
+        return False
 
     def excuses(self, case: Case) -> bool:
         """Return whether a case on which backward was found wrong is excused, and keep it then for ``unserved``."""
@@ -250,18 +294,33 @@ class Table:
         self._leave(case, Answer(case, Standing.WRONG, "backward gives wrong gradients"))
         return True
 
-    def _is_coincidence(self, shapes: Assignment, setting: str) -> bool:
-        """Return whether shapes are special beside others, of which all that are wrong are special themselves.
+    def _is_coincidence(self, case: Case, setting: str) -> bool:
+        """Return whether a case is special beside others, of which all that are wrong are special themselves.
 
         What is special beside a special kind is special beside all that this one is: no chain has to be followed.
         """
-        general = self._general(shapes, setting)
-        wrong = (seen for seen in general if Standing.WRONG in seen.standings)
-        return bool(general) and all(self._general(seen.shapes, setting) for seen in wrong)
+        general = self._general(shapes_of(case), setting)
+        wrong = [seen.shapes for seen in general if Standing.WRONG in seen.standings]
+        for shapes in wrong:
+            self._look_wider(shapes, case, setting)
+        return bool(general) and all(self._general(shapes, setting) for shapes in wrong)
 
     def is_open(self, case: Case) -> bool:
         """Return whether backward is right on a kind beside which a case is special: else it belongs to a misfit."""
         return any(Standing.RIGHT in seen.standings for seen in self._general(shapes_of(case), setting_of(case)))
+
+
+def _is_tied(case: Case) -> bool:
+    """Return whether an array of whole numbers holds one number alone."""
+    return any(array.size > 1 and array.dtype.kind in "iu" and not np.ptp(array) for array in case.arrays)
+
+
+def _ranks(kind: Kind) -> list[Any]:
+    """Return how many axes each input has: 0 for one of single numbers, or with a size of 1 or 0; None for others."""
+    return [
+        None if one is None or any(isinstance(axis, tuple) for axis in one) else len(one) * (min(one, default=0) >= 0)
+        for one in kind
+    ]
 
 
 def unserved_line(unserved: Iterable[Unserved]) -> str:
