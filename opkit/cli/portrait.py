@@ -63,7 +63,7 @@ def _measure(out: Connection, words: list[str], options: Any, wrong: Mapping[str
         os.dup2(sink, stream)
     np.seterr(all="ignore")
     for target in resolve(words):
-        for checkable in load(target, options, Flight()).checkables:
+        for checkable in load(target, options, Flight()).made().checkables:
             try:
                 out.send((checkable.name, list(_of(checkable, options.check, wrong.get(checkable.name, {})))))
             except Exception:  # user code of any kind runs here; the report says what is wrong with it

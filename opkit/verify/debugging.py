@@ -58,7 +58,7 @@ def debug_targets(words: Iterable[StrPath], options: RunOptions, say: Say) -> Ou
     diagnostics: list[Diagnostic] = []
     is_stopped = False
     for target in resolve(words):
-        loaded = load(target, options, Flight())
+        loaded = load(target, options, Flight()).made()
         diagnostics += loaded.diagnostics
         reports += loaded.reports
         for checkable in [] if is_stopped else loaded.checkables:

@@ -61,7 +61,7 @@ def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> It
 
 def run(request: Request, outbox: Outbox) -> None:
     """Load a target and send (name, text) of each of its ops; in a fresh interpreter."""
-    ops = load(request.target, request.options, outbox.flight).checkables
+    ops = load(request.target, request.options, outbox.flight).made().checkables
     wanted = [item for item in ops if item.cases is None or request.replaces]
     for item in ops:
         if item not in wanted:

@@ -115,12 +115,11 @@ class Watch:
         self._allowance = memory_held() + memory * MEBIBYTE if memory else math.inf
         self._refuse = refuse
         self._threads_end = True  # as far as was seen
-        self._seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())
 
     @property
     def last(self) -> UserCall:
         """The latest call; its arrays are those that the function got."""
-        return UserCall(*self._seen)
+        return UserCall(*self._flight.seen)
 
     def over(self, checkable: Checkable) -> Checkable:
         """Return the checkable with all its functions watched."""
@@ -131,7 +130,7 @@ class Watch:
             "backward": back,
             "trace": back,
             "vjp": self._vjp,
-            "cases": self._cases,
+            "cases": self.drawing,
             "second": self.over,
             "beyond": self.over,
         }
@@ -148,7 +147,7 @@ class Watch:
         refuse = self._refuse
 
         def watched(*args: Any) -> Any:
-            self._seen = (phase, args[0], args[attrs], args[douts] if douts >= 0 else ())
+            self._flight.seen = (phase, args[0], args[attrs], args[douts] if douts >= 0 else ())
             end_if_forked(process)
             if refuse is not None:
                 refuse(args[0], args[attrs])
@@ -202,7 +201,9 @@ class Watch:
 
         return watched
 
-    def _cases(self, cases: Function) -> Function:
+    def drawing(self, cases: Function) -> Function:
+        """Return a cases function, each of whose cases is drawn by a call that is watched."""
+
         def begin(_arrays: Any, _attrs: Any, rng: np.random.Generator) -> Any:
             return iter(cases(rng))
 
@@ -220,7 +221,7 @@ class Watch:
 
 
 class Looks(Watch):
-    """Announces the calls by which loading finds out what a function takes.
+    """Announces the calls by which it is found out what a function takes, before it is checked.
 
     One that ended an earlier process raises, and so do those like it.
 
@@ -230,6 +231,7 @@ class Looks(Watch):
 
     def __init__(self) -> None:
         super().__init__(Flight.here or Flight())
+        self._between = self._flight.read().phase
         self.fatal: tuple[FatalCall, ...] = ()
 
     def _watched(self, function: Function, phase: Phase, attrs: int = 1, douts: int = -1) -> Function:
@@ -240,18 +242,24 @@ class Looks(Watch):
                 self._refuse(args[0], args[attrs])
             if len(self.fatal) == _MOST_LOOKS:
                 raise FatalCallError(self.fatal[-1].finding.message)
+            self._flight.seen = (phase, args[0], args[attrs], args[douts] if douts >= 0 else ())
             try:
                 begin(phase, _mark(args[0]))
                 return function(*args)
             except FlightStop as at:
-                call = UserCall(phase, args[0], args[attrs], args[douts] if douts >= 0 else ()).kept()
                 if at.stop.finding is None:
                     raise
-                self.fatal = (*self.fatal, call.blamed(at.stop.finding))
+                self.fatal = (*self.fatal, self.last.kept().blamed(at.stop.finding))
                 self._refuse = refusing(self.fatal, is_declared=False)
                 raise FatalCallError(at.stop.finding.message) from at
+            except (Exception, Left):
+                raise
+            except BaseException as error:
+                if Flight.here is None:  # the user's own process, which may be left
+                    raise
+                raise Left(error) from error
             finally:
-                end(Phase.LOADING)
+                end(self._between)
 
         return watched
 

@@ -12,7 +12,7 @@ import struct
 import time
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from opkit.record import record
 
@@ -104,6 +104,9 @@ class Flight:
     Args:
         descriptor: of a file of ``SIZE`` bytes by which another interpreter shares the recorder; -1 for memory that
             forked copies share.
+
+    Attributes:
+        seen: phase, inputs, options and incoming gradients of the latest call that this process made.
     """
 
     SIZE: ClassVar[int] = _PAGE.size + 16
@@ -118,6 +121,7 @@ class Flight:
         self._stops: dict[tuple[Phase, int, int], Stop] = {}
         self._counts: dict[tuple[Phase, int], int] = {}
         self._calls = self._mark = 0
+        self.seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())
         self.enter(Phase.STARTING)
 
     def enter(self, phase: Phase) -> None:

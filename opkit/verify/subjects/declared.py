@@ -9,20 +9,29 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from difflib import get_close_matches
+from functools import partial
 from inspect import signature
+from itertools import islice
 from linecache import getlines
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from opkit.checker.model.checkable import Forward
+from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import is_float
+from opkit.checker.model.raised import words_of
 from opkit.diagnostics.pages import codes
-from opkit.errors import Location, UsageError, did_you_mean, unknown
+from opkit.errors import Location, OpkitError, UsageError, did_you_mean, unknown
 from opkit.ops.core.types import Function
 from opkit.record import record
+from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.subjects.source_location import location_of
 
+#: How many of the cases are looked at to learn what the arguments are.
+_LOOKED_AT = 8
 #: What each name takes, and in words.
 _FORMS: dict[str, tuple[Any, str]] = {
     "SURROGATE": (Mapping, "a dict"),
@@ -112,6 +121,10 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
     )
 
 
+class CasesError(UsageError):
+    """A cases function raised."""
+
+
 def drawn_by(cases: Callable[[Any], Any], rng: Any) -> Iterable[Any]:
     """Return the cases that a cases function gives.
 
@@ -132,6 +145,21 @@ def drawn_by(cases: Callable[[Any], Any], rng: Any) -> Iterable[Any]:
             help="write `yield {...}`, once for each case",
         )
     return drawn
+
+
+def first_drawn(cases: Callable[[Any], Any], where: Location | None) -> list[Any]:
+    """Return the first cases of a cases function, by calls that are announced.
+
+    Raises:
+        UsageError: see ``drawn_by``.
+        CasesError: it raised.
+    """
+    try:
+        return list(islice(Looks().drawing(partial(drawn_by, cases))(np.random.default_rng(0)), _LOOKED_AT))
+    except OpkitError:
+        raise
+    except Exception as error:  # user code
+        raise CasesError(f"the cases function raised {words_of(error)}", where=raised_at(error, where)) from error
 
 
 def _formed(name: str, value: Any, where: Location | None) -> Any:

@@ -9,7 +9,6 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -29,7 +28,7 @@ from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
 from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.isolation.flight import Phase
-from opkit.verify.subjects.declared import Declared, drawn_by, surrogate_of
+from opkit.verify.subjects.declared import Declared, drawn_by, first_drawn, surrogate_of
 from opkit.verify.subjects.half_precision import half_precision
 from opkit.verify.subjects.input_formats import as_given, formats_in, formats_tried, given_in, in_formats
 from opkit.verify.subjects.neighbours import near
@@ -40,8 +39,6 @@ from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Formats, Subject, SubjectRunner, is_complex
 
 Cases = Callable[[np.random.Generator], Iterable[Any]]
-#: How many of the cases are looked at to learn what the arguments are.
-_LOOKED_AT = 8
 
 
 def of_examples(
@@ -69,7 +66,7 @@ def of_examples(
     Raises:
         UsageError: there is no case, or a case does not fit the parameters.
     """
-    first = islice(drawn_by(cases, np.random.default_rng(0)), _LOOKED_AT) if cases else ()
+    first = first_drawn(cases, declared.cases_where) if cases else ()
     drawn = [subject.named(case, declared.cases_where) for case in first]
     for number, case in enumerate(drawn):
         missing = subject.missing_in(case)

@@ -305,8 +305,6 @@ class _Search:
         def forward(arrays: Any, attrs: Any) -> Results:
             try:
                 return made.forward(arrays, attrs)
-            except SystemExit as error:
-                raise UsageError("forward leaves the interpreter") from error
             except Exception as error:  # user code
                 self.first_error = self.first_error or error
                 raise

@@ -5,8 +5,9 @@ Data, and the report of what cannot be served; loading stands in one module per 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
@@ -18,6 +19,32 @@ from opkit.verify.subjects.devices import without_device
 
 
 @record
+class Unmade:
+    """A function of a file of which nothing was called yet: its own check, in its own time, makes an op of it.
+
+    Args:
+        name: what reports call it.
+        make: makes the op, or the report of why there is none.
+        directory: as an op has it.
+        spent: as an op has it.
+    """
+
+    name: str
+    make: Callable[[], Checkable | OpReport]
+    directory: None = None
+    spent: float = 0.0
+
+    def made(self) -> Checkable | OpReport:
+        """Return the op, or the report of why there is none."""
+        found = self.make()
+        return replace(found, op=self.name) if isinstance(found, OpReport) else replace(found, name=self.name)
+
+    def then(self, change: Callable[[Checkable | OpReport], Checkable | OpReport]) -> Unmade:
+        """Return the same, changed once it is made."""
+        return replace(self, make=lambda: change(self.make()))
+
+
+@record
 class Loaded:
     """The contents of a target, of a part of it, or of what a call of ``gradcheck`` gave.
 
@@ -25,17 +52,40 @@ class Loaded:
         checkables: the ops to check, in the order of their definition.
         reports: what can be said without a check: a file that does not load, a function without a gradient.
         diagnostics: what the spec compiler and the loader found.
+        unmade: the ops that come after those, of functions that nothing has called.
+        is_repeatable: loading once more gives the same ops, and does no work of the user's.
     """
 
     checkables: tuple[Checkable, ...] = ()
     reports: tuple[OpReport, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    unmade: tuple[Unmade, ...] = ()
+    is_repeatable: bool = True
+
+    @property
+    def ops(self) -> tuple[Checkable | Unmade, ...]:
+        """All that is to be checked."""
+        return (*self.checkables, *self.unmade)
+
+    def made(self) -> Loaded:
+        """Return the same with all ops made here, in this process's time."""
+        found = [item.made() for item in self.unmade]
+        checkables = [item for item in found if isinstance(item, Checkable)]
+        reports = [item for item in found if isinstance(item, OpReport)]
+        return replace(self, checkables=(*self.checkables, *checkables), reports=(*self.reports, *reports), unmade=())
+
+    def each(self, change: Callable[[Checkable], Checkable]) -> Loaded:
+        """Return the same with each op changed, as soon as it is made."""
+
+        def changed(found: Checkable | OpReport) -> Checkable | OpReport:
+            return found if isinstance(found, OpReport) else change(found)
+
+        unmade = tuple(item.then(changed) for item in self.unmade)
+        return replace(self, checkables=tuple(map(change, self.checkables)), unmade=unmade)
 
     def on(self, device: str) -> Loaded:
         """Return the same; ops in which a device that was asked for has no part say so."""
-        if not device:
-            return self
-        return replace(self, checkables=tuple(without_device(item, device) for item in self.checkables))
+        return self.each(partial(without_device, device=device)) if device else self
 
 
 def joined(parts: Iterable[Loaded]) -> Loaded:
@@ -50,7 +100,8 @@ def joined(parts: Iterable[Loaded]) -> Loaded:
     checkables = [replace(item, name=numbered(item.name)) for part in every for item in part.checkables]
     reports = [replace(item, op=numbered(item.op)) for part in every for item in part.reports]
     diagnostics = tuple(item for part in every for item in part.diagnostics)
-    return Loaded(tuple(checkables), tuple(reports), diagnostics)
+    unmade = [replace(item, name=numbered(item.name)) for part in every for item in part.unmade]
+    return Loaded(tuple(checkables), tuple(reports), diagnostics, tuple(unmade))
 
 
 def skipped(label: str, why: str, where: Location | None) -> OpReport:

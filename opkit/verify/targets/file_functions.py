@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from opkit.checker import Checkable, OpReport
 from opkit.errors import OpkitError, UsageError
 from opkit.record import record
 from opkit.verify.options import NamedError, RunOptions
+from opkit.verify.subjects.declared import CasesError
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
 from opkit.verify.subjects.foreign.serving import Framework, name_of
 from opkit.verify.subjects.layers import layers
-from opkit.verify.subjects.loaded import Loaded, skipped, unloadable
+from opkit.verify.subjects.loaded import Loaded, Unmade, skipped, unloadable
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.targets.imports import imported_names, is_check
 
@@ -99,28 +101,41 @@ def untaken(names: Mapping[str, Any], label: str) -> Loaded:
     return Loaded(reports=(unloadable(label, UsageError(said, where=location_of(cases[0]))),))
 
 
-def serve(item: Held, names: Mapping[str, Any], label: str, options: RunOptions) -> Loaded:
-    """Make a checkable of a custom function with the cases that its file declares, else of inputs to be searched."""
-    try:
-        return item.family.named(item.value, names, label, options.check)
-    except OpkitError as error:
-        return Loaded(reports=(unloadable(label, error),))
+def serve(item: Held, names: Mapping[str, Any], label: str, options: RunOptions, is_shared: bool = False) -> Unmade:
+    """Return a custom function: an op is made of it with the cases that its file declares, else of searched inputs.
+
+    Args:
+        item: the function.
+        names: of the file.
+        label: what reports call it.
+        options: of the run.
+        is_shared: cases without a name may be meant for another function.
+    """
+
+    def make(names: Mapping[str, Any] = names, is_shared: bool = is_shared) -> Checkable | OpReport:
+        try:
+            made = item.family.named(item.value, names, label, options.check)
+        except OpkitError as error:
+            if is_shared and not isinstance(error, CasesError):
+                return make({key: value for key, value in names.items() if key != "cases"}, is_shared=False)
+            return unloadable(label, error)
+        return made.checkables[0] if made.checkables else made.reports[0]
+
+    return Unmade(label, make)
 
 
 def serve_all(
     items: list[Held], names: Mapping[str, Any], file: str, options: RunOptions
 ) -> Iterator[tuple[Held, Loaded]]:
-    """Do the same for several; cases without a name may be meant for another of them."""
+    """Do the same for several; a base class of others is skipped."""
     for item in items:
         label = f"{file}::{item.name}"
         try:
             item.family.subject_of(item.value)
         except NamedError:
             pass
-        except UsageError as error:  # a base class of others, for example
+        except UsageError as error:
             yield item, Loaded(reports=(skipped(label, error.message, error.where),))
             continue
-        loaded = serve(item, names, label, options)
-        if not loaded.checkables and len(items) > 1 and f"cases_{item.name}" not in names:
-            loaded = serve(item, {key: value for key, value in names.items() if key != "cases"}, label, options)
-        yield item, loaded
+        is_shared = len(items) > 1 and "cases" in names and f"cases_{item.name}" not in names
+        yield item, Loaded(unmade=(serve(item, names, label, options, is_shared),))

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
 from opkit.blind.marks import CHECKING
-from opkit.checker import OpReport
+from opkit.checker import Checkable, OpReport
 from opkit.errors import Location, unknown
 from opkit.project.module import load_module
 from opkit.replaced import keep_packages, put_back
@@ -42,34 +43,32 @@ def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
         finding = replace(blame_error(error, LOAD, "importing the file"), hint=missing(error))
         return Loaded(reports=(OpReport(target.label, (finding,)),))
     changed = put_back()
-    loaded = _loaded(target, options, module)
-    changed += put_back()
-    return replace(loaded, checkables=tuple(replace(item, changed=changed) for item in loaded.checkables))
+    return _loaded(target, options, module).each(partial(replace, changed=changed))
 
 
 def _loaded(target: Target, options: RunOptions, module: ModuleType) -> Loaded:
     names = vars(module)
     if target.name == ALL:
         every = held(names, module.__name__, options.device)
-        parts = [placed(loaded, item, names) for item, loaded in serve_all(every, names, target.file, options)]
+        served = serve_all(every, names, target.file, options)
+        parts = [loaded.each(placed(item, names)) for item, loaded in served]
         return joined(parts or [untaken(names, target.file)])
     found, item = named_in(names, target.name, options.device)
     if item is None:
         return Loaded(reports=(unloadable(target.label, _missing(target, module, found)),))
-    return placed(serve(item, names, target.label, options), item, names)
+    return Loaded(unmade=(serve(item, names, target.label, options),)).each(placed(item, names))
 
 
-def placed(loaded: Loaded, item: Held, names: Mapping[str, Any]) -> Loaded:
-    """Return checkables that say where an ordinary process finds their function."""
-    if not loaded.checkables:
-        return loaded
+def placed(item: Held, names: Mapping[str, Any]) -> Callable[[Checkable], Checkable]:
+    """Return what makes the op of a function say where an ordinary process finds it."""
     family, path = item.family, str(names.get("__file__", ""))
-    parameters = family.subject_of(item.value).parameters
-    made = []
-    for one in loaded.checkables:
-        own = replace(parameters, tuples=frozenset(arg.name for arg in one.inputs if arg.is_tuple))
-        made.append(found_at(one, family.kind, path, item.name, own))
-    return replace(loaded, checkables=tuple(made))
+
+    def put(made: Checkable) -> Checkable:
+        tuples = frozenset(arg.name for arg in made.inputs if arg.is_tuple)
+        parameters = replace(family.subject_of(item.value).parameters, tuples=tuples)
+        return found_at(made, family.kind, path, item.name, parameters)
+
+    return put
 
 
 def _imported(target: Target) -> ModuleType:

@@ -9,10 +9,11 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from opkit.blind.marks import hidden
-from opkit.checker import CODES, Case, OpReport
+from opkit.checker import CODES, Case, Checkable, OpReport
 from opkit.errors import OpkitError, UsageError
 from opkit.ops import OpDef, observe
 from opkit.ops.core.observers import observing
@@ -72,16 +73,20 @@ def load_script(target: Target, options: RunOptions, flight: Flight) -> Loaded:
     finally:
         dynamic_mode()
     names = names or vars(sys.modules["__main__"])
-    parts = list(_gathered(target, names, options, recorder, [(layers, recorder.layers), *foreign]))
-    loaded = joined([*parts, Loaded(reports=tuple(stopped))])
+    called = [(layers, recorder.layers), *foreign]
+    # Another process may import what does no work of its own: a run that called something is not to be repeated.
+    is_idle = not recorder.opdefs and not any(kept for _, heard in called for kept in heard.calls.values())
+    is_importable = is_check(target.path) or (is_idle and is_quiet(target.path))
+    parts = list(_gathered(target, names, options, recorder, called, is_importable))
+    loaded = replace(joined([*parts, Loaded(reports=tuple(stopped))]), is_repeatable=is_importable)
     if not wanted.name:
-        return loaded if loaded.checkables or loaded.reports else untaken(names, target.label)
+        return loaded if loaded.ops or loaded.reports else untaken(names, target.label)
     checkables = tuple(item for item in loaded.checkables if item.name.partition("#")[0] == wanted.label)
     reports = tuple(item for item in loaded.reports if item.op.partition("#")[0] in (wanted.label, target.label))
     if not checkables and not reports:
         said = f"the script gives {wanted.name} to a py_func, but not where it ran"
         reports = (unloadable(wanted.label, NamedError(said)),)
-    return replace(loaded, checkables=checkables, reports=reports)
+    return replace(loaded, checkables=checkables, reports=reports, unmade=())
 
 
 def _gathered(
@@ -90,6 +95,7 @@ def _gathered(
     options: RunOptions,
     recorder: InputRecorder,
     called: Sequence[tuple[Framework, Recording]],
+    is_importable: bool,
 ) -> Iterator[Loaded]:
     every = held(names, "__main__", options.device)
     known = {id(item.value): item.name for item in every}
@@ -110,13 +116,18 @@ def _gathered(
             yield _py_func(opdefs, [call["inputs"] for call in calls], sort is Sort.PART, target, names, is_single)
     done = {id(value) for _, heard in called for value, kept in heard.calls.items() if kept}
     others = [item for item in every if id(item.value) not in done]
-    # Another process may import what does no work of its own: a run that called something is not to be repeated.
-    is_importable = is_check(target.path) or (not done and not recorder.opdefs and is_quiet(target.path))
     for item, loaded in serve_all(others, names, target.label, options):
+        if is_importable:
+            loaded = loaded.each(placed(item, names))
         refused = recorder.layers.failures.get(item.value, ())
-        if refused and not loaded.checkables:
-            loaded = Loaded(reports=(_raised(label(item.value), item.value, refused),))
-        yield placed(loaded, item, names) if is_importable else loaded
+        if refused:
+            told = _raised(label(item.value), item.value, refused)
+            loaded = replace(loaded, unmade=tuple(one.then(partial(_or, told)) for one in loaded.unmade))
+        yield loaded
+
+
+def _or(told: OpReport, found: Checkable | OpReport) -> Checkable | OpReport:
+    return told if isinstance(found, OpReport) else found
 
 
 def _stopped(target: Target, error: BaseException) -> OpReport:

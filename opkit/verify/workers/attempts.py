@@ -73,6 +73,11 @@ class Attempts:
         self.stops += (Stop(ended.flight.calls, ended.flight.phase, ended.flight.mark, finding),)
         return max(self.seconds, 0.0) + _REPLAY
 
+    @property
+    def spent(self) -> float:
+        """The seconds that all attempts took."""
+        return sum(item.seconds for item in self.ends)
+
     def finding(self) -> CheckResult:
         """Return what there is to say of an op that no attempt reported on."""
         made, last = blame_death(self.ends[0], self.limits, self.call), self.ends[-1]

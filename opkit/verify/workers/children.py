@@ -18,6 +18,7 @@ from opkit.verify.isolation.child import Outbox, Task
 from opkit.verify.isolation.flight import Stop
 from opkit.verify.isolation.supervisor import Ended, Supervisor
 from opkit.verify.options import RunOptions
+from opkit.verify.subjects.loaded import Unmade
 from opkit.verify.workers.attempts import Attempts
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message
@@ -28,17 +29,17 @@ _LAST, _WIDEST = 5, 200
 
 
 def _task(
-    begun: Begun, checkable: Checkable, options: RunOptions, is_leader: bool, stops: tuple[Stop, ...] = ()
+    begun: Begun, op: Checkable | Unmade, options: RunOptions, is_leader: bool, stops: tuple[Stop, ...] = ()
 ) -> Task:
-    options = options.for_op(checkable.name, checkable.directory)
-    run = partial(_check_in_child, begun, checkable, options, stops)
-    seconds = options.timeout - checkable.spent if options.timeout else math.inf
+    options = options.for_op(op.name, op.directory)
+    run = partial(_check_in_child, begun, op, options, stops)
+    seconds = options.timeout - op.spent if options.timeout else math.inf
     return Task(begun.order, run, seconds, options.memory, is_leader, is_loud=options.shows_output)
 
 
 def check_forked(
     account: Account,
-    checkables: Sequence[Checkable],
+    ops: Sequence[Checkable | Unmade],
     options: RunOptions,
     width: int,
     private: Sequence[int] = (),
@@ -48,16 +49,16 @@ def check_forked(
 
     Args:
         account: the target's, kept by the caller; an op that it holds a report of is not reported again.
-        checkables: the target's ops.
+        ops: the target's ops.
         options: of the run.
         width: how many at once.
         private: descriptors of this process that no child may keep open.
         is_leader: each child leads a process group of its own: this process is not a worker, whose group is ended.
     """
-    begins = [Begun(account.number, order) for order in range(len(checkables))]
-    tasks = [_task(begun, item, options, is_leader) for begun, item in zip(begins, checkables)]
+    begins = [Begun(account.number, order) for order in range(len(ops))]
+    tasks = [_task(begun, item, options, is_leader) for begun, item in zip(begins, ops)]
     reports: dict[int, Checked] = {}
-    attempts = [Attempts.of(options.for_op(item.name, item.directory)) for item in checkables]
+    attempts = [Attempts.of(options.for_op(item.name, item.directory)) for item in ops]
     supervisor = Supervisor(width, private=private, adopts=not is_leader)
     for order, message in supervisor.run(tasks):
         if isinstance(message, (Begun, CheckDone)):
@@ -76,9 +77,9 @@ def check_forked(
             tried = attempts[order]
             seconds = tried.after(message)
             if seconds is None:
-                yield account.closed(order, tried.finding(), message.seconds)
+                yield account.closed(order, tried.finding(), tried.spent)
             else:
-                again = _task(begins[order], checkables[order], options, is_leader, tried.stops)
+                again = _task(begins[order], ops[order], options, is_leader, tried.stops)
                 supervisor.add(replace(again, seconds=seconds, is_loud=False))
 
 
@@ -92,9 +93,9 @@ def _with_output(report: OpReport, output: str) -> OpReport:
 
 
 def _check_in_child(
-    begun: Begun, checkable: Checkable, options: RunOptions, stops: tuple[Stop, ...], outbox: Outbox
+    begun: Begun, op: Checkable | Unmade, options: RunOptions, stops: tuple[Stop, ...], outbox: Outbox
 ) -> None:
     """Check one op in a child of a supervisor."""
     outbox.flight.restart(stops)
     outbox.send(begun)
-    check_told(begun, checkable, options, outbox)
+    check_told(begun, op, options, outbox)

@@ -12,6 +12,7 @@ from opkit.checker import Checkable
 from opkit.record import record
 from opkit.verify.isolation.child import Outbox
 from opkit.verify.options import RunOptions
+from opkit.verify.subjects.loaded import Unmade
 from opkit.verify.workers.loading import Errand, opening, try_to_load
 from opkit.verify.workers.messages import Begun
 from opkit.verify.workers.one_op import check_told
@@ -50,7 +51,7 @@ def run(request: Request, outbox: Outbox) -> None:
     outbox.flight.allow(math.inf)
 
 
-def _ops_of(errand: Errand, request: Request, outbox: Outbox) -> Iterator[tuple[int, Checkable]]:
+def _ops_of(errand: Errand, request: Request, outbox: Outbox) -> Iterator[tuple[int, Checkable | Unmade]]:
     """Load what an errand is about; yield the ops wanted with their places."""
     outbox.flight.arm(request.loading)
     outbox.allow(request.options.memory)
@@ -60,7 +61,7 @@ def _ops_of(errand: Errand, request: Request, outbox: Outbox) -> Iterator[tuple[
     if errand.orders is None:
         for message in opening(errand.number, loaded):
             outbox.send(message)
-    orders = range(len(loaded.checkables)) if errand.orders is None else errand.orders
-    for order, checkable in zip(orders, loaded.checkables):
+    orders = range(len(loaded.ops)) if errand.orders is None else errand.orders
+    for order, checkable in zip(orders, loaded.ops):
         if order >= 0:
             yield order, checkable

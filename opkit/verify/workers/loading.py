@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from opkit.checker import OpReport
 from opkit.forked import end_if_forked
@@ -63,13 +64,13 @@ def try_to_load(errand: Errand, options: RunOptions, flight: Flight) -> Loaded |
     if flight.is_unmet:
         return None
     seconds = time.perf_counter() - started
-    return replace(loaded, checkables=tuple(replace(item, loading=seconds) for item in loaded.checkables))
+    return loaded.each(partial(replace, loading=seconds))
 
 
 def opening(number: int, loaded: Loaded) -> Iterator[Message]:
     """Yield what is known before any check: the plan, and findings about the target itself."""
-    names = tuple(item.name for item in loaded.checkables)
-    directories = tuple(item.directory for item in loaded.checkables)
+    names = tuple(item.name for item in loaded.ops)
+    directories = tuple(item.directory for item in loaded.ops)
     yield Planned(number, names, directories, loaded.diagnostics)
     for report in loaded.reports:
         yield Checked(number, -1, sendable(report))

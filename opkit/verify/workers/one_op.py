@@ -25,6 +25,7 @@ from opkit.verify.isolation.blame import blame_left, blame_ourselves
 from opkit.verify.isolation.child import Outbox
 from opkit.verify.isolation.flight import Flight, FlightStop, Phase
 from opkit.verify.options import RunOptions
+from opkit.verify.subjects.loaded import Unmade
 from opkit.verify.workers.confirm import Confirmation
 from opkit.verify.workers.messages import Begun, CheckDone, Checked
 
@@ -36,7 +37,7 @@ _CHANGED = frozenset({"GC198", INTERNAL.code})
 _DEATHS = frozenset({CRASH.code, EXIT.code})
 
 
-def check_told(begun: Begun, checkable: Checkable, options: RunOptions, outbox: Outbox) -> bool:
+def check_told(begun: Begun, op: Checkable | Unmade, options: RunOptions, outbox: Outbox) -> bool:
     """Check one op in this process, and send its report, and the calls that it leaves out.
 
     Each finished check is sent at once, for an op whose check does not reach its end.
@@ -52,7 +53,7 @@ def check_told(begun: Begun, checkable: Checkable, options: RunOptions, outbox: 
     def stopped(call: UserCall) -> None:
         outbox.send(call if is_plain(call) else replace(call, attrs=plain(call.attrs)))
 
-    found = check_alone(checkable, options, outbox.flight, tell, stopped=stopped)
+    found = check_alone(op, options, outbox.flight, tell, stopped=stopped)
     if found is None or outbox.flight.is_unmet:
         return False
     outbox.send(Checked(begun.target, begun.order, sendable(found)))
@@ -60,7 +61,7 @@ def check_told(begun: Begun, checkable: Checkable, options: RunOptions, outbox: 
 
 
 def check_alone(
-    checkable: Checkable,
+    op: Checkable | Unmade,
     options: RunOptions,
     flight: Flight,
     tell: Tell | None = None,
@@ -72,7 +73,7 @@ def check_alone(
     """Check one op in this process.
 
     Args:
-        checkable: the op.
+        op: the op.
         options: of the run; former failures are checked too where it says so. What it says of this op alone holds.
         flight: notified of each call of a user's function.
         tell: called with each finished check, as it is finished.
@@ -85,7 +86,10 @@ def check_alone(
     Returns:
         The report; None where only the inputs of such a call were wanted.
     """
-    options = options.for_op(checkable.name, checkable.directory)
+    options = options.for_op(op.name, op.directory)
+    checkable = _made(op, options, flight, stopped) if isinstance(op, Unmade) else op
+    if not isinstance(checkable, Checkable):
+        return checkable
     options = replace(options, check=replace(options.check, clock=options.check.clock - checkable.spent))
     if fatal:
         options = options.within(flight.left())
@@ -110,14 +114,40 @@ def check_alone(
             return None
         fatal = (*fatal, call.blamed(at.stop.finding))
     except (Left, Exception) as error:
-        left = Left(error) if isinstance(error, MemoryError) else error
-        call = watch.last
-        finding = blame_left(left, call, options.limits) if isinstance(left, Left) else blame_ourselves(left, call)
-        return OpReport(checkable.name, (finding,), checkable.directory, time.perf_counter() - started)
+        return _unjudged(checkable, error, watch.last, options, started)
     finally:
         confirmation.close()
         put_back()  # slopes are measured after the check
     return check_alone(checkable, options, flight, tell, passes, is_ours, stopped, fatal)
+
+
+def _made(
+    op: Unmade, options: RunOptions, flight: Flight, stopped: Callable[[UserCall], None] | None
+) -> Checkable | OpReport | None:
+    """Make an op of a function; what stands in the way is reported as what stops a check."""
+    keep_packages(CHECKING)
+    started = time.perf_counter()
+    try:
+        found = op.made()
+    except FlightStop:
+        if stopped is not None:
+            stopped(UserCall(*flight.seen).kept())
+        return None
+    except (Left, Exception) as error:
+        return _unjudged(op, error, UserCall(*flight.seen), options, started)
+    finally:
+        changed = put_back()
+    if isinstance(found, OpReport):
+        return replace(found, seconds=time.perf_counter() - started)
+    return replace(found, changed=(*found.changed, *changed))
+
+
+def _unjudged(
+    op: Checkable | Unmade, error: Left | Exception, call: UserCall, options: RunOptions, started: float
+) -> OpReport:
+    left = Left(error) if isinstance(error, MemoryError) else error
+    finding = blame_left(left, call, options.limits) if isinstance(left, Left) else blame_ourselves(left, call)
+    return OpReport(op.name, (finding,), op.directory, time.perf_counter() - started)
 
 
 def _report(checkable: Checkable, options: RunOptions, tell: Tell | None, confirmation: Confirmation) -> OpReport:

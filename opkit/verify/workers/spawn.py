@@ -24,7 +24,7 @@ from opkit.checker import CheckResult, Status
 from opkit.record import mutable
 from opkit.verify.codes import INTERNAL
 from opkit.verify.isolation.announced_calls import UserCall
-from opkit.verify.isolation.blame import blame_death, is_avoidable
+from opkit.verify.isolation.blame import blame_death
 from opkit.verify.isolation.child import FreshCall, Task
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.supervisor import Death, Ended, Supervisor
@@ -108,7 +108,6 @@ class _Spawned:
         self.interpreters: list[_Interpreter] = []
         self.repeated: list[Task] = []
         self._attempts: dict[tuple[int, int], Attempts] = {}
-        self._looks: dict[int, Attempts] = {}
         self._accounts, self._options, self._is_leader = accounts, options, is_leader
 
     def task(self, errands: Sequence[Errand]) -> Task:
@@ -160,11 +159,7 @@ class _Spawned:
                 return
         rest = self.rest(number)
         if rest and (interpreter.at is None or ended.flight.phase is Phase.LOADING):
-            looks = self._looks.setdefault(rest[0].number, Attempts.of(self._options, math.inf))
-            if not is_avoidable(ended) or looks.after(ended) is None:
-                yield from self._unmade(rest[0], ended)
-            else:
-                interpreter.errands = [replace(rest[0], looks=looks.stops), *rest[1:]]
+            yield from self._unmade(rest[0], ended)
 
     def _unmade(self, errand: Errand, ended: Ended) -> Iterator[Message]:
         """Yield reports of the ops that an interpreter ended without making."""

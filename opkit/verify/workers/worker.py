@@ -19,6 +19,7 @@ from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.shown import show_paths_from
 from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
+from opkit.verify.subjects.loaded import Unmade
 from opkit.verify.workers.children import check_forked
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.loading import Errand, opening, try_to_load
@@ -27,7 +28,7 @@ from opkit.verify.workers.one_op import check_told
 from opkit.verify.workers.spawn import check_spawned
 
 
-def check_target(errand: Errand, options: RunOptions, width: int, outbox: Outbox, is_repeatable: bool = False) -> None:
+def check_target(errand: Errand, options: RunOptions, width: int, outbox: Outbox) -> None:
     """Load a target and check its ops, each in a process of its own; send every message that its account is given.
 
     Args:
@@ -35,7 +36,6 @@ def check_target(errand: Errand, options: RunOptions, width: int, outbox: Outbox
         options: of the run.
         width: how many ops at once.
         outbox: where the messages go.
-        is_repeatable: loading once more gives the same ops; a script is not run again.
     """
     sys.dont_write_bytecode = True
     show_paths_from(os.getcwd())
@@ -45,12 +45,14 @@ def check_target(errand: Errand, options: RunOptions, width: int, outbox: Outbox
         return
     flight.arm(math.inf)
     flight.enter(Phase.SUPERVISING)
-    account, ops = Account(errand.number, errand.label), loaded.checkables
+    account, ops = Account(errand.number, errand.label), loaded.ops
     is_threaded = not can_fork() or threads_here() > 1
     if not is_threaded:
         checking = check_forked(account, ops, options, width, (outbox.descriptor,))
     else:  # fresh interpreters make all of a target that they load again, or none
-        errands = [replace(errand, orders=tuple(range(len(ops))))] if can_fork() and is_repeatable and ops else []
+        errands = (
+            [replace(errand, orders=tuple(range(len(ops))))] if can_fork() and loaded.is_repeatable and ops else []
+        )
         checking = check_spawned([account], errands, options, width, (outbox.descriptor,), is_leader=False)
     for message in chain(opening(errand.number, loaded), checking):
         account.note(message)
@@ -59,12 +61,12 @@ def check_target(errand: Errand, options: RunOptions, width: int, outbox: Outbox
         _check_here(account, ops, options, outbox)
 
 
-def _check_here(account: Account, checkables: Sequence[Checkable], options: RunOptions, outbox: Outbox) -> None:
+def _check_here(account: Account, ops: Sequence[Checkable | Unmade], options: RunOptions, outbox: Outbox) -> None:
     """Check the ops that are owed in this process, which must not be forked: no other can make them.
 
     This comes last: what one of them does to the process costs only those after it.
     """
-    for order, item in enumerate(checkables):
+    for order, item in enumerate(ops):
         if order in account.owed:
             chosen = options.for_op(item.name, item.directory)
             outbox.send(begun := Begun(account.number, order))

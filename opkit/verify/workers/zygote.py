@@ -99,5 +99,5 @@ def _job(number: int, target: Target, options: RunOptions, width: int, looks: tu
     is_script = target.kind is TargetKind.SCRIPT
     seconds = (options.timeout or math.inf) * (PATIENCE if is_script else 1)
     errand = replace(_errand(number, target), looks=looks)
-    run = partial(check_target, errand, options, width, is_repeatable=not is_script)
+    run = partial(check_target, errand, options, width)
     return Task(number, run, seconds, options.memory, is_continued=True, is_loud=options.shows_output)
