@@ -29,7 +29,7 @@ from opkit.checker.search.extents import elements, resized, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
 from opkit.checker.search.shapes import Assignment, with_item
-from opkit.checker.search.table import Standing, Unserved, answer_of
+from opkit.checker.search.table import Answer, Standing, Unserved, answer_of
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.checker.search.values import ANCHORED, REGIMES, beyond
 from opkit.listed import each
@@ -172,8 +172,14 @@ class Sweeps:
             for value in unlike(attr) if attr.name not in scope.options.attrs else ():
                 cases = (replace(case, attrs={**scope.attrs, attr.name: value}) for case in shapes[:FEW])
                 taken = (case for case in cases if not scope.trial.is_late and scope.trial.probe(case).is_accepted)
-                answers = (answer_of(scope.checkable, case, is_slow=scope.trial.is_slow) for case in islice(taken, 1))
-                yield from (Unserved(answer) for answer in answers if answer.standing is Standing.WRONG)
+                for case in islice(taken, 1):
+                    answer = self._answered(case)
+                    usual = replace(case, attrs=scope.attrs)
+                    if answer.standing is Standing.WRONG and self._answered(usual).standing is Standing.RIGHT:
+                        yield Unserved(answer)
+
+    def _answered(self, case: Case) -> Answer:
+        return answer_of(self.scope.checkable, case, is_slow=self.scope.trial.is_slow)
 
     def _offered(
         self, name: str, base: Mapping[str, Any], known: Sequence[Any], shapes: Sequence[Case]
