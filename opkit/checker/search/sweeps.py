@@ -89,8 +89,8 @@ class Sweeps:
         for carrier in one_per_rank(shapes) if not self.scope.options.shapes else ():
             sizes = sorted({*chain(*carrier.shapes)} - {0, 1}, reverse=True)
             for changed in (sizes, sizes[:1]):
-                quarter, half, assignment = (_enlarged(shapes_of(carrier), changed, part) for part in (4, 2, 1))
-                if not LEAST_LARGE < elements(assignment) < MOST_LARGE or self._takes_long(quarter, half):
+                *smaller, assignment = (_enlarged(shapes_of(carrier), changed, part) for part in (16, 8, 4, 2, 1))
+                if not LEAST_LARGE < elements(assignment) < MOST_LARGE or self._takes_long(smaller):
                     continue
                 case = self.natural.attempt(assignment, self.scope.attrs, 9900)
                 if case is None:
@@ -100,20 +100,21 @@ class Sweeps:
                     return replace(case, regime="many elements")
         return None
 
-    def _takes_long(self, quarter: Assignment, half: Assignment) -> bool:
-        """Return whether forward would take longer than is worth it with sizes of which these are a half and a quarter.
+    def _takes_long(self, smaller: Sequence[Assignment]) -> bool:
+        """Return whether forward would take longer than is worth it with sizes twice as large as the last of these.
 
-        By how its time grows from one to the other; each of a few times, since others may have kept the machine busy.
+        By how its time grows from each to the next; a few times, since others may have kept the machine busy.
         """
-        if self.scope.trial.is_late:
-            return True
-        smaller, larger = (
-            self.scope.case(one, self.scope.attrs, self.scope.held, seed=9900) for one in (quarter, half)
-        )
-        for _ in range(FEW):
-            seconds = self._seconds(smaller)
-            if seconds <= SLOW_GRADIENT and self._seconds(larger) ** 2 <= SLOW_GRADIENT * seconds:
+        cases = [self.scope.case(one, self.scope.attrs, self.scope.held, seed=9900) for one in smaller]
+        return self.scope.trial.is_late or not any(self._stays_short(cases) for _ in range(FEW))
+
+    def _stays_short(self, cases: Sequence[Case]) -> bool:
+        before = SLOW_GRADIENT
+        for case in cases:
+            seconds = self._seconds(case)
+            if max(seconds, seconds * seconds / before) > SLOW_GRADIENT:
                 return False
+            before = seconds
         return True
 
     def _seconds(self, case: Case) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from itertools import chain, islice
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
 from opkit.checker.model.raised import words_of
-from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SEED
+from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SEED, SLOW_FIRST
 from opkit.checker.model.trial import without_particulars
 from opkit.checker.search.extents import elements, every_shape, shapes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of, setting_of
@@ -159,6 +160,7 @@ class Table:
     _compared: dict[Key, Answer] = field(default_factory=dict)
     _seen: dict[Key, _Seen] = field(default_factory=dict)
     _widened: set[tuple[Assignment, str]] = field(default_factory=set)
+    _slowest: float = 0.0
 
     def answer(self, case: Case) -> Answer:
         """Return how backward stands on a case: where it answers, as on the first such case of its kind."""
@@ -190,18 +192,22 @@ class Table:
         self._seen.setdefault(key, _Seen(shapes_of(case))).standings.add(answer.standing)
 
     def _look_wider(self, shapes: Assignment, case: Case, setting: str) -> None:
-        """Look at kinds with fewer coincidences than shapes have, with the case's options: they alone excuse these."""
+        """Look at kinds with fewer coincidences than shapes have, with the case's options: they alone excuse these.
+
+        No more of them once one took long.
+        """
         roles, place = self.scope.roles, (shapes, setting)
         if roles is None or place in self._widened:
             return
         self._widened.add(place)
         size = max([OWN_SIZE, *(one + 1 for one in chain(*every_shape(shapes)))])
         for wider in islice(generalised(shapes, size), MANY):
-            if elements(wider) > MOST_LARGE:
+            if elements(wider) > MOST_LARGE or self._slowest > SLOW_FIRST:
                 continue
-            one = self.scope.case(wider, case.attrs, roles, seed=case.seed)
+            one, begun = self.scope.case(wider, case.attrs, roles, seed=case.seed), perf_counter()
             if (kind_between(wider), setting) not in self._seen and self.scope.trial.probe(one).is_accepted:
                 self.answer(one)
+            self._slowest = max(self._slowest, perf_counter() - begun)
 
     def serves(self, case: Case) -> bool:
         """Return whether backward answers a case."""
