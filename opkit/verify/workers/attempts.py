@@ -46,9 +46,9 @@ class Attempts:
     ends: list[Ended] = field(default_factory=list)
 
     @staticmethod
-    def of(options: RunOptions, most: float = _MOST) -> Attempts:
+    def of(options: RunOptions) -> Attempts:
         """Return those of an op of which nothing is known."""
-        return Attempts(options.limits, options.timeout or math.inf, options.command == "gradcheck", most)
+        return Attempts(options.limits, options.timeout or math.inf, options.command == "gradcheck", _MOST)
 
     def heard(self, call: UserCall) -> None:
         """Note a call that is left out."""

@@ -91,9 +91,9 @@ def check_alone(
     if not isinstance(checkable, Checkable):
         return checkable
     options = replace(options, check=replace(options.check, clock=options.check.clock - checkable.spent))
+    fatal = fatal or checkable.fatal
     if fatal:
         options = options.within(flight.left())
-    fatal = fatal or checkable.fatal
     refuse = refusing(fatal, bool(checkable.cases or checkable.recorded)) if fatal else None
     keep_packages(CHECKING)
     watch = Watch(flight, options.memory, passes, refuse)
