@@ -7,7 +7,7 @@ for. Looks and keeps; statuses are made in verdict.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from itertools import chain, islice
 from time import perf_counter
@@ -176,13 +176,15 @@ class Table:
         return self._compared[key] if asked.standing.is_answered else asked
 
     def _telling(self, case: Case) -> Case:
-        """Return a case, or one of its shapes: whole numbers that are all alike by chance say little of others."""
-        draws = (
-            self.scope.case(shapes_of(case), case.attrs, self.scope.held, seed=case.seed + number)
-            for number in range(FEW)
-        )
-        if not _is_tied(case):
+        """Return a case, or one of its shapes whose whole numbers repeat, not all alike: by chance, few places meet."""
+        if not any(array.size > 1 and array.dtype.kind in "iu" for array in case.arrays):
             return case
+        roles = [
+            replace(role, limit=min(role.limit, role.least + 2)) if role.is_integer and not role.is_order else role
+            for role in self.scope.held
+        ]
+        shapes = shapes_of(case)
+        draws = (self.scope.case(shapes, case.attrs, roles, seed=case.seed + number) for number in range(FEW))
         return next((one for one in draws if not _is_tied(one) and self.scope.trial.probe(one).is_accepted), case)
 
     def _note(self, key: Key, answer: Answer, case: Case) -> None:
@@ -228,7 +230,7 @@ class Table:
         for case in asked:
             if self.leaves_out(case):
                 self._leave(case, self.answer(case))
-            else:
+            elif not self._is_one_of_labels(case):
                 kept.append(case)
         if self.unserved and not self.has_answers(kept):
             self.unserved.clear()
@@ -292,6 +294,11 @@ class Table:
                 if not any(Standing.WRONG in one.standings for one in self._general(seen.shapes, setting)):
                     return True
         return False
+
+    def _is_one_of_labels(self, case: Case) -> bool:
+        """Return whether a case is special beside a kind that is wrong, and excused for its labels."""
+        general = self._general(shapes_of(case), setting_of(case))
+        return any(Standing.WRONG in seen.standings for seen in general) and self._has_other_ranks(case)
 
     def excuses(self, case: Case) -> bool:
         """Return whether a case on which backward was found wrong is excused, and keep it then for ``unserved``."""
