@@ -177,11 +177,11 @@ def is_single_inside(checkable: Checkable, case: Case) -> bool:
         kept = snapshot(ev.forward(ev.inputs))
         for leaf, array in leaves_of(ev.inputs):
             if is_float(array):
-                finer, coarser = (
-                    all(map(np.array_equal, kept, ev.forward(ev.replaced(leaf, frozen(array * (1 + by))))))
-                    for by in (FINER, COARSER)
-                )
-                if finer and not coarser:
+                coarser = ev.forward(ev.replaced(leaf, frozen(array * (1 + COARSER))))
+                # What does not depend on the size of an input moves by rounding alone.
+                is_moved = not all(np.allclose(*pair, rtol=FINER, atol=0) for pair in zip(kept, coarser))
+                finer = ev.forward(ev.replaced(leaf, frozen(array * (1 + FINER)))) if is_moved else ()
+                if is_moved and all(map(np.array_equal, kept, finer)):
                     return True
     except Exception:  # user code: it does not take what lies beside the case
         pass
@@ -214,7 +214,7 @@ def _rejected(checkable: Checkable, case: Case, outcome: Attempt, what: str) -> 
 def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     found = search(checkable, options, trial)
     dropped = trial.counts[Answer.NONFINITE]
-    if dropped:
+    if dropped > trial.counts[Answer.ACCEPTED]:
         why = Answer.NONFINITE.value
         found.notes.append(f"{dropped} tried cases left the domain ({why}) and were dropped")
     untried = trial.counts[Answer.UNTRIED]

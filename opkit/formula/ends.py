@@ -115,7 +115,10 @@ def _compared(
                 changed = np.frompyfunc(mpmath.mpf, 1, 1)(values[name].astype(np.float64))
                 changed.reshape(-1)[0] += side
                 moved.append(np.sum(exact_values(formula, {**values, name: changed, **attrs}, _DIGITS)[output]))
-            yield f"d{name}", np.ravel(gradient)[:1], np.array([(moved[0] - moved[1]) / (2 * step)], object)
+            difference = moved[0] - moved[1]
+            bend = moved[0] + moved[1] - 2 * np.sum(exact[output])
+            if abs(bend) <= abs(difference) / 1000:  # neither a jump nor a kink
+                yield f"d{name}", np.ravel(gradient)[:1], np.array([difference / (2 * step)], object)
 
 
 def _wrong(got: Any, wanted: Any, dtype: Any, slack: float) -> tuple[float, float] | None:

@@ -102,7 +102,7 @@ def _curve(curve: Curve) -> Figure:
     wrong = [f"{low:.4g} to {high:.4g}" if low < high else f"at {low:.4g}" for low, high in _stretches(curve)]
     said = f"Above: {curve.output} over {curve.input}{curve.others}. Below: backward's gradient (line) on the measured "
     said += "derivative (wide). "
-    said += f"They differ where it is shaded: {', '.join(wrong)}." if wrong else "They agree here."
+    said += f"They differ where it is shaded: {', '.join(wrong)}." if wrong else "They agree at this size."
     places = np.unique(np.linspace(0, len(curve.x) - 1, _ROWS).astype(int))
     if curve.is_wrong.any() and not curve.is_wrong[places].any():
         places = np.union1d(places, np.flatnonzero(curve.is_wrong)[:4])
@@ -137,14 +137,23 @@ def _panel(curve: Curve, top: float, title: str, lines: Sequence[tuple[str, np.n
 
     yield f'<path class="axis" d="M{_LEFT:g},{first:g}V{last:g}H{_WIDTH - _RIGHT:g}"/>'
     yield _text(_LEFT, first - 7, title)
-    for value in [(low + high) / 2] if is_flat else np.linspace(low + room, high - room, 3):
-        yield _text(_LEFT - 6, down(value) + 4, _short(value if abs(value) > _FLAT * room else 0.0), "end")
-    for value in np.linspace(float(curve.x[0]), float(curve.x[-1]), 5):
-        yield _text(_across(curve, value), last + 15, _short(value), "middle")
+    middle = (low + high) / 2
+    for value in [middle if abs(middle) > _FLAT * room else 0.0] if is_flat else _ticks(low, high, 5):
+        yield _text(_LEFT - 6, down(value) + 4, f"{value:.5g}", "end")
+    for value in _ticks(float(curve.x[0]), float(curve.x[-1]), 6):
+        yield _text(_across(curve, value), last + 15, f"{value:.5g}", "middle")
     for name, values in lines:
         for run in _runs(values):
             path = " ".join(f"{_across(curve, curve.x[i]):.1f},{down(values[i]):.1f}" for i in run)
             yield f'<polyline class="{name}" points="{path}"/>'
+
+
+def _ticks(low: float, high: float, about: int) -> list[float]:
+    """Return the multiples of a round number between two ends, 0 among them where it lies there."""
+    raw = (high - low) / about or 1.0
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * 0.999)
+    return [step * count for count in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def _runs(values: np.ndarray) -> Iterator[list[int]]:
@@ -165,7 +174,7 @@ def _matrices(portrait: Matrices) -> Figure:
     expected, given, is_wrong = portrait.expected[cut], portrait.given[cut], portrait.is_wrong[cut]
     difference = given - expected
     scale = float(np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected))) or 1.0
-    cell = _CELL if columns <= 6 else max(16.0, 264.0 / columns)
+    cell = _CELL if columns <= 8 else max(16.0, 264.0 / columns)
     width, height = max(columns * cell, _NARROWEST), rows * min(cell, 26.0)
     label = f"the derivative of {portrait.output} by {portrait.input}: expected, given and their difference"
     parts = [_open(3 * (width + 34), height + 46, label)]
@@ -178,7 +187,8 @@ def _matrices(portrait: Matrices) -> Figure:
     more = "" if portrait.expected.shape == expected.shape else f" The first {rows} x {columns} of {sizes}."
     count = int(portrait.is_wrong.sum())
     said = f"The derivative of {portrait.output} (across) by {portrait.input} (down), by element{portrait.others}: "
-    said += f"{count} of {portrait.is_wrong.size} are wrong, those with a frame." if count else "all agree."
+    wrong = f"{count} of {portrait.is_wrong.size} are wrong, those with a frame."
+    said += wrong if count else "all agree at this size."
     table = [[f"{portrait.input} element", f"{portrait.output} element", "expected", "given", "difference"]]
     order = np.argsort(-np.where(np.isfinite(difference), np.abs(difference), np.inf), axis=None, kind="stable")[:_ROWS]
     for index in order:
@@ -195,11 +205,11 @@ def _cells(values: np.ndarray, is_wrong: np.ndarray, left: float, cell: float, s
         kind = "zero" if value == 0 else "up" if value > 0 else "down"
         x, y = left + column * cell, 22 + row * tall
         frame = " framed" if is_wrong[row, column] else ""
-        opacity = 1.0 if kind == "zero" else 0.12 + 0.88 * math.sqrt(share)
+        opacity = 1.0 if kind == "zero" else 0.08 + 0.4 * math.sqrt(share)  # numbers stand on it
         yield f'<rect class="{kind}{frame}" x="{x:.1f}" y="{y:.1f}" width="{cell - 1:.1f}" height="{tall - 1:.1f}"'
         yield f' fill-opacity="{opacity:.2f}"><title>input {row}, output {column}: {value:.6g}</title></rect>'
-        if cell >= 30:
-            yield _text(x + cell / 2, y + tall / 2 + 4, _short(value), "middle", "value")
+        if cell == _CELL:
+            yield _text(x + (cell - 1) / 2, y + tall / 2 + 4, _short(value), "middle", "value")
 
 
 # -- all checks -------------------------------------------------------------------------------------------------------
@@ -265,5 +275,6 @@ def _text(x: float, y: float, text: str, anchor: str = "start", kind: str = "tic
 
 
 def _short(value: float) -> str:
-    text = f"{value:.3g}"
-    return f"{value:.0e}" if "e" in text else text  # what does not fit a cell hides its neighbours
+    """Return a number in at most six characters where it can be: what does not fit a cell hides its neighbours."""
+    forms = [f"{value:.{digits}g}" for digits in (3, 2, 1)]
+    return next((text for text in forms if len(text) <= 6), f"{value:.0e}")

@@ -1,6 +1,6 @@
 """Findings as GitHub workflow commands, which become annotations on the lines of a pull request.
 
-Passed checks are not mentioned, unless they come with a line to add.
+Passed checks are not mentioned, unless they come with a line to add; of an op that passes its notes are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "
 
 
 def github_report(run: RunView) -> str:
-    """Return one ``::error`` or ``::warning`` line per finding, ``::notice`` per remark; "" where there is none."""
+    """Return one ``::error`` or ``::warning`` line per finding, ``::notice`` per remark; "" where there is none.
+
+    What an op that passes has notes on, such as what it is not served with, is a ``::notice`` too.
+    """
     lines = [_diagnostic(item) for item in run.diagnostics]
     for finding in findings(run, Status.FAIL, Status.ERROR, Status.UNDECIDED):
         result = finding.result
@@ -36,6 +39,8 @@ def github_report(run: RunView) -> str:
         place = [("file", where.file), ("line", where.line), ("col", where.col)] if where is not None else []
         text = f"{finding.op.op}: {result.message}\n{result.hint}"
         lines.append(_command("notice", [*place, ("title", f"{result.code} {result.check}")], text))
+    noted = [op for op in run.report.ops if op.status is Status.PASS and op.notes]
+    lines += [_command("notice", [("title", f"notes on {op.op}")], "\n".join(op.notes)) for op in noted]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -5,8 +5,10 @@ The page's layout is in page.html; this module fills it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,7 +64,7 @@ def op_data(run: RunView, place: int, portraits: Mapping[str, Sequence[Curve | M
     return {
         "anchor": f"op-{place}",
         "name": op.op,
-        "dir": op.dir,
+        "dir": os.path.relpath(op.dir) if op.dir and Path(op.dir).is_relative_to(Path.cwd()) else op.dir,
         "status": op.status.value,
         "seconds": f"{op.seconds:.2f}",
         "power": f"{max(power):.1e}" if power else "",

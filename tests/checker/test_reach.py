@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.checker import Arg, Attr, Checkable, OpReport, Options, Status, check
+from opkit.checker import Arg, Attr, Case, Checkable, OpReport, Options, Status, check
 from opkit.checker.checks import gradient
+from opkit.checker.collect import is_single_inside
 from opkit.errors import InferError
 from opkit.ir import TensorDesc
 from tests.checker.table import checkable
@@ -195,3 +196,12 @@ def test_what_opkit_cannot_compare_is_not_passed(monkeypatch: pytest.MonkeyPatch
     report = _report(np.sin, lambda x, y, dy: dy * np.cos(x))
     assert report.status is Status.UNDECIDED
     assert any("could not be compared" in item.message for item in report.checks)
+
+
+@pytest.mark.parametrize(("kept", "is_single"), [(np.float64, False), (np.float32, True)])
+def test_what_does_not_depend_on_the_size_of_an_input_is_not_for_float32(kept: type, is_single: bool) -> None:
+    """Shares move by rounding alone where all is scaled: weighted means were checked in float32, with two digits."""
+    made = checkable(lambda x: np.square(x.astype(kept)).sum() / np.square(x.astype(kept).sum()), lambda dy, x: None)
+    rng = np.random.default_rng(0)
+    seen = sum(is_single_inside(made, Case({"x": rng.uniform(0.5, 1, 4)}, {})) for _ in range(40))
+    assert seen > 10 if is_single else seen == 0

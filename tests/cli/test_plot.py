@@ -50,7 +50,7 @@ def test_an_op_that_takes_no_vectors_is_drawn_as_matrices(tmp_path: Path) -> Non
     assert opkit(tmp_path, "plot", "layers.py::Product", "--output", "page.html").returncode == 1
     page = (tmp_path / "page.html").read_text()
     assert page.count(">difference</text>") == 2
-    assert "The derivative of y (across) by a (down), by element (a 3x4, b 4x2): all agree." in page
+    assert "The derivative of y (across) by a (down), by element (a 3x4, b 4x2): all agree at this size." in page
     assert "24 of 48 are wrong" in page
 
 
@@ -59,7 +59,7 @@ def test_an_elementwise_op_is_drawn_as_a_curve(tmp_path: Path) -> None:
     (tmp_path / "layers.py").write_text(LAYERS)
     assert opkit(tmp_path, "plot", "layers.py::Square", "--output", "page.html").returncode == 0
     page = (tmp_path / "page.html").read_text()
-    assert "They agree here." in " ".join(page.split())
+    assert "They agree at this size." in " ".join(page.split())
     assert "an ordinary run gives the same results" in page
 
 
@@ -92,7 +92,9 @@ def test_rounding_is_not_drawn() -> None:
     figure = figure_of(Curve("x", "y", x, x + 1e-17, np.ones(5), noise, x == 0))
     assert figure.caption.endswith("They differ where it is shaded: at 0.")
     ticks = re.findall(r'text-anchor="end"[^>]*>([^<]*)<', figure.svg)
-    assert ticks == ["-0.98", "0", "0.98", "1"]
+    assert ticks == ["-1", "-0.5", "0", "0.5", "1", "1"]
+    cells = Matrices("x", "y", *[np.full((8, 8), -0.040812)] * 2, np.zeros((8, 8), bool))
+    assert max(map(len, re.findall(r'class="value"[^>]*>([^<]*)<', figure_of(cells).svg))) == 6  # of its 44 pixels
     column = Matrices("x", "y", np.ones((2, 1)), np.ones((2, 1)), np.zeros((2, 1), bool))
     (width,) = re.findall(r'<svg[^>]* width="(\d+)"', figure_of(column).svg)
     assert int(width) >= 280  # its title fits

@@ -70,6 +70,7 @@ ROWS = (
     Row("gradcheck wrong --effort 0.05 --format github --power", 1, rf"::error {ANY}GC101{ANY}", ""),
     Row("gradcheck bad", 3, ANY, ""),
     Row("gradcheck empty", 5, ANY, rf"nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py with PyLayers,{ANY}opkit.gradcheck\(forward=f, backward=df, inputs=\[x\]\)\n"),
+    Row("gradcheck good --effort 0", 2, "", rf"error: {ANY}--effort{ANY}"),
     Row("gradcheck --repro none", 2, "", rf"error: {ANY}"),
     Row("gradcheck good --pdb --select GC101 --effort 0.02", 0, rf"pass +good_forward{ANY}", ANY),
     Row("gradcheck good --reference nothing --sanitize", 2, rf"ERROR +good{ANY}--reference takes MODULE:FUNCTION{ANY}", ANY),
