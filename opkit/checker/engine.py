@@ -241,6 +241,7 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
         if stage is later[0] and is_scanned and collected.domain is not None:
             scan(session, collected.domain)
         for item in _guarded(session, stage):
+            session.is_wrong |= item.status is Status.FAIL
             if item.status is Status.FAIL and stage in first:
                 failed.add(item.code)
             yield item

@@ -296,6 +296,9 @@ def test_a_factor_cut_from_the_graph_is_wrong_at_second_order(here: Path) -> Non
     (op,) = run(here, SECOND.replace("* x * x", "* x * Tensor(x.numpy())"), "Cube").report.ops
     assert op.status.value == "pass", "nothing asks for a second order"
     assert any("a second derivative would be wrong" in note for note in op.notes)
+    (op,) = run(here, SECOND.replace("* x * x", "* 2 * x * Tensor(x.numpy())"), "Cube").report.ops
+    assert op.status.value == "fail"
+    assert not any("a second derivative" in note for note in op.notes), "the first one is wrong"
     (op,) = run(here, TWICE.replace("* x * x", "* x * Tensor(x.numpy())"), "Cube").report.ops
     assert [(item.code, item.input, item.output) for item in op.findings] == [("GC171", "x", "dx")]
 

@@ -681,6 +681,11 @@ def test_complex_tensors_are_differentiated_in_cases_and_found_by_search(here: P
     reports = gradcheck([str(here / f"{name}.py::Abs2") for name in names], replay=False).ops
     assert [report.status.value for report in reports] == ["pass", "pass", "fail", "fail"]
     assert any("z complex as given: (real, imaginary)" in note for note in reports[0].notes)
+    lines = COMPLEX.replace("return (z * z.conj()).real * w, z * w", "return z * z").replace("g, h):", "g):").splitlines()
+    product = "\n".join([*lines[:-1], "        return 2 * g * z, None", ""])
+    (here / "product.py").write_text(product + COMPLEX_CASES)
+    (report,) = gradcheck([str(here / "product.py::Abs2")], replay=False).ops
+    assert any("looks as where a conjugate is missing" in item.message for item in report.findings)
 
 
 @pytest.mark.parametrize("kept", ["x * w", "x.exp() + w"])

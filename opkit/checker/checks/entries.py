@@ -49,6 +49,8 @@ def described(
         text = f"{what} is {actual:.12g}, numerically {expected:.12g} +- {failure.bound:.1e}"
     where = pattern.partition(f"{EXACTLY} ")[2]
     pattern = pattern if np.isfinite(failure.actual) else ""
+    if pattern == "transposed" and session.checkable.unlike:  # complex numbers are pairs here
+        pattern = "as where a conjugate is missing, or transposed"
     if pattern:
         text += f"; looks {pattern}" if not pattern.startswith(("the", "takes")) else f"; {pattern}"
     errors = np.abs(claimed - numeric).T

@@ -77,8 +77,9 @@ def second_order(session: CheckSession, check: Check) -> Iterator[CheckResult]:
 
 def _noted(session: CheckSession, bad: list[CheckResult]) -> CheckResult:
     """Return the skip of a second order that nothing asks for, with a note where it is wrong."""
-    if not bad:
-        return session.skipped("GC171", "nothing asks for a second order, and it could not be decided")
+    if not bad or session.is_wrong:
+        said = "the first is wrong" if bad else "it could not be decided"
+        return session.skipped("GC171", f"nothing asks for a second order, and {said}")
     text = f"a second derivative would be wrong (nothing asks for one): {bad[0].message}"
     session.notes.append(f"{text}; save inputs rather than what forward computed, or mark backward once_differentiable")
     return session.skipped("GC171", text)

@@ -59,6 +59,7 @@ class CheckSession:
         trial: decides what lies in the domain.
         cases: the cases found or given, all of them accepted by forward.
         notes: what a reader should know.
+        is_wrong: whether a check has failed.
         left_out: what was not done, for want of time.
         unserved: the note that says what forward takes and backward does not answer, "" for none.
         dtype: of the float inputs, as the cases were found; "" where the cases mix dtypes.
@@ -80,6 +81,7 @@ class CheckSession:
     trial: Trial
     cases: list[Case]
     notes: list[str] = field(default_factory=list)
+    is_wrong: bool = False
     left_out: list[str] = field(default_factory=list)
     unserved: str = ""
     dtype: str = ""
