@@ -12,7 +12,8 @@ import pytest
 from opkit.checker import Arg, Arrays, Attr, Case, Checkable, Options, Status, answer_of, check
 from opkit.checker.model.trial import Trial
 from opkit.checker.search import table as tables
-from opkit.checker.search.kinds import generalised, is_special, kind_between
+from opkit.checker.search.extents import shapes_of
+from opkit.checker.search.kinds import generalised, is_special, kind_between, setting_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.table import Answer, Standing, Table, Unserved, unserved_line
 
@@ -276,3 +277,13 @@ def test_what_is_special_beside_many_wrong_kinds_is_known_soon(monkeypatch: pyte
     assert table._is_coincidence(alike, "")
     assert len(compared) <= len(every) * (len(every) + 1)
     assert not table._is_coincidence(apart, "")
+
+
+def test_a_list_of_arrays_is_no_other_rank() -> None:
+    """Arrays in a list are of the ranks that they are of: right on some shapes excuses nothing on others of the same ranks."""
+    op = Checkable("op", (Arg("parts", is_variadic=True), Arg("labels")), (Arg("y"),), lambda arrays, attrs: [])
+    table = Table(SearchScope(op, Options(), Trial(op)))
+    one, other = (Case({"parts": [np.ones(size), np.ones(size)], "labels": np.ones(4, int)}) for size in (3, 5))
+    for case, standing in ((one, Standing.RIGHT), (other, Standing.WRONG)):
+        table._note((kind_between(shapes_of(case)), setting_of(case)), Answer(case, standing), case)
+    assert not table._has_other_ranks(other)

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from enum import Enum
 from itertools import chain, islice
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -286,10 +286,10 @@ class Table:
         """
         if all(array.dtype.kind == "f" for array in case.arrays):
             return False
-        ranks, setting = [shape and len(shape) for shape in shapes_of(case)], setting_of(case)
-        for (kind, of), seen in list(self._seen.items()):
-            other = _ranks(kind)
-            if of == setting and Standing.RIGHT in seen.standings and 0 not in other and other != ranks:
+        ranks, setting = _ranks(shapes_of(case)), setting_of(case)
+        for (_, of), seen in list(self._seen.items()):
+            is_plain = all(shape and min(shape) > 1 for shape in every_shape(seen.shapes))
+            if of == setting and Standing.RIGHT in seen.standings and is_plain and _ranks(seen.shapes) != ranks:
                 self._look_wider(seen.shapes, case, setting)
                 if not any(Standing.WRONG in one.standings for one in self._general(seen.shapes, setting)):
                     return True
@@ -297,8 +297,9 @@ class Table:
 
     def _is_one_of_labels(self, case: Case) -> bool:
         """Return whether a case is special beside a kind that is wrong, and excused for its labels."""
-        general = self._general(shapes_of(case), setting_of(case))
-        return any(Standing.WRONG in seen.standings for seen in general) and self._has_other_ranks(case)
+        if not self._has_other_ranks(case):
+            return False
+        return any(Standing.WRONG in seen.standings for seen in self._general(shapes_of(case), setting_of(case)))
 
     def excuses(self, case: Case) -> bool:
         """Return whether a case on which backward was found wrong is excused, and keep it then for ``unserved``."""
@@ -328,12 +329,9 @@ def _is_tied(case: Case) -> bool:
     return any(array.size > 1 and array.dtype.kind in "iu" and not np.ptp(array) for array in case.arrays)
 
 
-def _ranks(kind: Kind) -> list[Any]:
-    """Return how many axes each input has: 0 for one of single numbers, or with a size of 1 or 0; None for others."""
-    return [
-        None if one is None or any(isinstance(axis, tuple) for axis in one) else len(one) * (min(one, default=0) >= 0)
-        for one in kind
-    ]
+def _ranks(shapes: Assignment) -> list[int | None]:
+    """Return how many axes each input has, None for a list and for one left out."""
+    return [None if shape is None or (shape and isinstance(shape[0], tuple)) else len(shape) for shape in shapes]
 
 
 def unserved_line(unserved: Iterable[Unserved]) -> str:
