@@ -56,7 +56,7 @@ def test_the_widest_shapes_come_first() -> None:
 
 
 def test_another_shape_is_a_misfit_and_wrong_values_are_wrong() -> None:
-    """What backward does on a case is told apart: right, wrong, another shape, an exception."""
+    """What backward does on a case is told apart: right, wrong, nothing but zeros, another shape, an exception."""
     x, y = np.arange(1.0, 13).reshape(3, 4), np.arange(2.0, 6)
 
     def raising(x: np.ndarray, y: np.ndarray, dy: np.ndarray) -> dict[str, np.ndarray]:
@@ -65,6 +65,7 @@ def test_another_shape_is_a_misfit_and_wrong_values_are_wrong() -> None:
     same, spread = Case({"x": x, "y": x + 1}, {}), Case({"x": x, "y": y}, {})
     assert answer_of(_product(_plain), same).standing is Standing.RIGHT
     assert answer_of(_product(lambda x, y, dy: {"x": dy * y, "y": 2 * dy * x}), same).standing is Standing.WRONG
+    assert answer_of(_product(_plain), Case({"x": 0 * x, "y": 0 * x}, {})).standing is Standing.OPEN
     assert answer_of(_product(_plain), spread).standing is Standing.MISFIT
     assert answer_of(_product(raising), same).standing is Standing.RAISED
 

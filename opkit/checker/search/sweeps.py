@@ -93,7 +93,7 @@ class Sweeps:
                 if not LEAST_LARGE < elements(assignment) < MOST_LARGE or self._takes_long(smaller):
                     continue
                 case = self.natural.attempt(assignment, self.scope.attrs, 9900)
-                if case is None:
+                if case is None or all(self._seconds(case) > SLOW_GRADIENT for _ in range(FEW)):
                     continue
                 outcome = self.scope.trial.attempt(case)
                 if outcome.keeps_promise() and sum(np.size(item) for item in outcome.outputs) < 2 * MOST_LARGE:

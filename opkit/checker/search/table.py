@@ -19,8 +19,9 @@ from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
+from opkit.checker.model.numbers import largest
 from opkit.checker.model.raised import words_of
-from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SEED, SLOW_FIRST
+from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SEED, SLOW_FIRST, SMALL_ARRAY
 from opkit.checker.model.trial import without_particulars
 from opkit.checker.search.extents import elements, every_shape, shapes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of, setting_of
@@ -36,8 +37,9 @@ Key: TypeAlias = "tuple[Kind, str]"
 class Standing(Enum):
     """How backward stands on a kind."""
 
-    RIGHT = "its gradients agree with differences along a direction"
+    RIGHT = "its gradients, not all of them 0, agree with differences along a direction"
     WRONG = "its gradients have their inputs' shapes and are wrong"
+    BEYOND = "its gradients are wrong only for elements that forward does not read, beside whole numbers"
     OPEN = "its gradients have their inputs' shapes; no difference decides"
     MISFIT = "a gradient has another shape than its input"
     RAISED = "backward raises"
@@ -122,19 +124,35 @@ def _compared(
     given: Mapping[InputLeaf, np.ndarray | None],
     is_slow: bool,
 ) -> tuple[Standing, str]:
-    """Return how gradients stand beside differences along a direction of each input."""
-    standing = Standing.RIGHT
+    """Return how gradients stand beside differences along a direction of each input; that all are 0 tells nothing."""
+    standing, is_zero = Standing.RIGHT, True
     for leaf in ev.leaves:
         if not ev.array(leaf).size or not ev.entries:
             standing = Standing.OPEN
             continue
         probe = probe_leaf(ev, leaf, rng, is_slow=is_slow, gradient=given[leaf])
-        if probe.is_wrong:
+        is_zero &= not probe.actual
+        if not probe.is_wrong:
+            standing = standing if np.isfinite(probe.bound) else Standing.OPEN
+        elif probe_leaf(ev, leaf, rng, _read(ev, leaf), is_slow=is_slow, gradient=given[leaf]).is_wrong:
             said = f"wrong along a direction of {leaf}: {probe.actual:.12g} for {probe.expected:.12g}"
             return Standing.WRONG, said
-        if not np.isfinite(probe.bound):
-            standing = Standing.OPEN
-    return standing, ""
+        else:
+            return Standing.BEYOND, f"backward gives a gradient to elements of {leaf} that forward does not read"
+    return Standing.OPEN if is_zero else standing, ""
+
+
+def _read(ev: Evaluator, leaf: InputLeaf) -> np.ndarray:
+    """Return which elements of an input change what forward gives, at either sign; all, where no whole numbers are."""
+    array = ev.array(leaf)
+    is_read = np.ones(array.shape, dtype=bool)
+    if array.size <= SMALL_ARRAY and len(ev.case.floats) < len(ev.case.arrays):
+        value, far = ev.value_at(ev.inputs), 1 + 2 * largest(array)
+        for place in np.ndindex(array.shape):
+            moved = [array.copy(), array.copy()]
+            moved[0][place], moved[1][place] = far, -far
+            is_read[place] = any(not np.array_equal(ev.value_at(ev.replaced(leaf, one)), value) for one in moved)
+    return is_read
 
 
 @record
@@ -240,7 +258,7 @@ class Table:
     def leaves_out(self, case: Case) -> bool:
         """Return whether a case is not to be checked: backward does not answer it, or is wrong and excused."""
         standing = self.answer(case).standing
-        return not standing.is_answered or (standing is Standing.WRONG and self.is_excused(case))
+        return not standing.is_answered or (standing in (Standing.WRONG, Standing.BEYOND) and self.is_excused(case))
 
     def _leave(self, case: Case, answer: Answer) -> None:
         """Leave out a case's kind."""
@@ -268,9 +286,9 @@ class Table:
         """Return whether a case is special beside kinds on which backward is not wrong, and it is right on some.
 
         That it is right on a special kind of the case's own excuses nothing (rule 3). So is one with labels, where
-        backward is right on other ranks.
+        backward is right on other ranks, or where there are as many labels as what forward reads.
         """
-        if self._has_other_ranks(case):
+        if self._has_other_ranks(case) or self._has_too_few(case):
             return True
         kind, setting = kind_of(case), setting_of(case)
         self._look_wider(shapes_of(case), case, setting)
@@ -288,12 +306,19 @@ class Table:
             return False
         ranks, setting = _ranks(shapes_of(case)), setting_of(case)
         for (_, of), seen in list(self._seen.items()):
-            is_plain = all(shape and min(shape) > 1 for shape in every_shape(seen.shapes))
-            if of == setting and Standing.RIGHT in seen.standings and is_plain and _ranks(seen.shapes) != ranks:
+            if of == setting and Standing.RIGHT in seen.standings and _is_plain(seen) and _ranks(seen.shapes) != ranks:
                 self._look_wider(seen.shapes, case, setting)
                 if not any(Standing.WRONG in one.standings for one in self._general(seen.shapes, setting)):
                     return True
         return False
+
+    def _has_too_few(self, case: Case) -> bool:
+        """Return whether backward is wrong only for what labels do not reach, and right where sizes agree."""
+        kind, setting = kind_of(case), setting_of(case)
+        return self.answer(case).standing is Standing.BEYOND and any(
+            of == setting and Standing.RIGHT in seen.standings and _is_plain(seen) and is_special(seen.shapes, kind)
+            for (_, of), seen in self._seen.items()
+        )
 
     def _is_one_of_labels(self, case: Case) -> bool:
         """Return whether a case is special beside a kind that is wrong, and excused for its labels."""
@@ -322,6 +347,11 @@ class Table:
     def is_open(self, case: Case) -> bool:
         """Return whether backward is right on a kind beside which a case is special: else it belongs to a misfit."""
         return any(Standing.RIGHT in seen.standings for seen in self._general(shapes_of(case), setting_of(case)))
+
+
+def _is_plain(seen: _Seen) -> bool:
+    """Return whether shapes have no size of 1, and no single numbers."""
+    return all(shape and min(shape) > 1 for shape in every_shape(seen.shapes))
 
 
 def _is_tied(case: Case) -> bool:
