@@ -34,10 +34,10 @@ def bench(
     from opkit.cli.columns import columns_text
     from opkit.cli.console import put, user_code
     from opkit.cli.report_file import write_report
-    from opkit.cli.timing_picture import microseconds, timing_page, timing_svg
-    from opkit.errors import unknown
+    from opkit.cli.timing_picture import timing_page, timing_svg, timing_table
+    from opkit.errors import UsageError, unknown
     from opkit.project import load
-    from opkit.project.timing import WAYS, timed
+    from opkit.project.timing import timed
 
     choice("--format", form, ("text", "json"))
     reports = [pair_of(item) for item in report or []]
@@ -47,8 +47,6 @@ def bench(
         loaded = load(path)
         chosen = op or next(iter(loaded.forward_ops), "")
         if chosen not in loaded.ops:
-            from opkit.errors import UsageError
-
             raise unknown(f"{path} defines no op type", chosen, loaded.ops).error(UsageError)
         rows = list(timed(loaded, chosen, loaded.cases()))
     if picture:
@@ -60,15 +58,9 @@ def bench(
     if form == "json":
         put(numbers)
         return
-    ways = [way for way in WAYS if any(way in row.seconds for row in rows)]
-    faster = {"python", "cpp"} <= set(ways)
-    cells = [
-        (
-            f"{row.elements:,}",
-            *(microseconds(row, way) for way in ways),
-            *((f"{row.seconds['python'] / row.seconds['cpp']:.2f}",) if faster else ()),
-        )
-        for row in rows
-    ]
+    heads, *cells = timing_table(rows)
+    if {"python", "cpp"} <= set(heads):
+        heads = (*heads, "python/cpp")
+        cells = [(*row, f"{one.seconds['python'] / one.seconds['cpp']:.2f}") for row, one in zip(cells, rows)]
     put(f"{chosen}: microseconds per call")
-    put(columns_text(cells, ("elements", *ways, *(("python/cpp",) if faster else ())), 100, flexible="elements"))
+    put(columns_text(cells, heads, 100, flexible="elements"))

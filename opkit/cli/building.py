@@ -17,6 +17,8 @@ from opkit.collection import uncollected
 from opkit.errors import UsageError
 from opkit.streams import escape_unprintable
 
+#: What BLAS reads the number of its threads from.
+PINNED = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 #: The flag that a plain command line may have.
 SPEC_ONLY = "--spec-only"
 
@@ -37,7 +39,8 @@ def built(
     fix: bool = False,
 ) -> int:
     """Build op directories, show what was found, and return the exit status; see ``opkit build --help``."""
-    pin_threads()
+    for name in PINNED:  # BLAS starts no threads, which a build does not need: a process with one can be forked
+        os.environ.setdefault(name, "1")
     with uncollected():
         from opkit.cli.amendments import show_amendments, write_amendments
         from opkit.cli.configured import paths_of
@@ -84,9 +87,3 @@ def put_compile_commands(files: Sequence[Path]) -> None:
         raise UsageError("there is no C++ compiler", help=how_to_install())
     write_file("compile_commands.json", compile_commands(files, compiler).encode())
     put("compile_commands.json")
-
-
-def pin_threads() -> None:
-    """Let BLAS start no threads, which a build does not need: a process with one thread can be forked."""
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")

@@ -16,43 +16,39 @@ from opkit.cli.arguments import FORMS as PRINTED
 from opkit.cli.arguments import choice, pair_of, shape_of
 from opkit.cli.configured import configured
 from opkit.cli.console import hint, put, uses_colour, warn
-from opkit.cli.ends import NOTHING, ended
+from opkit.cli.ends import CLEAN, NOTHING, ended
 from opkit.cli.report_file import need_folder, now, write_report
 from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown
 from opkit.reporters import FORMS, render
 from opkit.signals import Terminated, undisturbed
 from opkit.streams import escape_unprintable
-from opkit.verify.options import RunOptions
+from opkit.verify.options import OPTIONS, RunOptions
 from opkit.verify.outcome import Outcome
-from opkit.verify.run import Progress, run_targets
+from opkit.verify.run import run_targets
 from opkit.verify.targets.target import scripts_below
 
 
 def options_of(
-    *, select: str, ignore: str, shape: Sequence[str], configured: Mapping[str, Any] | None = None, **others: Any
+    configured: Mapping[str, Any], flags: Mapping[str, Any] | None = None, command: str = "gradcheck", **others: Any
 ) -> RunOptions:
-    """Return the run's options for the flags of the command line.
+    """Return the run's options.
 
     Args:
-        select: codes to run, comma-separated.
-        ignore: codes to leave out.
-        shape: ``NAME=SIZES``.
         configured: what the configuration says in place of flags that were not given.
+        flags: of the command line, by the names of the options that they set; among them codes, comma-separated, and
+            ``NAME=SIZES`` under "shape". What sets no option is passed over.
+        command: "gradcheck" or "sbp".
         others: options by name.
 
     Raises:
-        UsageError: a shape or a number cannot be used.
+        UsageError: a code, a shape or a number cannot be used.
     """
-    return RunOptions.of(
-        {
-            **others,
-            "select": _codes("--select", select, others.get("command", "gradcheck")),
-            "ignore": _codes("--ignore", ignore, others.get("command", "gradcheck")),
-            "shapes": dict(shape_of(item) for item in shape),
-            **(configured or {}),
-        }
-    )
+    flags = flags or {}
+    given = {name: value for name, value in flags.items() if name in OPTIONS}
+    given |= {name: _codes(name, flags[name], command) for name in ("select", "ignore") if name in flags}
+    shapes = dict(map(shape_of, flags.get("shape") or ()))
+    return RunOptions.of({**given, **others, "command": command, "shapes": shapes, **configured})
 
 
 def check_plainly(targets: Sequence[str], interpreter: Popen[bytes] | None) -> NoReturn:
@@ -60,9 +56,8 @@ def check_plainly(targets: Sequence[str], interpreter: Popen[bytes] | None) -> N
     escape_unprintable()
     with ended():
         settled = configured((), targets, "GC")
-        options = options_of(select="", ignore="", shape=(), configured=settled.options)
         pairs = [pair_of(item) for item in settled.reports]
-        raise SystemExit(check(settled.targets, options, "text", pairs, interpreter=interpreter))
+        raise SystemExit(check(settled.targets, options_of(settled.options), "text", pairs, interpreter=interpreter))
 
 
 def check(
@@ -136,8 +131,7 @@ def _run(targets: Sequence[str], options: RunOptions, interpreter: Popen[bytes] 
         from opkit.reporters import ProgressBar
 
         with ProgressBar(sys.stderr) as bar:
-            progress: Progress = bar
-            return run_targets(targets, options, progress, interpreter)
+            return run_targets(targets, options, bar, interpreter)
     except KeyboardInterrupt as stop:  # before the first check, or when the last was done
         report = Report(opkit.__version__, options.check.seed, ())
         return Outcome(report, is_interrupted=True, is_terminated=isinstance(stop, Terminated))
@@ -145,15 +139,13 @@ def _run(targets: Sequence[str], options: RunOptions, interpreter: Popen[bytes] 
 
 def put_report(outcome: Outcome, form: str, *, is_verbose: bool = False) -> None:
     """Print an outcome on standard output."""
-    if form != "text":
-        text = render(outcome, form)
-        if text:
-            put(text)
-        return
-    from opkit.reporters import text_report
+    if form == "text":
+        from opkit.reporters import text_report
 
-    width = max(40, min(shutil.get_terminal_size((100, 24)).columns, 140))
-    put(text_report(outcome, width=width, is_colored=uses_colour(sys.stdout), is_verbose=is_verbose))
+        width = max(40, min(shutil.get_terminal_size((100, 24)).columns, 140))
+        put(text_report(outcome, width=width, is_colored=uses_colour(sys.stdout), is_verbose=is_verbose))
+    elif text := render(outcome, form):
+        put(text)
 
 
 def put_repro(failure_id: str, options: RunOptions) -> int:
@@ -170,26 +162,24 @@ def put_cases(targets: Sequence[str], options: RunOptions, replaces: bool) -> in
     """Write the inputs found of targets as cases, print them, and say where they are."""
     from opkit.verify.written_cases import write_cases
 
-    status = NOTHING
-    has_cases = False
+    written = []
     for file, text in write_cases(targets, options, replaces):
-        if not text:
-            has_cases = True
+        written.append(bool(text))
+        if text:
+            put(text)
+            hint(f"written to {file}\nnext: correct the cases, then opkit gradcheck {shlex.join(targets)}")
+        else:
             warn(f"{file} has cases already; --force replaces them")
-            continue
-        put(text)
-        hint(f"written to {file}\nnext: correct the cases, then opkit gradcheck {shlex.join(targets)}")
-        status = 0
-    if status == NOTHING and not has_cases:
+    if not written:
         warn("nothing was found that could be written as cases")
-    return status
+    return CLEAN if any(written) else NOTHING
 
 
-def _codes(option: str, text: str, command: str) -> frozenset[str]:
+def _codes(name: str, text: str, command: str) -> frozenset[str]:
     found = frozenset(part.strip().upper() for part in text.split(",") if part.strip())
     family = "SBP" if command == "sbp" else "GC"
     known = [code for code in codes() if code.startswith(family)]
     for code in sorted(found.difference(known)):
         tail = f" ('opkit explain {family}' lists all)"
-        raise unknown(f"{option}: {command} has no check", code, known, tail=tail, limit=3).error(UsageError)
+        raise unknown(f"--{name}: {command} has no check", code, known, tail=tail, limit=3).error(UsageError)
     return found

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import opkit
+from opkit.cli.building import PINNED
 from opkit.cli.tested import remark, tested
 from opkit.errors import OpkitError
 from opkit.project import KINDS, build, discover, load, scaffold
@@ -29,23 +30,7 @@ UNTESTED = "untested: "
 
 def checkup() -> Iterator[tuple[str, bool, str]]:
     """Yield (what, whether it is good, a line about it) for each part of the installation."""
-    checks: dict[str, Callable[[], str]] = {
-        "python": _python,
-        "opkit": _opkit,
-        "packages": _packages,
-        "numpy": lambda: _version("numpy"),
-        "torch": lambda: _version("torch"),
-        "jax": lambda: _version("jax"),
-        "templates": _templates,
-        "definitions": _definitions,
-        "kernels": _kernels,
-        "compilers": _compilers,
-        "frameworks": _frameworks,
-        "threads": _threads,
-        "engines": _engines,
-        "pytest": _pytest,
-    }
-    for name, check in checks.items():
+    for name, check in _CHECKS.items():
         try:
             yield name, True, check()
         except (OpkitError, OSError, AssertionError, ImportError, metadata.PackageNotFoundError) as error:
@@ -53,8 +38,8 @@ def checkup() -> Iterator[tuple[str, bool, str]]:
 
 
 def _python() -> str:
-    said = remark("python", platform.python_version())
-    text = f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
+    said = remark("python", version := platform.python_version())
+    text = f"{platform.python_implementation()} {version} at {sys.executable}"
     return f"{UNTESTED}{text}: {said}" if said else text
 
 
@@ -74,14 +59,6 @@ def _compilers() -> str:
 def _pytest() -> str:
     text = f"{metadata.version('pytest')}; `opkit test` collects ops"
     return f"{text}, and so does plain pytest with -p opkit.pytest_plugin (addopts in [tool.pytest.ini_options])"
-
-
-def _opkit() -> str:
-    return f"{opkit.__version__} at {Path(opkit.__file__).parent}"
-
-
-def _packages() -> str:
-    return ", ".join(f"{name} {metadata.version(name)}" for name in _DEPENDENCIES)
 
 
 def _templates() -> str:
@@ -123,8 +100,7 @@ def _frameworks() -> str:
 
 
 def _threads() -> str:
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    pinned = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
+    pinned = [f"{name}={os.environ[name]}" for name in PINNED if name in os.environ]
     return f"{os.cpu_count()} cores; BLAS threads: {', '.join(pinned) or 'not pinned'}"
 
 
@@ -135,3 +111,22 @@ def _engines() -> str:
     if find_spec("distributed") is None:
         return f"{threads}; no cluster: pip install 'opkit[cluster]'"
     return f"{threads}; clusters by Dask {metadata.version('dask')}, distributed {metadata.version('distributed')}"
+
+
+#: The parts of the installation, in the order in which they are shown.
+_CHECKS: dict[str, Callable[[], str]] = {
+    "python": _python,
+    "opkit": lambda: f"{opkit.__version__} at {Path(opkit.__file__).parent}",
+    "packages": lambda: ", ".join(f"{name} {metadata.version(name)}" for name in _DEPENDENCIES),
+    "numpy": lambda: _version("numpy"),
+    "torch": lambda: _version("torch"),
+    "jax": lambda: _version("jax"),
+    "templates": _templates,
+    "definitions": _definitions,
+    "kernels": _kernels,
+    "compilers": _compilers,
+    "frameworks": _frameworks,
+    "threads": _threads,
+    "engines": _engines,
+    "pytest": _pytest,
+}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from opkit.cli.drawing import Drawing
 from opkit.distribute import HOST, Lay, Physical, traffic
@@ -20,9 +22,8 @@ def device_lines(physical: Physical) -> list[str]:
     lines = ["", f"  # on {len(physical.devices)} devices; {total:,} bytes move in a run where devices share no memory"]
     for number, step in enumerate(physical.steps, 1):
         lines.append(f"  # stage {number}")
-        for change in step.changes:
-            where = f"{_lay(change.source)} => {_lay(change.target)}"
-            lines.append(f"  {change.value.name}: {where}  # {_bytes(change, physical):,} bytes")
+        changes = map(partial(_change, physical), step.changes)
+        lines += [f"  {item['value']}: {item['from']} => {item['to']}  # {item['bytes']:,} bytes" for item in changes]
         for chosen in _chosen(physical, step):
             reason = f"  # {chosen.reason}" if chosen.reason and len(chosen.devices) == 1 else ""
             lines.append(f"  {_op(chosen.op)}: {chosen.way} on {_devices(chosen.devices)}{reason}")
@@ -36,15 +37,7 @@ def device_json(physical: Physical) -> dict[str, object]:
         "variables": {name: _lay(lay) for name, lay in physical.choice.homes.items()},
         "stages": [
             {
-                "changes": [
-                    {
-                        "value": change.value.name,
-                        "from": _lay(change.source),
-                        "to": _lay(change.target),
-                        "bytes": _bytes(change, physical),
-                    }
-                    for change in step.changes
-                ],
+                "changes": [_change(physical, change) for change in step.changes],
                 "ops": [
                     {
                         "op": chosen.op.label or chosen.op.type,
@@ -85,6 +78,15 @@ def device_drawing(drawing: Drawing, physical: Physical, ops: list[Operation]) -
 def _chosen(physical: Physical, step: Step) -> Iterator[Chosen]:
     inside = {origin for local in step.locals.values() for origin, _ in local.local.origins}
     return (chosen for chosen in physical.choice.ops if id(chosen.op) in inside)
+
+
+def _change(physical: Physical, change: Change) -> dict[str, Any]:
+    return {
+        "value": change.value.name,
+        "from": _lay(change.source),
+        "to": _lay(change.target),
+        "bytes": _bytes(change, physical),
+    }
 
 
 def _bytes(change: Change, physical: Physical) -> int:

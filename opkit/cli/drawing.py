@@ -5,6 +5,7 @@ The meaning of the boxes is up to the caller; pictures of opkit's own are made b
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import field
 
 from opkit.record import mutable, record
@@ -68,19 +69,35 @@ class Drawing:
     nodes: dict[str, Box] = field(default_factory=dict)
     edges: list[Arrow] = field(default_factory=list)
 
+    @property
+    def ops(self) -> dict[str, Box]:
+        """The boxes that are ops."""
+        return {name: box for name, box in self.nodes.items() if box.kind == "op"}
+
+    def banded(self, begin: str, end: str, line: Callable[[str, Box], str]) -> Iterator[str]:
+        """Yield the lines of a text with a line per box, band by band; with one band alone, none that begin and end it.
+
+        Args:
+            begin: begins a band, with ``{band}`` and ``{number}`` in it.
+            end: ends a band.
+            line: of an id and its box.
+        """
+        used = [band for band in BANDS if any(box.band == band for box in self.nodes.values())]
+        for number, band in enumerate(used):
+            if len(used) > 1:
+                yield begin.format(band=band, number=number)
+            yield from (line(name, box) for name, box in self.nodes.items() if box.band == band)
+            if len(used) > 1:
+                yield end
+
 
 def mermaid(drawing: Drawing) -> str:
     """Return a drawing as a mermaid flow chart: a subgraph per band, gradients dashed, custom ops thick."""
-    lines = ["flowchart LR", f"  %% {drawing.title}"]
-    used = [band for band in BANDS if any(box.band == band for box in drawing.nodes.values())]
-    for band in used:
-        inner = [(name, box) for name, box in drawing.nodes.items() if box.band == band]
-        if len(used) > 1:
-            lines.append(f"  subgraph {band}")
-        for name, box in inner:
-            lines.append(f"  {name}{_MERMAID[box.kind].format('<br>'.join(map(_escaped, (box.text, *box.lines))))}")
-        if len(used) > 1:
-            lines.append("  end")
+
+    def line(name: str, box: Box) -> str:
+        return f"  {name}{_MERMAID[box.kind].format('<br>'.join(map(_escaped, (box.text, *box.lines))))}"
+
+    lines = ["flowchart LR", f"  %% {drawing.title}", *drawing.banded("  subgraph {band}", "  end", line)]
     for arrow in drawing.edges:
         label = f'|"{_escaped(arrow.text)}"|' if arrow.text else ""
         lines.append(f"  {arrow.start} {'-.->' if arrow.is_gradient else '-->'}{label} {arrow.end}")
@@ -96,18 +113,13 @@ def _escaped(text: str) -> str:
 
 def dot(drawing: Drawing) -> str:
     """Return a drawing as a Graphviz digraph: a cluster per band, gradients dashed, custom ops thick."""
+
+    def line(name: str, box: Box) -> str:
+        more = ", style=bold" if box.is_custom else ""
+        return f"  {name} [shape={_DOT[box.kind]}, label={_quoted(chr(10).join((box.text, *box.lines)))}{more}];"
+
     lines = [f"digraph {_quoted(drawing.title)} {{", "  rankdir=LR;", '  node [fontname="sans-serif"];']
-    used = [band for band in BANDS if any(box.band == band for box in drawing.nodes.values())]
-    for number, band in enumerate(used):
-        if len(used) > 1:
-            lines.append(f"  subgraph cluster_{number} {{ label={_quoted(band)};")
-        for name, box in drawing.nodes.items():
-            if box.band == band:
-                text = "\n".join((box.text, *box.lines))
-                more = ", style=bold" if box.is_custom else ""
-                lines.append(f"  {name} [shape={_DOT[box.kind]}, label={_quoted(text)}{more}];")
-        if len(used) > 1:
-            lines.append("  }")
+    lines += drawing.banded('  subgraph cluster_{number} {{ label="{band}";', "  }", line)
     for arrow in drawing.edges:
         parts = [f"label={_quoted(arrow.text)}"] if arrow.text else []
         parts += ["style=dashed"] if arrow.is_gradient else []

@@ -37,42 +37,29 @@ def export(
     from opkit.cli.ends import CLEAN, FINDINGS, USAGE
     from opkit.export import export as export_op
 
-    if to != "graph":
-        taken = [path for path in _expected(target, to, output) if path.exists()]
-        if taken and not force:
-            warn(f"error: {taken[0]} exists\nnext: --force overwrites it, --output FILE writes elsewhere")
+    def refuse_taken(path: Path) -> None:
+        if path.exists() and not force:
+            warn(f"error: {path} exists\nnext: --force overwrites it, --output FILE writes elsewhere")
             raise typer.Exit(USAGE)
 
     def told(text: str) -> None:
         if sys.stderr.isatty():
             warn(f"{target}: {text}")
 
+    if to != "graph" and not (output is not None and output.is_dir()):  # as far as the target's name tells
+        directory, _, op = target.partition("::")
+        name = (op or Path(directory).resolve().name).removesuffix("_forward")
+        refuse_taken(output or Path(f"{name}_{to}.py"))
     with user_code():
         made = export_op(target, to=to, form=form, check=not no_check, told=told)
     if to == "graph":
         typer.echo(made.text, nl=False)
         raise typer.Exit(CLEAN)
-    path = _path(made, to, output)
-    if path.exists() and not force:
-        warn(f"error: {path} exists\nnext: --force overwrites it, --output FILE writes elsewhere")
-        raise typer.Exit(USAGE)
-    raise typer.Exit(CLEAN if _write(made, path, to, force=force) else FINDINGS)
-
-
-def _expected(target: str, to: str, output: Path | None) -> list[Path]:
-    """Return the files that would be written, as far as the target's name tells."""
+    path = Path(f"{made.name}_{to}.py")
     if output is not None:
-        return [output] if not output.is_dir() else []
-    directory, _, op = target.partition("::")
-    name = (op or Path(directory).resolve().name).removesuffix("_forward")
-    return [Path(f"{name}_{to}.py")]
-
-
-def _path(made: Exported, to: str, output: Path | None) -> Path:
-    name = f"{made.name}_{to}.py"
-    if output is None:
-        return Path(name)
-    return output / name if output.is_dir() else output
+        path = output / path if output.is_dir() else output
+    refuse_taken(path)
+    raise typer.Exit(CLEAN if _write(made, path, to, force=force) else FINDINGS)
 
 
 def _reason(made: Exported, to: str) -> str:

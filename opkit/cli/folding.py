@@ -20,7 +20,7 @@ def folded(drawing: Drawing) -> Drawing:
 
     Scopes are followed inwards as long as few boxes remain; ops outside of scopes are folded by their lines.
     """
-    ops = {name: box for name, box in drawing.nodes.items() if box.kind == "op"}
+    ops = drawing.ops
     deepest = max((box.scope.count("/") + 1 for box in ops.values() if box.scope), default=1)
     for depth in range(deepest, 0, -1):
         groups = _groups(ops, depth)

@@ -88,8 +88,7 @@ def new_from_formula(
         from opkit.cli.checking import check, options_of
         from opkit.configuration import read_configuration
 
-        options = options_of(select="", ignore="", shape=[], configured=read_configuration(Path.cwd()).options())
-        status = check([target], options, "text", [])
+        status = check([target], options_of(read_configuration(Path.cwd()).options()), "text", [])
         if job and not status:
             hint(f"next: opkit run {folder / 'job.py'}")
         raise typer.Exit(status)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -30,7 +30,7 @@ def gradcheck(
     recorded_only: Annotated[
         bool, typer.Option("--recorded-only", help="Check what a script calls on the inputs it was seen with alone.")
     ] = False,
-    second_order: Annotated[
+    demand_second: Annotated[
         bool, typer.Option("--second-order", help="A wrong gradient of the gradient fails, promised or not.")
     ] = False,
     reference: Annotated[
@@ -62,7 +62,7 @@ def gradcheck(
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="Run C++ kernels with address and undefined-behaviour sanitizers.")
     ] = False,
-    output: Output = False,
+    shows_output: Output = False,
     pdb: Annotated[
         bool, typer.Option("--pdb", help="Check in this process, and stop in the debugger at the first failing call.")
     ] = False,
@@ -94,44 +94,17 @@ def gradcheck(
     nothing to check.
     """
     from opkit.cli.arguments import KERNELS, choice, pair_of
+    from opkit.cli.checking import check, debug, options_of, put_cases, put_repro
     from opkit.cli.configured import configured, given_in
 
     choice("--kernel", kernel, KERNELS)
     settled = configured(given_in(context), targets or [], "GC")
-    given: dict[str, Any] = {
-        "configured": settled.options,
-        "seed": seed,
-        "strict": strict,
-        "select": select,
-        "ignore": ignore,
-        "shape": shape or [],
-        "effort": effort,
-        "recorded_only": recorded_only,
-        "demand_second": second_order,
-        "reference": reference or None,
-        "power": power,
-        "jobs": jobs,
-        "timeout": timeout,
-        "memory": memory,
-        "replay": replay,
-        "shows_output": output,
-        "cluster": cluster,
-        "device": device,
-        "kernel": kernel,
-        "sanitize": sanitize,
-    }
+    options = options_of(settled.options, context.params, reference=reference or None)
     if repro:
-        from opkit.cli.checking import options_of, put_repro
-
-        raise typer.Exit(put_repro(repro, options_of(**given)))
+        raise typer.Exit(put_repro(repro, options))
     if write_cases:
-        from opkit.cli.checking import options_of, put_cases
-
-        raise typer.Exit(put_cases(settled.targets, options_of(**given), force))
-    from opkit.cli.checking import check, debug, options_of
-
+        raise typer.Exit(put_cases(settled.targets, options, force))
     if pdb:
-        raise typer.Exit(debug(settled.targets, options_of(**given)))
+        raise typer.Exit(debug(settled.targets, options))
     pairs = [pair_of(item) for item in report or settled.reports]
-    options = options_of(**given)
     raise typer.Exit(check(settled.targets, options, form, pairs, is_verbose=verbose, interpreter=context.obj))

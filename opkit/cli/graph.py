@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,11 +82,11 @@ def _show_directories(paths: Sequence[str], shape: Sequence[str], dtype: str, fo
     loaded = [assemble(directory, runs_python=False) for directory in directories]
     found, troubles = graphs_of(loaded, shapes, dtype)
     if form == "json":
-        _put_json("graphs", [gradient_json(item) for item in found])
+        _put_json("graphs", map(gradient_json, found))
     elif form == "text":
-        _put([gradient_text(item) for item in found])
+        _put(map(gradient_text, found))
     else:
-        _put_drawings([gradient_drawing(item) for item in found], form, command)
+        _put_drawings(list(map(gradient_drawing, found)), form, command)
     for trouble in troubles:
         warn(trouble)
     if not found and not troubles:
@@ -106,11 +106,11 @@ def _show_script(path: str, argv: Sequence[str], form: str, command: str, *, has
         raise UsageError("--shape is for op directories: a script itself determines which shapes it runs")
     found, troubles, status = programs_of(path, argv)
     if form == "json":
-        _put_json("programs", [program_json(item) for item in found])
+        _put_json("programs", map(program_json, found))
     elif form == "text":
-        _put([program_text(item) for item in found])
+        _put(map(program_text, found))
     else:
-        _put_drawings([program_drawing(item) for item in found], form, command)
+        _put_drawings(list(map(program_drawing, found)), form, command)
     for trouble in troubles:
         warn(trouble)
     if status or troubles:
@@ -125,12 +125,12 @@ def _show_script(path: str, argv: Sequence[str], form: str, command: str, *, has
     return CLEAN
 
 
-def _put_json(key: str, items: Sequence[object]) -> None:
+def _put_json(key: str, items: Iterable[object]) -> None:
     import json
 
     from opkit.cli.console import put
 
-    put(json.dumps({"schema": 1, key: items}, indent=2))
+    put(json.dumps({"schema": 1, key: list(items)}, indent=2))
 
 
 def _put_drawings(drawings: Sequence[Drawing], form: str, command: str) -> None:
@@ -139,21 +139,18 @@ def _put_drawings(drawings: Sequence[Drawing], form: str, command: str) -> None:
     if form == "html":
         from opkit.cli.graph_page import graph_page
 
-        if drawings:
-            _put([graph_page(drawings, command)])
-        return
-    if form == "svg":
+        _put([graph_page(drawings, command)] if drawings else [])
+    elif form == "svg":
         from opkit.cli.folding import MOST_BOXES, folded
         from opkit.cli.svg import svg
 
-        sizes = [sum(box.kind == "op" for box in item.nodes.values()) for item in drawings]
-        _put([svg(folded(item) if size > MOST_BOXES else item) for size, item in zip(sizes, drawings)])
-        return
-    _put([(dot if form == "dot" else mermaid)(item) for item in drawings])
+        _put(svg(folded(item) if len(item.ops) > MOST_BOXES else item) for item in drawings)
+    else:
+        _put(map(dot if form == "dot" else mermaid, drawings))
 
 
-def _put(texts: Sequence[str]) -> None:
+def _put(texts: Iterable[str]) -> None:
     from opkit.cli.console import put
 
-    if texts:
-        put("\n\n".join(texts))
+    if text := "\n\n".join(texts):
+        put(text)

@@ -85,13 +85,12 @@ def _scrolled(label: str) -> str:
 
 
 def _section(drawing: Drawing, number: int) -> str:
-    ops = [box for box in drawing.nodes.values() if box.kind == "op"]
+    ops = list(drawing.ops.values())
     parts = [f"<section><h2>{escape(drawing.title)}</h2>"]
     whole = _picture(drawing, number)
     if len(ops) > MOST_BOXES:
         small = folded(drawing)
-        count = sum(box.kind == "op" for box in small.nodes.values())
-        parts.append(f'<p class="soft">{len(ops)} ops, folded by name scope and line to {count}</p>')
+        parts.append(f'<p class="soft">{len(ops)} ops, folded by name scope and line to {len(small.ops)}</p>')
         parts.append(_picture(small, number + 1))
         whole = f"<details><summary>all {len(ops)} ops as a picture</summary>{whole}</details>"
     parts.append(whole)

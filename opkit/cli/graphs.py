@@ -11,7 +11,7 @@ from opkit.errors import InferError, UsageError, unknown
 from opkit.ir import TensorDesc
 from opkit.project import GradientPlan, LoadedOps, UserOp, plan_of
 from opkit.record import record
-from opkit.spec import Blob
+from opkit.spec import ArgSpec, Blob
 
 Descs = dict[str, list[TensorDesc]]
 #: Seconds of the processor that may be spent on looking for shapes of one op: a definition may be slow to refuse each.
@@ -60,45 +60,36 @@ def graphs_of(
 def _graph(op: UserOp, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> OpGraph:
     if op.compiled is None or op.grad is None:
         raise InferError("its registration has errors")
-    _refuse_unknown(op, shapes)
+    known = [arg.name for arg in op.compiled.inputs]
+    for name in shapes:
+        if name not in known:
+            raise unknown(f"--shape: op {op.name!r} has no input", name, known, has="it has").error(UsageError)
     last: InferError | None = None
     end = time.process_time() + _PATIENCE
-    for descs in _candidates(op, shapes, dtype):
+    help = "give the shapes: --shape NAME=SIZES for each input"
+    for descs in _candidates(op.compiled.inputs, shapes, dtype):
         if time.process_time() > end:
-            raise InferError(
-                f"no shapes that its definitions accept were found in {_PATIENCE:g} s "
-                f"({last.message if last else 'none were tried'})",
-                help="give the shapes: --shape NAME=SIZES for each input",
-            )
+            said = f"no shapes that its definitions accept were found in {_PATIENCE:g} s"
+            raise InferError(f"{said} ({last.message if last else 'none were tried'})", help=help)
         try:
             outputs = op.compiled.infer(descs)
             graph = op.grad.build(descs, op_name=op.name.removesuffix("_forward"))
             return OpGraph(op, descs, outputs, plan_of(graph))
         except InferError as error:
             last = last or error
-    raise InferError(
-        f"its definitions accept none of the shapes that were tried ({last.message if last else 'none'})",
-        help="give the shapes: --shape NAME=SIZES for each input",
-    )
+    said = "its definitions accept none of the shapes that were tried"
+    raise InferError(f"{said} ({last.message if last else 'none'})", help=help)
 
 
-def _candidates(op: UserOp, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Iterator[Descs]:
-    inputs = op.compiled.inputs if op.compiled is not None else ()
-    options: list[list[tuple[tuple[int, ...], str]]] = []
-    for arg in inputs:
-        sizes = [shapes[arg.name]] if arg.name in shapes else list(_SIZES)
-        options.append([(size, kind) for size in sizes for kind in (dtype, "int32")])
+def _candidates(inputs: Sequence[ArgSpec], shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Iterator[Descs]:
+    options = [
+        list(itertools.product([shapes[arg.name]] if arg.name in shapes else _SIZES, (dtype, "int32")))
+        for arg in inputs
+    ]
     same = [choice for choice in itertools.product(*options) if len(set(choice)) == 1]
     for choice in itertools.chain(same, itertools.islice(itertools.product(*options), 20_000)):
-        descs = {arg.name: [TensorDesc(*item)] * max(arg.count, 1) for arg, item in zip(inputs, choice)}
-        yield {arg.name: descs[arg.name] for arg in inputs if not arg.is_optional}
-
-
-def _refuse_unknown(op: UserOp, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    known = [arg.name for arg in op.compiled.inputs] if op.compiled is not None else []
-    for name in shapes:
-        if name not in known:
-            raise unknown(f"--shape: op {op.name!r} has no input", name, known, has="it has").error(UsageError)
+        given = zip(inputs, choice)
+        yield {arg.name: [TensorDesc(*item)] * max(arg.count, 1) for arg, item in given if not arg.is_optional}
 
 
 def gradient_text(graph: OpGraph) -> str:
@@ -125,11 +116,10 @@ def gradient_drawing(graph: OpGraph) -> Drawing:
     drawing = Drawing(f"{graph.op.name} and its gradient")
     _draw_forward(graph, drawing)
     for index, step in enumerate(graph.plan.steps):
-        attrs = tuple(f"{name} = {value!r}" for name, value in step.attrs.items() if name != "device_sub_tag")
         given = [(arg, blob, _node(graph, drawing, blob)) for arg, blobs in step.inputs.items() for blob in blobs]
         is_custom = isinstance(graph.op.registry.get(step.type), UserOp)
-        drawing.nodes[f"op{index}"] = Box("op", step.type, attrs, "backward", is_custom)
-        drawing.edges += [Arrow(node, f"op{index}", arg, _is_gradient(blob)) for arg, blob, node in given]
+        drawing.nodes[f"op{index}"] = Box("op", step.type, _shown(step.attrs), "backward", is_custom)
+        drawing.edges += [Arrow(node, f"op{index}", arg, blob.kind not in ("in", "out")) for arg, blob, node in given]
     for (name, place), blob in graph.plan.bindings.items():
         node = _node(graph, drawing, blob)
         described = str(graph.inputs[name][place])
@@ -139,26 +129,23 @@ def gradient_drawing(graph: OpGraph) -> Drawing:
 
 
 def _draw_forward(graph: OpGraph, drawing: Drawing) -> None:
-    compiled = graph.op.compiled
-    for name, items in graph.inputs.items():
-        for place, desc in enumerate(items):
-            drawing.nodes[f"in_{name}_{place}"] = Box(
-                "data", name if len(items) == 1 else f"{name}_{place}", (str(desc),)
-            )
-            drawing.edges.append(Arrow(f"in_{name}_{place}", "forward", name))
-    attrs = [spec for spec in compiled.attrs.values() if spec.name != "device_sub_tag"] if compiled is not None else []
-    lines = tuple(f"{spec.name} = {spec.default!r}" for spec in attrs)
+    def draw(kind: str, side: str, described: Descs) -> None:
+        for name, items in described.items():
+            for place, desc in enumerate(items):
+                node, text = f"{side}_{name}_{place}", name if len(items) == 1 else f"{name}_{place}"
+                drawing.nodes[node] = Box(kind, text, (str(desc),))
+                ends = (node, "forward") if side == "in" else ("forward", node)
+                drawing.edges.append(Arrow(*ends, name))
+
+    draw("data", "in", graph.inputs)
+    specs = graph.op.compiled.attrs.values() if graph.op.compiled is not None else ()
+    lines = _shown({spec.name: spec.default for spec in specs})
     drawing.nodes["forward"] = Box("op", graph.op.name, lines, is_custom=True)
-    for name, items in graph.outputs.items():
-        for place, desc in enumerate(items):
-            drawing.nodes[f"out_{name}_{place}"] = Box(
-                "result", name if len(items) == 1 else f"{name}_{place}", (str(desc),)
-            )
-            drawing.edges.append(Arrow("forward", f"out_{name}_{place}", name))
+    draw("result", "out", graph.outputs)
 
 
-def _is_gradient(blob: Blob) -> bool:
-    return blob.kind not in ("in", "out")
+def _shown(attrs: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(f"{name} = {value!r}" for name, value in attrs.items() if name != "device_sub_tag")
 
 
 def _node(graph: OpGraph, drawing: Drawing, blob: Blob) -> str:

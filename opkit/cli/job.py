@@ -100,21 +100,15 @@ def _status_of(path: str, argv: Sequence[str]) -> int:
     try:
         exec_script(path, argv)
     except SystemExit as error:
-        return _exit_status(error)
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        warn(str(error.code))
+        return 1
     except BaseException as error:
         sys.stdout.flush()
         _show(error)
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else FINDINGS
     return 0
-
-
-def _exit_status(error: SystemExit) -> int:
-    if error.code is None:
-        return 0
-    if isinstance(error.code, int):
-        return error.code
-    warn(str(error.code))
-    return 1
 
 
 def _show(error: BaseException) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import opkit
 from opkit.cli.console import put
-from opkit.cli.tables import op_table
-from opkit.ops import BUILTIN, ArgDef, OpDef
+from opkit.cli.tables import arg_texts, op_table
+from opkit.ops import BUILTIN, OpDef
 
 
 def builtin_ops(pattern: str = "") -> list[OpDef]:
@@ -26,18 +26,14 @@ def show_ops(ops: Sequence[OpDef], form: str) -> None:
         rows = [
             (
                 op.name,
-                ", ".join(map(_arg, op.inputs)),
-                ", ".join(map(_arg, op.outputs)),
+                arg_texts(op.inputs),
+                arg_texts(op.outputs),
                 "\n".join(f"{attr.name}: {attr.type}" for attr in op.attrs) or "-",
                 "yes" if op.grad is not None else "-",
             )
             for op in ops
         ]
         put(op_table(rows, ("op", "inputs", "outputs", "attributes", "gradient")))
-
-
-def _arg(arg: ArgDef) -> str:
-    return f"{arg.name}{'...' if arg.is_variadic else ''}{'?' if arg.is_optional else ''}"
 
 
 def _json(op: OpDef) -> dict[str, Any]:

@@ -90,6 +90,7 @@ def new(
     )
     from opkit.project.from_signature import signature_kind
 
+    attrs, sources, results, grad = attr or [], inputs or [], outputs or [], not no_grad
     if formula is not None and not formula.strip():
         raise UsageError("--from is empty", help='give it a formula, such as "x * sigmoid(x)"')
     if ci and not dry_run:
@@ -100,7 +101,7 @@ def new(
             help="leave out --from, --input, --output, --cpp-kernel, --job",
         )
     if template is not None and (dry_run or not name):
-        for place, text in render_template(name or "NAME", template, attr or [], kind=kind, grad=not no_grad).items():
+        for place, text in render_template(name or "NAME", template, attrs, kind=kind, grad=grad).items():
             put(f"== {place}\n{text}" if dry_run else place)
         return
     if not name:
@@ -114,29 +115,29 @@ def new(
             "--cpp-kernel writes the kernels of a --kind or of a formula", help="leave out --input, --output"
         )
     if template is not None:
-        for path in scaffold_template(name, folder, template, attr or [], kind=kind, grad=not no_grad, force=force):
+        for path in scaffold_template(name, folder, template, attrs, kind=kind, grad=grad, force=force):
             put(str(path))
         return
+    options: dict[str, Any] = {"grad": grad, "force": force, "job": job}
     if formula:
         from opkit.cli.formula import new_from_formula
 
         new_from_formula(
-            name, folder, formula, attr or [], inputs or [], outputs or [],
-            kind=kind, grad=not no_grad, job=job, force=force, dry_run=dry_run, cpp=cpp_kernel,
-        )  # fmt: skip
+            name, folder, formula, attrs, sources, results, kind=kind, dry_run=dry_run, cpp=cpp_kernel, **options
+        )
         return
     if dry_run:
         raise UsageError(
             "--dry-run shows the files of a formula or of templates", help="give it with --from or --template"
         )
-    options: dict[str, Any] = {"grad": not no_grad, "force": force, "job": job}
-    if inputs or outputs:
+    if sources or results:
         if kind != "elementwise":
             raise UsageError(f"--kind {kind} has inputs and outputs of its own", help="leave out --input and --output")
-        written = scaffold_signature(name, folder, inputs or [], outputs or [], attr or [], **options)
+        written = scaffold_signature(name, folder, sources, results, attrs, **options)
+        chosen = signature_kind(sources, results, attrs)
     else:
-        written = scaffold(name, folder, kind, attr or [], cpp=cpp_kernel, **options)
+        written = scaffold(name, folder, kind, attrs, cpp=cpp_kernel, **options)
+        chosen = KINDS[kind]
     for path in written:
         put(str(path))
-    chosen = signature_kind(inputs or [], outputs or [], attr or []) if inputs or outputs else KINDS[kind]
-    hint(told(name, folder, chosen, attr or [], grad=not no_grad, job=job))
+    hint(told(name, folder, chosen, attrs, grad=grad, job=job))

@@ -39,7 +39,7 @@ def plot(
     from opkit.errors import UsageError
     from opkit.reporters.figures import figure_of, standing_alone
 
-    options = options_of(select="", ignore="", shape=[], configured=read_configuration(Path.cwd()).options(), seed=seed)
+    options = options_of(read_configuration(Path.cwd()).options(), seed=seed)
     if output.suffix not in (".svg", ".html", ".htm", ""):
         raise UsageError(f"plot writes a page or an SVG, not {output.suffix}", help=f"--output {output.stem}.html")
     if output.suffix != ".svg":

@@ -20,7 +20,7 @@ def program_text(graph: ProgramGraph) -> str:
     lines = [f"{graph.title}({', '.join(map(_described, graph.inputs))})"]
     held = [_described(value) for value in _held(ops)]
     lines += [f"  holds {item}" for item in held]
-    rows = [(_role(op), _op_text(op), _where(op)) for op in ops]
+    rows = [(_ROLES.get(op.role, op.role), _op_text(op), _where(op)) for op in ops]
     width = min(max((len(text) for _, text, _ in rows), default=0), 100)
     before = ""
     for role, text, where in rows:
@@ -30,16 +30,16 @@ def program_text(graph: ProgramGraph) -> str:
         lines.append(f"  {text:<{width}}  # {where}" if where else f"  {text}")
     if graph.fetches:
         lines.append(f"  returns {', '.join(value.name for value in graph.fetches)}")
-    lines += _device_lines(graph)
-    return "\n".join(lines + [line for plan in graph.plans for line in _plan_lines(plan)] + _without_plan(graph))
+    if graph.physicals:
+        from opkit.cli.device_forms import device_lines
 
-
-def _device_lines(graph: ProgramGraph) -> list[str]:
-    if not graph.physicals:
-        return []
-    from opkit.cli.device_forms import device_lines
-
-    return [line for physical in graph.physicals for line in device_lines(physical)]
+        lines += [line for physical in graph.physicals for line in device_lines(physical)]
+    elif not graph.plans:
+        lines += ["", "  # no plan: the script did not run it"]
+    for plan in graph.plans:
+        title, _, body = plan.source.partition("\n")
+        lines += ["", *(f"  {line}" for line in (title, *body.splitlines()))]
+    return "\n".join(lines)
 
 
 def _op_text(op: Operation) -> str:
@@ -47,18 +47,9 @@ def _op_text(op: Operation) -> str:
     given = ["None" if value is None else value.name for value in op.inputs]
     while given and given[-1] == "None":
         given.pop()
-    given += [f"{name}={_short(value)}" for name, value in _attrs(op).items() if not _is_usual(op, name, value)]
+    given += [f"{name}={text}" for name, text in _shown(op).items()]
     call = f"{op.label or op.type}({', '.join(given)})"
     return f"{outputs} = {call}" if outputs else call
-
-
-def _plan_lines(plan: PlanOfProgram) -> list[str]:
-    title, _, body = plan.source.partition("\n")
-    return ["", *(f"  {line}" for line in (title, *body.splitlines()))]
-
-
-def _without_plan(graph: ProgramGraph) -> list[str]:
-    return [] if graph.plans or graph.physicals else ["", "  # no plan: the script did not run it"]
 
 
 # ---- drawing ---------------------------------------------------------------------------------------------------------
@@ -121,8 +112,7 @@ def _readers(ops: Sequence[Operation]) -> dict[Value, list[Operation]]:
 def _op_box(op: Operation, band: str) -> Box:
     opdef: Any = op.opdef
     results = tuple(f"{value.name}: {value.desc}" if len(op.outputs) > 1 else str(value.desc) for value in op.outputs)
-    shown = {name: _short(value) for name, value in _attrs(op).items() if not _is_usual(op, name, value)}
-    attrs = (f"{name} = {text}" for name, text in shown.items() if not text.startswith("'<"))
+    attrs = (f"{name} = {text}" for name, text in _shown(op).items() if not text.startswith("'<"))
     return Box("op", op.label or op.type, (*results, *attrs), band, bool(opdef.is_user), _where(op), op.scope)
 
 
@@ -140,23 +130,19 @@ def _band(op: Operation) -> str:
 def program_json(graph: ProgramGraph) -> dict[str, object]:
     """Return a graph as plain data."""
     ops = graph.program.blocks[0].ops
-    return {
+    found: dict[str, object] = {
         "title": graph.title,
         "inputs": _descs(graph.inputs),
         "holds": _descs(_held(ops)),
         "ops": [_op_json(op) for op in ops],
         "returns": [value.name for value in graph.fetches],
         "plans": [_plan_json(plan) for plan in graph.plans],
-        **_devices_json(graph),
     }
+    if graph.physicals:
+        from opkit.cli.device_forms import device_json
 
-
-def _devices_json(graph: ProgramGraph) -> dict[str, object]:
-    if not graph.physicals:
-        return {}
-    from opkit.cli.device_forms import device_json
-
-    return {"on_devices": [device_json(physical) for physical in graph.physicals]}
+        found["on_devices"] = [device_json(physical) for physical in graph.physicals]
+    return found
 
 
 def _op_json(op: Operation) -> dict[str, object]:
@@ -200,25 +186,17 @@ def _held(ops: Sequence[Operation]) -> list[Value]:
     return [value for value in read if value.variable.persistable and value not in made]
 
 
-def _role(op: Operation) -> str:
-    return _ROLES.get(op.role, op.role)
-
-
 def _attrs(op: Operation) -> Mapping[str, Any]:
     return {name: value for name, value in op.attrs.items() if name != "device_sub_tag"}
 
 
-def _is_usual(op: Operation, name: str, value: Any) -> bool:
-    """Whether an attribute of a built-in op has its default."""
+def _shown(op: Operation) -> dict[str, str]:
+    """Return the attributes that are shown, as short texts: not those of a built-in op that have their defaults."""
     opdef: Any = op.opdef
-    return not opdef.is_user and any(
-        attr.name == name and _plain(attr.default) == _plain(value) for attr in opdef.attrs
-    )
-
-
-def _short(value: Any) -> str:
-    text = repr(_plain(value))
-    return text if len(text) <= 60 else text[:57] + "..."
+    usual = {} if opdef.is_user else {attr.name: _plain(attr.default) for attr in opdef.attrs}
+    given = {name: _plain(value) for name, value in _attrs(op).items()}
+    texts = {name: repr(value) for name, value in given.items() if not (name in usual and usual[name] == value)}
+    return {name: text if len(text) <= 60 else text[:57] + "..." for name, text in texts.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -26,7 +26,7 @@ def sbp(
     timeout: Timeout = 60.0,
     memory: Memory = 4096,
     cluster: Cluster = "",
-    output: Output = False,
+    shows_output: Output = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also show the signatures that hold.")] = False,
     form: PrintedForm = "text",
     report: ReportFiles = None,
@@ -41,22 +41,6 @@ def sbp(
     from opkit.cli.configured import configured, given_in
 
     settled = configured(given_in(context), targets or [], "SBP")
-    given: dict[str, Any] = {
-        "configured": settled.options,
-        "command": "sbp",
-        "seed": seed,
-        "strict": strict,
-        "select": select,
-        "ignore": ignore,
-        "shape": shape or [],
-        "effort": effort,
-        "jobs": jobs,
-        "timeout": timeout,
-        "memory": memory,
-        "replay": False,
-        "shows_output": output,
-        "cluster": cluster,
-    }
     pairs = [pair_of(item) for item in report or []]
-    options = options_of(**given)
+    options = options_of(settled.options, context.params, "sbp", replay=False)
     raise typer.Exit(check(settled.targets, options, form, pairs, is_verbose=verbose, interpreter=context.obj))

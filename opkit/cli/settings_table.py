@@ -12,7 +12,10 @@ from opkit.configuration import Configuration, Setting
 
 def as_lines(configuration: Configuration) -> str:
     """Return a line per setting: the key, its value as it would be written, where it comes from."""
-    rows = [(name, _value(item), _place(configuration, item)) for name, item in _all(configuration)]
+    rows = [
+        (name, json.dumps(item.value), str(configuration.where(item) or "default"))
+        for name, item in _all(configuration)
+    ]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return "\n".join(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {place}" for name, value, place in rows)
 
@@ -42,12 +45,3 @@ def _all(configuration: Configuration) -> Iterator[tuple[str, Setting]]:
     for override in configuration.overrides:
         for name, item in override.settings.items():
             yield f"overrides.{override.pattern}.{name}", item
-
-
-def _value(item: Setting) -> str:
-    return json.dumps(item.value)
-
-
-def _place(configuration: Configuration, item: Setting) -> str:
-    where = configuration.where(item)
-    return "default" if where is None else str(where)

@@ -7,13 +7,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import opkit
 from opkit.cli.columns import columns_text
 from opkit.cli.console import paint, put, screen_width, uses_colour, warn
 from opkit.diagnostics import Diagnostic, Severity, render_text
+from opkit.ops import ArgDef
 from opkit.project import Build, LoadedOps, UserOp
+from opkit.spec import ArgSpec
 
 _HEAD = re.compile(r"^(error|warning|note)\[(\w+)\]: (.*)$")
 
@@ -26,8 +27,7 @@ def show_build(result: Build, form: str, *, show_python: bool, no_kernel: str = 
     if form in ("github", "sarif"):
         from opkit.reporters import github_diagnostics, sarif_diagnostics
 
-        text = (github_diagnostics if form == "github" else sarif_diagnostics)(result.diagnostics)
-        if text:
+        if text := (github_diagnostics if form == "github" else sarif_diagnostics)(result.diagnostics):
             put(text)
         return
     if show_python:
@@ -64,16 +64,14 @@ def _signature(op: UserOp) -> tuple[str, str, str]:
     compiled = op.compiled
     if compiled is None or compiled.has_errors:
         return "error", "error", "error"
-    attrs = [f"{spec.name}: {spec.type} = {spec.default!r}" for spec in compiled.attrs.values()]
-    return (
-        ", ".join(_arg(arg) for arg in compiled.inputs),
-        ", ".join(_arg(arg) for arg in compiled.outputs),
-        "\n".join(text for text in attrs if not text.startswith("device_sub_tag:")) or "-",
-    )
+    specs = (spec for spec in compiled.attrs.values() if spec.name != "device_sub_tag")
+    attrs = "\n".join(f"{spec.name}: {spec.type} = {spec.default!r}" for spec in specs)
+    return arg_texts(compiled.inputs), arg_texts(compiled.outputs), attrs or "-"
 
 
-def _arg(arg: Any) -> str:
-    return f"{arg.name}{'...' if arg.is_variadic else ''}{'?' if arg.is_optional else ''}"
+def arg_texts(args: Iterable[ArgDef | ArgSpec]) -> str:
+    """Return declared arguments in a line: any number of values as ``...``, what may be left out with a ``?``."""
+    return ", ".join(f"{arg.name}{'...' * arg.is_variadic}{'?' * arg.is_optional}" for arg in args)
 
 
 def _gradient(op: UserOp) -> str:
@@ -84,8 +82,7 @@ def _gradient(op: UserOp) -> str:
 
 def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     """Show diagnostics on standard error."""
-    text = render_text(diagnostics)
-    if text:
+    if text := render_text(diagnostics):
         warn((_coloured(text) if uses_colour(sys.stderr) else text) + "\n")
 
 
@@ -106,12 +103,8 @@ def _coloured(text: str) -> str:
 
 def _summary(result: Build) -> str:
     count = sum(len(loaded.ops) for loaded in result.loaded)
-    severities = Counter(item.severity for item in result.diagnostics)
-    parts = [f"{number} {severity.value}{'s' if number > 1 else ''}" for severity, number in _by_weight(severities)]
+    found = Counter(item.severity for item in result.diagnostics)
+    parts = [f"{found[item]} {item.value}{'s' * (found[item] > 1)}" for item in Severity if found[item]]
     text = f"{count} op type{'' if count == 1 else 's'} in {len(result.loaded)} "
     text += f"director{'y' if len(result.loaded) == 1 else 'ies'}: {', '.join(parts) or 'no findings'}"
     return paint(text, "error" if result.has_errors else "good")
-
-
-def _by_weight(severities: Counter[Severity]) -> list[tuple[Severity, int]]:
-    return [(severity, severities[severity]) for severity in Severity if severities[severity]]

@@ -16,10 +16,9 @@ TESTED: dict[str, tuple[str, str]] = {
 
 def remark(name: str, version: str) -> str:
     """Return how a version stands to those that were tested, "" where it is one of them."""
-    oldest, newest = TESTED[name]
-    if _parts(version) > _parts(newest):
-        return f"newer than what opkit is tested with ({tested(name)})"
-    return f"older than what opkit is tested with ({tested(name)})" if _parts(version) < _parts(oldest) else ""
+    oldest, newest = map(_parts, TESTED[name])
+    how = "newer" if _parts(version) > newest else "older" if _parts(version) < oldest else ""
+    return f"{how} than what opkit is tested with ({tested(name)})" if how else ""
 
 
 def tested(name: str) -> str:
@@ -29,8 +28,4 @@ def tested(name: str) -> str:
 
 
 def _parts(version: str) -> list[int]:
-    found = []
-    for part in version.split(".")[:2]:
-        digits = "".join(char for char in part if char.isdigit())
-        found.append(int(digits or 0))
-    return found
+    return [int("".join(filter(str.isdigit, part)) or 0) for part in version.split(".")[:2]]

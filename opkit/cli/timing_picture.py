@@ -49,14 +49,9 @@ def timing_svg(title: str, rows: Sequence[Row]) -> str:
 
 def timing_page(title: str, rows: Sequence[Row]) -> str:
     """Return a page of HTML with the picture and a table of microseconds."""
-    ways = [way for way in WAYS if any(way in row.seconds for row in rows)]
-    lines = [
-        "<tr>"
-        + "".join(f"<td>{text}</td>" for text in (f"{row.elements:,}", *(microseconds(row, way) for way in ways)))
-        + "</tr>"
-        for row in rows
-    ]
-    head = "".join(f"<th>{name}</th>" for name in ("elements", *ways))
+    heads, *table = timing_table(rows)
+    lines = [f"<tr>{''.join(f'<td>{text}</td>' for text in cells)}</tr>" for cells in table]
+    head = "".join(f"<th>{name}</th>" for name in heads)
     return "\n".join(
         [
             f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>',
@@ -72,6 +67,11 @@ def timing_page(title: str, rows: Sequence[Row]) -> str:
     )
 
 
-def microseconds(row: Row, way: str) -> str:
-    """Return the time of a way, "-" where it was not measured."""
-    return f"{row.seconds[way] * 1e6:,.2f}" if way in row.seconds else "-"
+def timing_table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Return the heads and rows of a table of microseconds by size and way, "-" where one was not measured."""
+    ways = [way for way in WAYS if any(way in row.seconds for row in rows)]
+    table = [("elements", *ways)]
+    for row in rows:
+        times = (f"{row.seconds[way] * 1e6:,.2f}" if way in row.seconds else "-" for way in ways)
+        table.append((f"{row.elements:,}", *times))
+    return table

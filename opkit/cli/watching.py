@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from subprocess import Popen
 
-from opkit.checker import Status
+from opkit.checker import OpReport, Status
 from opkit.cli.checking import options_of, put_report
 from opkit.cli.configured import paths_of
 from opkit.cli.console import error_line, hint, paint, put, warn
@@ -129,15 +129,14 @@ class _Board:
         sys.stdout.flush()
 
     def _options(self) -> RunOptions:
-        configured = read_configuration(Path.cwd()).options(given=() if self._effort is None else ("effort",))
         given = {} if self._effort is None else {"effort": self._effort}
-        return options_of(select="", ignore="", shape=[], configured=configured, **given)
+        return options_of(read_configuration(Path.cwd()).options(given=given), given)
 
-    def _note(self, targets: Sequence[Target], reports: Iterable[object]) -> None:
+    def _note(self, targets: Sequence[Target], reports: Iterable[OpReport]) -> None:
         by_place: dict[str, list[Status]] = {}
         for report in reports:
-            place = getattr(report, "dir", None) or str(getattr(report, "op", "")).rpartition("::")[0]
-            by_place.setdefault(str(Path(place).absolute()), []).append(report.status)  # type: ignore[attr-defined]
+            place = report.dir or report.op.rpartition("::")[0]
+            by_place.setdefault(str(Path(place).absolute()), []).append(report.status)
         for target in targets:
             found = by_place.get(target.path, [Status.SKIP])
             order = (Status.ERROR, Status.FAIL, Status.UNDECIDED, Status.PASS, Status.SKIP)
@@ -146,9 +145,8 @@ class _Board:
     def _summary(self, seconds: float) -> str:
         counts = Counter(self._standing.values())
         told = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status])
-        is_bad = bool(counts[Status.FAIL] or counts[Status.ERROR])
         others = [target.label for target, status in self._standing.items() if status in (Status.FAIL, Status.ERROR)]
-        text = paint(f"{told} of {len(self._standing)} watched", "error" if is_bad else "good", sys.stdout)
+        text = paint(f"{told} of {len(self._standing)} watched", "error" if others else "good", sys.stdout)
         failing = f"; not clean: {', '.join(others)}" if others else ""
         return f"{text}{failing}\nchecked in {seconds:.2f} s at {time.strftime('%H:%M:%S')}; Ctrl-C ends"
 

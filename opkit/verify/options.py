@@ -127,19 +127,18 @@ class RunOptions:
         Raises:
             UsageError: no option has such a name; the nearest is named.
         """
-        own = {item.name for item in fields(RunOptions)} - {"check"}
         for name in options:
-            if name not in own and name not in _CHECKER:
-                command = options.get("command", "gradcheck")
-                raise unknown(
-                    f"{command} has no option", name, (*own, *_CHECKER, "inputs", "cases", "forward", "backward")
-                ).error(UsageError)
-        mine = {name: value for name, value in options.items() if name in own}
-        its = {name: value for name, value in options.items() if name in _CHECKER}
+            if name not in OPTIONS:
+                what = f"{options.get('command', 'gradcheck')} has no option"
+                raise unknown(what, name, (*OPTIONS, "inputs", "cases", "forward", "backward")).error(UsageError)
+        mine = dict(options)
+        its = {name: mine.pop(name) for name in options if name in _CHECKER}
         return RunOptions(checker.Options(**its), **mine)
 
 
+#: The names of all options of a run.
+OPTIONS = (*(item.name for item in fields(RunOptions) if item.name != "check"), *_CHECKER)
+
+
 def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
