@@ -3,20 +3,9 @@
 Runs under Paddle 2.6.2 and under opkit; prints one ``#@ label -> value`` or ``#@ label !! ErrorClass`` per fact.
 """
 
-import warnings
-
-warnings.simplefilter("ignore")
-
-
-def show(label, fact):
-    try:
-        print("#@", label, "->", fact(), flush=True)
-    except BaseException as error:
-        print("#@", label, "!!", ",".join(kind.__name__ for kind in type(error).__mro__), flush=True)
-
-
 import paddle, numpy as np
 import paddle.nn.functional as F
+from shown_facts import show
 
 R = np.random.RandomState
 

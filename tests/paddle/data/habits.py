@@ -3,21 +3,9 @@
 Runs under Paddle 2.6.2 and under opkit; prints one ``#@ label -> value`` or ``#@ label !! ErrorClass`` per fact.
 """
 
-import warnings
-
-warnings.simplefilter("ignore")
-
-
-def show(label, fact):
-    try:
-        print("#@", label, "->", fact(), flush=True)
-    except BaseException as error:
-        print("#@", label, "!!", ",".join(kind.__name__ for kind in type(error).__mro__), flush=True)
-
-
 import paddle, numpy as np
 from paddle.autograd import PyLayer
-
+from shown_facts import show
 
 def plain(x):
     return x.shape, str(x.dtype), x.tolist()
@@ -146,7 +134,6 @@ def resumed(make):
         second.step()
         found.append((round(first(), 6), round(second(), 6)))
     return sorted(state), found
-
 
 
 # ---- what an Executor returns without return_numpy

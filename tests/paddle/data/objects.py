@@ -3,18 +3,6 @@
 Runs under Paddle 2.6.2 and under opkit; prints one ``#@ label -> value`` or ``#@ label !! ErrorClass`` per fact.
 """
 
-import warnings
-
-warnings.simplefilter("ignore")
-
-
-def show(label, fact):
-    try:
-        print("#@", label, "->", fact(), flush=True)
-    except BaseException as error:
-        print("#@", label, "!!", ",".join(kind.__name__ for kind in type(error).__mro__), flush=True)
-
-
 import copy
 import importlib
 import os
@@ -23,6 +11,7 @@ import tempfile
 
 import paddle, numpy as np
 from paddle import base, static
+from shown_facts import show
 
 
 def graph(fact):

@@ -3,19 +3,8 @@
 Runs under Paddle 2.6.2 and under opkit; prints one ``#@ label -> value`` or ``#@ label !! ErrorClass`` per fact.
 """
 
-import warnings
-
-warnings.simplefilter("ignore")
-
-
-def show(label, fact):
-    try:
-        print("#@", label, "->", fact(), flush=True)
-    except BaseException as error:
-        print("#@", label, "!!", ",".join(kind.__name__ for kind in type(error).__mro__), flush=True)
-
-
 import paddle, numpy as np
+from shown_facts import show
 
 T = paddle.to_tensor
 m = T(np.arange(12).reshape(3, 4).astype("float32"))
