@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -146,6 +147,12 @@ def _framework_of(target: Any, inputs: Any, device: str) -> Framework | None:
 def _here(given: tuple[Any, ...], options: Mapping[str, Any]) -> Outcome:
     """Check what a call gave: target, forward, backward, inputs and cases."""
     run = RunOptions.of({"isolate": False, "replay": False, **options})
+    with warnings.catch_warnings():  # of inputs that nobody meant
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return _checked(given, run)
+
+
+def _checked(given: tuple[Any, ...], run: RunOptions) -> Outcome:
     loaded = load_given(given, run).on(run.device)
     if not loaded.checkables:
         return Outcome(Report(__version__, run.check.seed, loaded.reports))

@@ -327,7 +327,6 @@ def _hinge_without_its_mask(z: np.ndarray, labels: np.ndarray, dy: np.ndarray) -
     return found, None
 
 
-@pytest.mark.filterwarnings("ignore:Mean of empty slice")
 @pytest.mark.parametrize(
     ("forward", "backward", "status"),
     [
@@ -344,3 +343,28 @@ def test_labels_of_other_shapes_are_a_line(forward: Any, backward: Any, status: 
     (op,) = gradcheck(forward=forward, backward=backward).ops
     assert op.status.value == status
     assert status == "fail" or op.unserved
+
+
+def test_complex_inputs_that_were_given_are_not_differentiated() -> None:
+    """The absolute value of complex numbers: nothing is left to check, and nothing breaks."""
+    z = np.array([1 + 2j, 3 - 1j])
+    (op,) = gradcheck(forward=np.abs, backward=lambda z, dy: dy * z / np.abs(z), inputs=[z]).ops
+    assert op.status.value == "skip"
+
+
+def test_a_pair_that_takes_nothing_says_what_forward_raised() -> None:
+    """A function that overwrites its argument is refused with the reason."""
+
+    def forward(x: Any) -> Any:
+        x[x < 0] = 0
+        return x
+
+    with pytest.raises(UsageError, match="first ValueError: assignment destination is read-only"):
+        gradcheck(forward=forward, backward=lambda x, dy: dy * (x > 0))
+
+
+def test_a_clipped_gradient_is_not_called_wrong_at_exact_values() -> None:
+    """It depends on the incoming gradient alone."""
+    report = gradcheck(forward=lambda x: 3 * x, backward=lambda x, dy: 3 * np.clip(dy, -1, 1))
+    assert report.status.value == "fail"
+    assert "exactly these values" not in str(report)

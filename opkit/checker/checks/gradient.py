@@ -192,8 +192,8 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
         return True
     if failure.kind is Behaviour.JUMP and _is_exact(ev, failure):
         return True  # forward has no derivative there: any finite gradient is as good (rule 1)
-    if not any(_is_right_beside(ev, failure, share) for share in BESIDE):
-        return False
+    if _is_right_beside(ev, failure, 0.0) or not any(_is_right_beside(ev, failure, share) for share in BESIDE):
+        return False  # the incoming gradient decides, or the values do not
     if ledger.exact is None:
         why = (
             "It is wrong at exactly these values (zeros, equal ones): next to them backward is right. Say in a cases "

@@ -66,7 +66,7 @@ def single_precision(session: CheckSession) -> Iterator[CheckResult]:
     highest = _gradient_sizes(session, chosen)
     doubt: CheckResult | None = None
     for number, ev in enumerate(chosen):
-        if not all(array.dtype == np.float64 for array in ev.case.floats):
+        if not ev.case.floats or not all(array.dtype == np.float64 for array in ev.case.floats):
             continue
         found = _compare_single(session, ev, session.rng(4000 + number), highest)
         if found is None:

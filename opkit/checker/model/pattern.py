@@ -48,7 +48,7 @@ def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str
     close = _Close(size)
     factor = float((claimed * numeric).sum() / (numeric * numeric).sum())
     if close(claimed, -numeric):
-        return "wrong sign"
+        return "of the wrong sign"
     if close(claimed, factor * numeric) and largest(claimed - factor * numeric) <= missed / 2:
         return f"wrong by a factor of {factor:.9g}"
     if missed <= NEGLIGIBLE * size:

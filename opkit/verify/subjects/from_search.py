@@ -37,7 +37,7 @@ from opkit.checker.model.thresholds import FEW, MOST_SHAPES
 from opkit.checker.model.trial import is_unbound
 from opkit.checker.search.depth import Depth, depth_of
 from opkit.checker.search.hill_climb import RANKED_SHAPES
-from opkit.errors import UsageError
+from opkit.errors import Location, UsageError
 from opkit.record import mutable, record
 from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.subjects.annotated import dimensions_in, shaped
@@ -56,7 +56,15 @@ _FEW_TRIALS = 600
 
 
 class UntakenError(UsageError):
-    """A function took nothing that was tried."""
+    """A function took nothing that was tried.
+
+    Attributes:
+        said: why.
+    """
+
+    def __init__(self, subject: Subject, said: str, where: Location | None) -> None:
+        super().__init__(_nothing_taken(subject, said), where=where)
+        self.said = said
 
 
 @record
@@ -159,11 +167,11 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
     if first is None:
         said, error = "forward raised on all arguments that were tried", search.first_error
         said += "" if error is None else f", first {words_of(error)}"
-        raise UntakenError(_nothing_taken(subject, said), where=raised_at(error, subject.forward_where))
+        raise UntakenError(subject, said, raised_at(error, subject.forward_where))
     called = search.called(first)
     if called:
         said = f"backward calls {called}: a function is not searched"
-        raise UntakenError(_nothing_taken(subject, said), where=subject.backward_where)
+        raise UntakenError(subject, said, subject.backward_where)
     return first.finished()
 
 

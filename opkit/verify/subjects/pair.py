@@ -64,11 +64,8 @@ def pair(
         try:
             return searched(pair_subject(forward, backward, name, _own_parameters(forward)), declared, name, options)
         except UntakenError as error:
-            raise UsageError(
-                f"{name} raised on all arguments that were tried",
-                help="give gradcheck inputs=[...], or cases=function of a generator",
-                where=error.where,
-            ) from error
+            help = "give gradcheck inputs=[...], or cases=function of a generator"
+            raise UsageError(f"{name}: {error.said}", help=help, where=error.where) from error
     given = _cases_of(inputs)
     first = next(islice(drawn_by(cases, np.random.default_rng(0)) if cases is not None else given, 1), None)
     if first is None:

@@ -88,7 +88,7 @@ def _with_output(report: OpReport, output: str) -> OpReport:
     lines = [line.rstrip() for line in output.splitlines() if line.strip()]
     if not lines or not report.findings:
         return report
-    shown = "\n".join(line[:_WIDEST] for line in lines[-_LAST:])
+    shown = "\n".join(line if len(line) <= _WIDEST else f"{line[:_WIDEST]} ..." for line in lines[-_LAST:])
     return replace(report, notes=(*report.notes, f"printed last (all of it with -s):\n{shown}"))
 
 
