@@ -365,6 +365,6 @@ def test_a_pair_that_takes_nothing_says_what_forward_raised() -> None:
 
 def test_a_clipped_gradient_is_not_called_wrong_at_exact_values() -> None:
     """It depends on the incoming gradient alone."""
-    (op,) = gradcheck(forward=lambda x: 3 * x, backward=lambda x, dy: 3 * np.clip(dy, -1, 1)).ops
-    assert op.status.value == "fail"
+    (op,) = gradcheck(forward=lambda x: +x, backward=lambda x, dy: np.clip(dy, -1, 1)).ops
+    assert op.status.value == "undecided"
     assert not any("exactly these values" in item.message for item in op.checks)
