@@ -155,8 +155,6 @@ _ROWS = {
     "broadcast_greater_equal": "{x} >= {y}",
     "broadcast_maximum": "{m}.maximum({x}, {y})",
     "broadcast_minimum": "{m}.minimum({x}, {y})",
-    "elementwise_maximum": "{m}.maximum({x}, {y})",
-    "elementwise_minimum": "{m}.minimum({x}, {y})",
     "scalar_mul": "{in} * {operand}",
     "scalar_add": "{in} + {operand}",
     "scalar_div": "{in} / {operand}",

@@ -20,12 +20,12 @@ _adopt(_ONEFLOW, unless_adopted=True)
 #: module below this one -> its names that are here too
 _FAMILIES = {
     "array": (
-        "assign broadcast_like broadcast_to_compatible_with cast concat constant constant_like elem_cnt expand "
+        "assign broadcast_like broadcast_to_compatible_with cast concat constant constant_like expand "
         "expand_dims flatten gather gather_nd one_hot ones ones_like pad range reshape reshape_like reverse "
         "scatter_nd slice slice_v2 split squeeze stack transpose where zeros zeros_like"
     ),
     "initializers": (
-        "constant_initializer empty_initializer glorot_normal_initializer glorot_uniform_initializer "
+        "constant_initializer glorot_normal_initializer glorot_uniform_initializer "
         "kaiming_initializer ones_initializer random_normal_initializer random_uniform_initializer regularizers "
         "truncated_normal truncated_normal_initializer variance_scaling_initializer xavier_normal_initializer "
         "xavier_uniform_initializer zeros_initializer"
@@ -34,15 +34,15 @@ _FAMILIES = {
     "job_config": "FunctionConfig current_global_function_desc",
     "linalg": "matmul",
     "math": "clip_by_value gelu relu sigmoid tanh",
-    "nn.losses": "combined_margin_loss ctc_loss smooth_l1_loss",
-    "padding": "constant_pad2d pad_grad reflection_pad2d replication_pad2d zero_pad2d",
+    "nn.losses": "combined_margin_loss smooth_l1_loss",
+    "padding": "pad_grad reflection_pad2d",
     "passing": (
         "amp_white_identity cast_to_current_logical_view cast_to_static_shape hierarchical_parallel_cast identity "
         "identity_n parallel_cast"
     ),
     "places": (
-        "argsort argwhere count_not_finite diag dim_gather in_top_k masked_fill multi_count_not_finite nonzero "
-        "slice_update sort sync_dynamic_resize tensor_scatter_nd_add tensor_scatter_nd_update "
+        "argsort argwhere diag dim_gather masked_fill nonzero "
+        "slice_update sort tensor_scatter_nd_update "
         "unsorted_batch_segment_sum unsorted_segment_sum unsorted_segment_sum_like"
     ),
     "scalar_types": (

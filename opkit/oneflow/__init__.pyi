@@ -26,7 +26,6 @@ from opkit.oneflow.array import cast as cast
 from opkit.oneflow.array import concat as concat
 from opkit.oneflow.array import constant as constant
 from opkit.oneflow.array import constant_like as constant_like
-from opkit.oneflow.array import elem_cnt as elem_cnt
 from opkit.oneflow.array import expand as expand
 from opkit.oneflow.array import expand_dims as expand_dims
 from opkit.oneflow.array import flatten as flatten
@@ -59,7 +58,6 @@ from opkit.oneflow.experimental import no_grad as no_grad
 from opkit.oneflow.experimental import save as save
 from opkit.oneflow.experimental import tensor as tensor
 from opkit.oneflow.initializers import constant_initializer as constant_initializer
-from opkit.oneflow.initializers import empty_initializer as empty_initializer
 from opkit.oneflow.initializers import glorot_normal_initializer as glorot_normal_initializer
 from opkit.oneflow.initializers import glorot_uniform_initializer as glorot_uniform_initializer
 from opkit.oneflow.initializers import kaiming_initializer as kaiming_initializer
@@ -89,13 +87,9 @@ from opkit.oneflow.math import relu as relu
 from opkit.oneflow.math import sigmoid as sigmoid
 from opkit.oneflow.math import tanh as tanh
 from opkit.oneflow.nn.losses import combined_margin_loss as combined_margin_loss
-from opkit.oneflow.nn.losses import ctc_loss as ctc_loss
 from opkit.oneflow.nn.losses import smooth_l1_loss as smooth_l1_loss
-from opkit.oneflow.padding import constant_pad2d as constant_pad2d
 from opkit.oneflow.padding import pad_grad as pad_grad
 from opkit.oneflow.padding import reflection_pad2d as reflection_pad2d
-from opkit.oneflow.padding import replication_pad2d as replication_pad2d
-from opkit.oneflow.padding import zero_pad2d as zero_pad2d
 from opkit.oneflow.passing import amp_white_identity as amp_white_identity
 from opkit.oneflow.passing import cast_to_current_logical_view as cast_to_current_logical_view
 from opkit.oneflow.passing import cast_to_static_shape as cast_to_static_shape
@@ -105,17 +99,12 @@ from opkit.oneflow.passing import identity_n as identity_n
 from opkit.oneflow.passing import parallel_cast as parallel_cast
 from opkit.oneflow.places import argsort as argsort
 from opkit.oneflow.places import argwhere as argwhere
-from opkit.oneflow.places import count_not_finite as count_not_finite
 from opkit.oneflow.places import diag as diag
 from opkit.oneflow.places import dim_gather as dim_gather
-from opkit.oneflow.places import in_top_k as in_top_k
 from opkit.oneflow.places import masked_fill as masked_fill
-from opkit.oneflow.places import multi_count_not_finite as multi_count_not_finite
 from opkit.oneflow.places import nonzero as nonzero
 from opkit.oneflow.places import slice_update as slice_update
 from opkit.oneflow.places import sort as sort
-from opkit.oneflow.places import sync_dynamic_resize as sync_dynamic_resize
-from opkit.oneflow.places import tensor_scatter_nd_add as tensor_scatter_nd_add
 from opkit.oneflow.places import tensor_scatter_nd_update as tensor_scatter_nd_update
 from opkit.oneflow.places import unsorted_batch_segment_sum as unsorted_batch_segment_sum
 from opkit.oneflow.places import unsorted_segment_sum as unsorted_segment_sum
@@ -154,4 +143,4 @@ from opkit.oneflow.watching import watch as watch
 from opkit.oneflow.watching import watch_diff as watch_diff
 
 _HOMES: dict[str, str]
-__all__ = ['DType', 'ExecutionConfig', 'FixedTensorDef', 'FunctionConfig', 'advanced', 'amp_white_identity', 'argsort', 'argwhere', 'assign', 'bool', 'broadcast_like', 'broadcast_to_compatible_with', 'cast', 'cast_to_current_logical_view', 'cast_to_static_shape', 'char', 'checkpoint', 'clear_default_session', 'clip', 'clip_by_scalar', 'clip_by_value', 'combined_margin_loss', 'concat', 'config', 'consistent_user_op_builder', 'constant', 'constant_initializer', 'constant_like', 'constant_pad2d', 'convert_oneflow_dtype_to_numpy_dtype', 'count_not_finite', 'ctc_loss', 'current_global_function_desc', 'current_scope', 'data', 'diag', 'dim_gather', 'distribute', 'double', 'dtype', 'dtypes', 'eager_execution_enabled', 'elem_cnt', 'empty_initializer', 'enable_eager_execution', 'env', 'expand', 'expand_dims', 'experimental', 'flatten', 'float', 'float16', 'float32', 'float64', 'function_config', 'gather', 'gather_nd', 'gelu', 'get_all_variables', 'get_variable', 'global_function', 'glorot_normal_initializer', 'glorot_uniform_initializer', 'hierarchical_parallel_cast', 'identity', 'identity_n', 'in_top_k', 'initializers', 'int', 'int32', 'int64', 'int8', 'kaiming_initializer', 'layers', 'linalg', 'load_variables', 'losses', 'masked_fill', 'math', 'matmul', 'multi_count_not_finite', 'nn', 'nonzero', 'one_hot', 'ones', 'ones_initializer', 'ones_like', 'optimizer', 'pad', 'pad_grad', 'parallel_cast', 'profiler', 'random', 'random_normal_initializer', 'random_uniform_initializer', 'range', 'record', 'reflection_pad2d', 'regularizers', 'relu', 'replication_pad2d', 'reshape', 'reshape_like', 'reverse', 'scatter_nd', 'scope', 'sigmoid', 'slice', 'slice_update', 'slice_v2', 'smooth_l1_loss', 'sort', 'split', 'squeeze', 'stack', 'sync_default_session', 'sync_dynamic_resize', 'sysconfig', 'tanh', 'tensor_buffer', 'tensor_scatter_nd_add', 'tensor_scatter_nd_update', 'train', 'transpose', 'truncated_normal', 'truncated_normal_initializer', 'typing', 'uint8', 'unittest', 'unsorted_batch_segment_sum', 'unsorted_segment_sum', 'unsorted_segment_sum_like', 'user_op_builder', 'util', 'variance_scaling_initializer', 'watch', 'watch_diff', 'where', 'xavier_normal_initializer', 'xavier_uniform_initializer', 'zero_pad2d', 'zeros', 'zeros_initializer', 'zeros_like']
+__all__ = ['DType', 'ExecutionConfig', 'FixedTensorDef', 'FunctionConfig', 'advanced', 'amp_white_identity', 'argsort', 'argwhere', 'assign', 'bool', 'broadcast_like', 'broadcast_to_compatible_with', 'cast', 'cast_to_current_logical_view', 'cast_to_static_shape', 'char', 'checkpoint', 'clear_default_session', 'clip', 'clip_by_scalar', 'clip_by_value', 'combined_margin_loss', 'concat', 'config', 'consistent_user_op_builder', 'constant', 'constant_initializer', 'constant_like', 'convert_oneflow_dtype_to_numpy_dtype', 'current_global_function_desc', 'current_scope', 'data', 'diag', 'dim_gather', 'distribute', 'double', 'dtype', 'dtypes', 'eager_execution_enabled', 'enable_eager_execution', 'env', 'expand', 'expand_dims', 'experimental', 'flatten', 'float', 'float16', 'float32', 'float64', 'function_config', 'gather', 'gather_nd', 'gelu', 'get_all_variables', 'get_variable', 'global_function', 'glorot_normal_initializer', 'glorot_uniform_initializer', 'hierarchical_parallel_cast', 'identity', 'identity_n', 'initializers', 'int', 'int32', 'int64', 'int8', 'kaiming_initializer', 'layers', 'linalg', 'load_variables', 'losses', 'masked_fill', 'math', 'matmul', 'nn', 'nonzero', 'one_hot', 'ones', 'ones_initializer', 'ones_like', 'optimizer', 'pad', 'pad_grad', 'parallel_cast', 'profiler', 'random', 'random_normal_initializer', 'random_uniform_initializer', 'range', 'record', 'reflection_pad2d', 'regularizers', 'relu', 'reshape', 'reshape_like', 'reverse', 'scatter_nd', 'scope', 'sigmoid', 'slice', 'slice_update', 'slice_v2', 'smooth_l1_loss', 'sort', 'split', 'squeeze', 'stack', 'sync_default_session', 'sysconfig', 'tanh', 'tensor_buffer', 'tensor_scatter_nd_update', 'train', 'transpose', 'truncated_normal', 'truncated_normal_initializer', 'typing', 'uint8', 'unittest', 'unsorted_batch_segment_sum', 'unsorted_segment_sum', 'unsorted_segment_sum_like', 'user_op_builder', 'util', 'variance_scaling_initializer', 'watch', 'watch_diff', 'where', 'xavier_normal_initializer', 'xavier_uniform_initializer', 'zeros', 'zeros_initializer', 'zeros_like']

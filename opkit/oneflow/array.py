@@ -6,7 +6,6 @@ Names and argument order only; the ops are in ``opkit.ops``.
 from __future__ import annotations
 
 import builtins
-import math as _math
 from collections.abc import Sequence
 from typing import Any
 
@@ -295,11 +294,6 @@ def range(start: int, limit: int | None = None, delta: int = 1, dtype: Any = Non
     """Return ``start, start+delta, ...`` below ``limit``; one number alone is the limit."""
     first, last = (0, start) if limit is None else (start, limit)
     return ops.range(first, last, delta, canonical_dtype(dtype or "int64"))
-
-
-def elem_cnt(inputs: Blob, dtype: Any = None, name: Name = None) -> Blob:
-    """Return the number of elements, a blob of shape (1,)."""
-    return constant(_math.prod(shape_of(as_value(inputs))), dtype or int32, (1,))
 
 
 def assign(ref: Blob, value: Blob, dtype: Any = None, name: Name = None) -> None:

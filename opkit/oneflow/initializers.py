@@ -28,11 +28,6 @@ def ones_initializer(dtype: Any = float32) -> Initializer:
     return init.constant(1)
 
 
-def empty_initializer(dtype: Any = float32) -> Initializer:
-    """Unspecified values in OneFlow; zeros here."""
-    return init.constant(0)
-
-
 def random_uniform_initializer(minval: float = 0, maxval: float = 1, dtype: Any = float32) -> Initializer:
     """Uniform over [minval, maxval); whole numbers for an integer dtype."""
     return init.uniform(minval, maxval, is_integer=is_integer(canonical_dtype(dtype)))

@@ -138,7 +138,7 @@ class FunctionConfig:
                 f"job {job!r} calls flow.losses.add_loss but its FunctionConfig has no learning rate",
                 help="call flow.optimizer.SGD(...).minimize(loss) instead, or config.train.primary_lr(rate)",
             )
-        schedule = schedules.piecewise_constant([], [self.train.rate])
+        schedule = schedules.PiecewiseConstantScheduler([], [self.train.rate])
         return UpdateRecipe(self.train.rule, schedule, {**_DEFAULTS[self.train.rule], **self.train.hyper})
 
     def __getattr__(self, name: str) -> Any:

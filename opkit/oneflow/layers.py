@@ -25,7 +25,6 @@ __all__ = [
     "conv2d",
     "dense",
     "layer_norm",
-    "layer_norm_grad",
     "prelu",
     "upsample_2d",
 ]
@@ -222,13 +221,6 @@ def categorical_ordinal_encoder(
         table = _variable("Table", (capacity * 2,), dtype, None, None, False)
         size = _variable("Size", (1,), dtype, None, None, False)
     return call("CategoricalOrdinalEncode", table, size, value)
-
-
-def layer_norm_grad(
-    dy: Blob, x: Blob, mean: Blob, inv_variance: Blob, begin_norm_axis: int = 1, name: str = "LayerNormGrad"
-) -> Blob:
-    """Return the gradient of layer normalisation by its input."""
-    return call("layer_norm_grad", dy, x, mean, inv_variance, begin_norm_axis=begin_norm_axis, epsilon=1e-5)
 
 
 def prelu(

@@ -12,7 +12,6 @@ import numpy as np
 
 from opkit.oneflow.array import broadcast_to_compatible_with
 from opkit.oneflow.places import (
-    in_top_k,
     top_k,
     unsorted_batch_segment_sum,
     unsorted_segment_sum,
@@ -55,7 +54,6 @@ __all__ = [
     "gelu_grad",
     "greater",
     "greater_equal",
-    "in_top_k",
     "l2_normalize",
     "less",
     "less_equal",
@@ -70,13 +68,10 @@ __all__ = [
     "multiply",
     "negative",
     "not_equal",
-    "polyval",
     "pow",
     "reciprocal",
-    "reciprocal_no_nan",
     "reduce_all",
     "reduce_any",
-    "reduce_euclidean_norm",
     "reduce_logsumexp",
     "reduce_max",
     "reduce_mean",
@@ -105,13 +100,9 @@ __all__ = [
     "tanh_v2",
     "top_k",
     "tril",
-    "two_stage_reduce_max",
-    "two_stage_reduce_min",
     "unsorted_batch_segment_sum",
     "unsorted_segment_sum",
     "unsorted_segment_sum_like",
-    "xdivy",
-    "xlogy",
 ]
 
 Blob = Any
@@ -151,8 +142,6 @@ pow = _binary(ops.pow, "Return ``x ** y``.")
 maximum = _binary(ops.maximum, "Return the larger of x and y.")
 minimum = _binary(ops.minimum, "Return the smaller of x and y.")
 atan2 = _binary(ops.atan2, "Return the angle of (y, x).")
-xlogy = _binary(ops.xlogy, "Return ``x * log(y)``, 0 where x is 0.")
-xdivy = _binary(ops.xdivy, "Return ``x / y``, 0 where x is 0.")
 squared_difference = _binary(lambda x, y: ops.square(ops.sub(x, y)), "Return ``(x - y) ** 2``.")
 
 
@@ -198,7 +187,6 @@ log1p = _unary("log1p")
 log_sigmoid = _unary("log_sigmoid")
 negative = _unary("neg")
 reciprocal = _unary("reciprocal")
-reciprocal_no_nan = _unary("reciprocal_no_nan")
 relu = _unary("relu")
 rint = _unary("rint")
 rsqrt = _unary("rsqrt")
@@ -286,20 +274,6 @@ def fused_scale_tril(x: Blob, diagonal: int = 0, fill_value: float = 0, scale: f
     )
 
 
-def polyval(coeffs: Sequence[float | Blob], x: Blob, name: Name = None) -> Blob:
-    """Return the polynomial with these coefficients, that of the highest power first.
-
-    Raises:
-        ValueError: the coefficients are not a list or tuple.
-    """
-    if not isinstance(coeffs, (list, tuple)):
-        raise ValueError(f"flow.math.polyval takes a list or tuple of coefficients, got {type(coeffs).__name__}")
-    total = ops.zeros_like(as_value(x))
-    for number in coeffs:
-        total = ops.add(ops.mul(total, as_value(x)), _value(number))
-    return total
-
-
 # ---- reductions ------------------------------------------------------------------------------------------------------
 def _reduction(builder: Function, doc: str) -> Function:
     def function(input_tensor: Blob, axis: Axis = None, keepdims: bool = False, name: Name = None) -> Blob:
@@ -318,9 +292,6 @@ reduce_prod = _reduction(ops.reduce_prod, "Return the product over axes.")
 reduce_any = _reduction(ops.reduce_any, "Return 1 where any element holds.")
 reduce_all = _reduction(ops.reduce_all, "Return 1 where all elements hold.")
 reduce_logsumexp = _reduction(ops.logsumexp, "Return ``log(sum(exp(x)))``.")
-reduce_euclidean_norm = _reduction(
-    lambda x, axis, keep: ops.sqrt(ops.reduce_sum(ops.square(x), axis, keep)), "Return the Euclidean norm over axes."
-)
 
 
 def _variance(x: Blob, axis: Axis, keepdims: bool) -> Blob:
@@ -329,10 +300,6 @@ def _variance(x: Blob, axis: Axis, keepdims: bool) -> Blob:
 
 reduce_variance = _reduction(_variance, "Return the variance over axes.")
 reduce_std = _reduction(lambda x, axis, keep: ops.sqrt(_variance(x, axis, keep)), "Return the standard deviation.")
-
-
-# On one device, and on several that agree on where a blob lies, the first stage of the reduction is all of it.
-two_stage_reduce_max, two_stage_reduce_min = reduce_max, reduce_min
 
 
 def argmax(input: Blob, axis: int = -1, name: Name = None) -> Blob:

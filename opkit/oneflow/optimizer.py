@@ -12,10 +12,17 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.listed import listed
 from opkit.oneflow.semantics import schedules
-from opkit.oneflow.semantics.schedules import Schedule, Warmup
+from opkit.oneflow.semantics.schedules import (
+    CosineScheduler,
+    ExponentialScheduler,
+    InverseTimeScheduler,
+    LrScheduler,
+    PiecewiseConstantScheduler,
+    PiecewiseScalingScheduler,
+    PolynomialScheduler,
+)
 from opkit.oneflow.semantics.training import UpdateRecipe
 from opkit.oneflow.session import session
-from opkit.ops.core.types import Ints
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -43,15 +50,8 @@ Names = Sequence[str] | Callable[[], Sequence[str]] | None
 class warmup:
     """``flow.optimizer.warmup``."""
 
-    @staticmethod
-    def constant(steps: int, multiplier: float) -> Warmup:
-        """``base_lr * multiplier`` in the first ``steps`` steps."""
-        return schedules.constant_warmup(_positive("steps", steps), multiplier)
-
-    @staticmethod
-    def linear(steps: int, start_multiplier: float) -> Warmup:
-        """A line from ``base_lr * start_multiplier`` to ``base_lr`` over the first ``steps`` steps."""
-        return schedules.linear_warmup(_positive("steps", steps), start_multiplier)
+    constant = staticmethod(schedules.constant_warmup)
+    linear = staticmethod(schedules.linear_warmup)
 
 
 class by_global_norm:
@@ -69,74 +69,8 @@ class grad_clipping:
     by_global_norm = by_global_norm
 
 
-# ---- learning rates --------------------------------------------------------------------------------------------------
-class LrScheduler:
-    """Base of the learning-rate schedulers; ``schedule`` computes the rates."""
-
-    def __init__(self, schedule: Schedule) -> None:
-        self.schedule = schedule
-        self.base_lr = schedule.base
-
-
-class PiecewiseConstantScheduler(LrScheduler):
-    """``values[i]`` up to and including step ``boundaries[i]``."""
-
-    def __init__(self, boundaries: Ints, values: Sequence[float], warmup: Warmup | None = None) -> None:
-        super().__init__(schedules.piecewise_constant(list(boundaries), list(values), warmup))
-
-
-class PiecewiseScalingScheduler(LrScheduler):
-    """``base_lr`` times the scale of the interval that the step lies in."""
-
-    def __init__(
-        self, base_lr: float, boundaries: Ints, scale: float | Sequence[float], warmup: Warmup | None = None
-    ) -> None:
-        super().__init__(schedules.piecewise_scaling(base_lr, list(boundaries), scale, warmup))
-
-
-class PolynomialScheduler(LrScheduler):
-    """A polynomial from ``base_lr`` to ``end_learning_rate``."""
-
-    def __init__(
-        self,
-        base_lr: float,
-        steps: int,
-        end_learning_rate: float = 0.0001,
-        power: float = 1.0,
-        cycle: bool = False,
-        warmup: Warmup | None = None,
-    ) -> None:
-        steps = _positive("steps", steps)
-        super().__init__(schedules.polynomial(base_lr, steps, end_learning_rate, power, cycle, warmup))
-
-
 #: OneFlow's own older spelling.
 PolynomialSchduler = PolynomialScheduler
-
-
-class CosineScheduler(LrScheduler):
-    """Half a cosine from ``base_lr`` to ``base_lr * alpha``."""
-
-    def __init__(self, base_lr: float, steps: int, alpha: float = 0.0, warmup: Warmup | None = None) -> None:
-        super().__init__(schedules.cosine(base_lr, _positive("steps", steps), alpha, warmup))
-
-
-class ExponentialScheduler(LrScheduler):
-    """``base_lr * decay_rate ** (step/steps)``."""
-
-    def __init__(
-        self, base_lr: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
-    ) -> None:
-        super().__init__(schedules.exponential(base_lr, _positive("steps", steps), decay_rate, staircase, warmup))
-
-
-class InverseTimeScheduler(LrScheduler):
-    """``base_lr / (1 + decay_rate * step/steps)``."""
-
-    def __init__(
-        self, base_lr: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
-    ) -> None:
-        super().__init__(schedules.inverse_time(base_lr, _positive("steps", steps), decay_rate, staircase, warmup))
 
 
 # ---- optimizers ------------------------------------------------------------------------------------------------------
@@ -179,7 +113,7 @@ class Optimizer:
         self.recipe = UpdateRecipe(
             rule=rule,
             hyper=hyper,
-            schedule=lr_scheduler.schedule,
+            schedule=lr_scheduler,
             loss_scale=1.0 if loss_scale_factor is None else float(loss_scale_factor),
             clip_norm=None if grad_clipping is None else grad_clipping.clip_norm,
             variables=variables,
@@ -293,12 +227,6 @@ class AdamW(_Kind, _Decaying, _Adam):
 @dataclass(eq=False, repr=False)
 class RMSProp(_Kind, _RMSProp):
     """RMSProp (Hinton 2012): ``w -= lr*g/sqrt(s + epsilon)``."""
-
-
-def _positive(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-        raise UsageError(f"{name} is a positive int, got {value!r}")
-    return value
 
 
 def _texts(names: Sequence[str] | str | None) -> tuple[str, ...] | None:

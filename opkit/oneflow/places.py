@@ -52,15 +52,6 @@ def nonzero(a: Blob, name: Name = None) -> Blob:
     return ops.transpose(argwhere(a), [1, 0])
 
 
-def sync_dynamic_resize(inputs: Blob, size: Blob, name: Name = None) -> Blob:
-    """Return the first ``size`` rows of a blob, a number that is known when the job runs."""
-    value = as_value(inputs)
-    count = ops.reshape(as_value(size), (1,))
-    rows = ops.range(0, shape_of(value)[0], 1, "int64")
-    kept = ops.less(rows, ops.cast(count, "int64"))
-    return ops.gather(value, ops.reshape(ops.argwhere(kept), (-1,)), 0)
-
-
 def diag(input: Blob, diagonal: int = 0, name: Name = None) -> Blob:
     """Return the diagonal of a matrix, or the matrix that has a vector as its diagonal."""
     return call("diag", input, diagonal=int(diagonal))
@@ -80,11 +71,6 @@ def argsort(input: Blob, axis: int = -1, direction: str = "ASCENDING", name: Nam
 def top_k(input: Blob, axis: int = -1, k: int = 1, sorted: bool = True, name: Name = None) -> Blob:
     """Return the places (int32) of the k largest elements along an axis."""
     return _along("flow.math.top_k", "top_k", input, axis, k=int(k), sorted=bool(sorted))
-
-
-def in_top_k(targets: Blob, predictions: Blob, k: int, name: Name = None) -> Blob:
-    """Say for each row of predictions (int8) whether its target is among the k largest."""
-    return call("in_top_k", targets, predictions, k=int(k))
 
 
 def _direction(asked_by: str, direction: str) -> str:
@@ -118,11 +104,6 @@ def tensor_scatter_nd_update(params: Blob, updates: Blob, indices: Blob, name: N
     return call("tensor_scatter_nd_update", params, updates, indices)
 
 
-def tensor_scatter_nd_add(params: Blob, updates: Blob, indices: Blob, name: Name = None) -> Blob:
-    """Return the blob with rows of updates added where the indices name."""
-    return call("tensor_scatter_nd_add", params, updates, indices)
-
-
 # ---- adding up -------------------------------------------------------------------------------------------------------
 def unsorted_segment_sum(data: Blob, segment_ids: Blob, num_segments: int, axis: int = 0, name: Name = None) -> Blob:
     """Add up the slices along an axis that have one segment number."""
@@ -137,13 +118,3 @@ def unsorted_segment_sum_like(data: Blob, segment_ids: Blob, like: Blob, axis: i
 def unsorted_batch_segment_sum(data: Blob, segment_ids: Blob, num_segments: int, name: Name = None) -> Blob:
     """Add up the slices that have one segment number, in each row of the batch."""
     return call("unsorted_batch_segment_sum", data, segment_ids, num_segments=int(num_segments))
-
-
-def count_not_finite(x: Blob, name: Name = None) -> Blob:
-    """Return how many elements are NaN or infinite, a blob (int64) of shape (1,)."""
-    return call("count_not_finite", x)
-
-
-def multi_count_not_finite(x: Sequence[Blob], name: Name = None) -> Blob:
-    """Return how many elements of several blobs are NaN or infinite, a blob (int64) of shape (1,)."""
-    return call("multi_count_not_finite", list(x))

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.ir import canonical_dtype
 from opkit.oneflow.semantics import builders as ops
-from opkit.oneflow.user_op import as_value, call
+from opkit.oneflow.user_op import as_value
 from opkit.ops.core.types import Name
-from opkit.ops.core.value import dtype_of, shape_of
+from opkit.ops.core.value import shape_of
 from opkit.shim.missing import guard
 
-__all__ = ["bernoulli", "generate_random_batch_permutation_indices", "shuffle"]
+__all__ = ["generate_random_batch_permutation_indices", "shuffle"]
 
 Blob = Any
-
-
-def bernoulli(x: Blob, seed: int | None = None, dtype: Any = None, name: str = "Bernoulli") -> Blob:
-    """Return 1 with the probability that each element holds, else 0."""
-    value = as_value(x)
-    kind = dtype_of(value).name if dtype is None else canonical_dtype(dtype)
-    return call("bernoulli", value, seed=seed or 0, has_seed=seed is not None, dtype=kind)
 
 
 def generate_random_batch_permutation_indices(value: Blob, seed: int | None = None, name: Name = None) -> Blob:

@@ -68,7 +68,7 @@ _FAMILIES = {
         "sigmoid_v2 sign sin sinh softplus sqrt square tan tanh trunc"
     ),
     "pointwise.error_inverse": "erfinv",
-    "pointwise.power": "atan2 pow xdivy xlogy",
+    "pointwise.power": "atan2 pow xlogy",
     "reduce.counting": "bincount histogram mode_places",
     "reduce.extremes": "amax amin argmax argmin norm reduce_all reduce_any reduce_max reduce_min reduce_prod std var",
     "reduce.log_space": "log_softmax logsumexp softmax",

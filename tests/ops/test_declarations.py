@@ -16,7 +16,6 @@ from opkit.ops.core.registry import BUILTIN
 UPDATES = sorted(name for name in BUILTIN if getattr(BUILTIN.get(name), "writes", ()))
 ATTRS: dict[str, dict[str, Any]] = {
     "auc": {"num_thresholds": 4, "slide_steps": 0},
-    "logical_slice_assign": {"start": (1,), "stop": (3,), "step": (1,)},
     "normalization": {"axis": 1, "epsilon": 1e-5, "training": True, "momentum": 0.5},
     "moving_average_update": {"momentum": 0.5},
     "rmsprop_update": {"centered": True},
@@ -27,8 +26,6 @@ def arguments(name: str) -> list[np.ndarray]:
     rng = np.random.default_rng(1)
     count = len(BUILTIN.get(name).inputs)
     arrays = [rng.uniform(0.5, 1.0, 4).astype("float32") for _ in range(count)]
-    if name == "logical_slice_assign":
-        arrays[1] = arrays[1][:2]
     if name == "CategoricalOrdinalEncode":
         arrays[:2] = np.zeros(8, "float32"), np.zeros(1, "float32")
     if name == "auc":

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from opkit.distribute.rules.reduce import rows
 from opkit.distribute.way import Facts, Way, Ways
-from opkit.ir import Shape
-from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
+from opkit.sharding import BROADCAST, PARTIAL, split
 
 
 def _first(facts: Facts, *whole: int) -> Way:
@@ -76,20 +75,6 @@ def _layer_norm_grad(facts: Facts) -> Ways:
         yield facts.alike(split(axis))
 
 
-def _layer_norm_param_grad(facts: Facts) -> Ways:
-    """Sums over all rows; the scaled gradient, where there is one, stays split."""
-    rank = facts.rank
-    for axis in range(facts.attrs["begin_params_axis"] % rank):
-        inputs = tuple(
-            None if shape is None else split(axis) if len(shape) == rank else BROADCAST for shape in facts.inputs
-        )
-        yield Way(inputs, tuple(_scaled(shape, facts, axis) for shape in facts.results))
-
-
-def _scaled(shape: Shape, facts: Facts, axis: int) -> Sbp:
-    return split(axis) if shape == facts.given(0) else PARTIAL
-
-
 RULES = {
     **{f"conv{axes}d": _conv for axes in (1, 2, 3)},
     **{f"{kind}_pool_{axes}d": _images for kind in ("max", "avg") for axes in (1, 2, 3)},
@@ -99,7 +84,6 @@ RULES = {
     "conv_bias_grad": _conv_bias_grad,
     "layer_norm": _layer_norm,
     "layer_norm_grad": _layer_norm_grad,
-    "layer_norm_param_grad": _layer_norm_param_grad,
     "bias_add": _bias_add,
     "fused_bias_add_gelu": _bias_add,
     "upsample": _images,

@@ -82,17 +82,11 @@ def _along(facts: Facts) -> Ways:
             yield facts.alike(split(axis))
 
 
-def _square_sum(facts: Facts) -> Ways:
-    for axis in range(facts.rank):
-        yield Way((split(axis),), (PARTIAL,))
-
-
 RULES = {
     "reduce_sum": _sum,
     "reduce_mean": _mean,
     "reduce_mean_grad": _mean_grad,
     "reduce_sum_like": _sum_like,
-    "square_sum": _square_sum,
     **dict.fromkeys(
         (
             "reduce_max",

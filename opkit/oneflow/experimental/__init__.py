@@ -20,10 +20,7 @@ def InitEagerGlobalSession() -> None:
 
 
 _HERE = "opkit.oneflow.experimental"
-_ON_GRAPHS = (
-    *("eager_assign_121", "get_interface_blob_value", "indexed_slices_reduce_sum", "logical_slice"),
-    *("logical_slice_assign", "set_interface_blob_value", "square_sum", "unique_with_counts"),
-)
+_ON_GRAPHS = (*("get_interface_blob_value", "logical_slice", "set_interface_blob_value", "unique_with_counts"),)
 _FUNCTIONS = (
     *("Size", "Tensor", "device", "tensor"),
     *("abs", "add", "arange", "arcsin", "arcsinh", "argmax", "argwhere", "asin", "asinh", "broadcast_like", "cast"),
@@ -40,7 +37,6 @@ _LATER = {
     **dict.fromkeys(_FUNCTIONS, f"{_HERE}.functions"),
     "builtin_op": f"{_HERE}.op_functions",
     "nn": f"{_HERE}.nn",
-    "tmp": f"{_HERE}.tmp",
     "optim": f"{_HERE}.optim",
 }
 _missing = guard(_HERE, [*__all__, *_LATER], later=_LATER)

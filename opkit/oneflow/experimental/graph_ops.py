@@ -13,20 +13,12 @@ from numpy import ndarray
 
 from opkit.errors import UsageError, unknown
 from opkit.ir import canonical_dtype
-from opkit.oneflow.array import assign
-from opkit.oneflow.places import unsorted_segment_sum
 from opkit.oneflow.scalar_types import int32
-from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.semantics.slices import slice_attrs
 from opkit.oneflow.session import StoredArray, session
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.types import Ints, Name
 from opkit.ops.core.value import shape_of
-
-
-def square_sum(x: Any, name: Name = None) -> Any:
-    """Return the sum of the squares of all elements, a blob of shape (1,)."""
-    return call("square_sum", x)
 
 
 def unique_with_counts(x: Any, out_idx: Any = int32, name: Name = None) -> tuple[Any, ...]:
@@ -39,30 +31,11 @@ def unique_with_counts(x: Any, out_idx: Any = int32, name: Name = None) -> tuple
     return found
 
 
-def indexed_slices_reduce_sum(indices: Any, values: Any, name: Name = None) -> tuple[Any, ...]:
-    """Add up the rows of values that have one index.
-
-    Returns:
-        the distinct indices in the order of their first places, padded with zeros; their sums; how many there are.
-    """
-    flat = ops.reshape(as_value(indices), (-1,))
-    distinct, places, _, count = unique_with_counts(flat)
-    sizes, lead = shape_of(as_value(values)), len(shape_of(as_value(indices)))
-    rows = ops.reshape(as_value(values), [shape_of(flat)[0], *sizes[lead:]])
-    return distinct, unsorted_segment_sum(rows, places, shape_of(flat)[0]), count
-
-
 def logical_slice(x: Any, slice_tup_list: Sequence[Sequence[int | None]], name: Name = None) -> Any:
     """Return a slice of a blob; triples (start, stop, step) with steps above 0."""
     value = as_value(x)
     start, stop, step = _forwards("flow.experimental.logical_slice", slice_tup_list, shape_of(value))
     return call("logical_slice", value, start=start, stop=stop, step=step)
-
-
-def logical_slice_assign(x: Any, value: Any, slice_tup_list: Sequence[Sequence[int | None]], name: Name = None) -> None:
-    """Write a blob into a slice of a variable, in place."""
-    start, stop, step = _forwards("flow.experimental.logical_slice_assign", slice_tup_list, shape_of(as_value(x)))
-    call("logical_slice_assign", x, value, start=start, stop=stop, step=step)
 
 
 def get_interface_blob_value(op_name: str) -> ndarray:
@@ -99,9 +72,3 @@ def _forwards(asked_by: str, triples: Any, shape: Ints) -> tuple[list[int], list
     if min(step) < 1:
         raise UsageError(f"{asked_by}: steps are above 0, got {step}")
     return start, stop, step
-
-
-def eager_assign_121(ref: Any, value: Any) -> Any:
-    """Write a blob into a variable, in place, and return the variable."""
-    assign(ref, value)
-    return ref

@@ -18,25 +18,21 @@ from opkit.ops.core.value import shape_of
 
 __all__ = [
     "PixelShuffle",
-    "PixelShufflev2",
     "bias_add",
     "dropout",
     "elu",
     "fused_bias_add_dropout",
     "fused_bias_add_gelu",
-    "fused_scale_tril_softmax_dropout",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
     "leaky_relu",
     "logsoftmax",
-    "mish",
     "random_mask_like",
     "relu",
     "relu6",
     "softmax",
     "softmax_grad",
-    "swish",
 ]
 
 Blob = Any
@@ -77,18 +73,6 @@ def hardsigmoid(x: Blob, name: Name = None) -> Blob:
 def hardswish(x: Blob, name: Name = None) -> Blob:
     """Return ``x * min(max(x / 6 + 1 / 2, 0), 1)``."""
     return call("hardswish", x)
-
-
-def swish(x: Blob, beta: float = 1.0, name: Name = None) -> Blob:
-    """Return ``x * sigmoid(beta * x)``."""
-    value = as_value(x)
-    return ops.mul(value, ops.sigmoid(ops.mul(value, beta)))
-
-
-def mish(x: Blob, name: Name = None) -> Blob:
-    """Return ``x * tanh(softplus(x))``."""
-    value = as_value(x)
-    return ops.mul(value, ops.tanh(ops.softplus(value)))
 
 
 def softmax(logits: Blob, axis: int | None = None, name: Name = None) -> Blob:
@@ -164,22 +148,6 @@ def fused_bias_add_dropout(
     )
 
 
-def fused_scale_tril_softmax_dropout(
-    x: Blob,
-    diagonal: int = 0,
-    fill_value: float = 0,
-    scale: float = 1,
-    rate: float = 0.0,
-    noise_shape: Blob | None = None,
-    seed: int | None = None,
-    name: Name = None,
-) -> Blob:
-    """Return ``dropout(softmax(fused_scale_tril(x)))``, along the last axis."""
-    weights = ops.softmax(flow_math.fused_scale_tril(x, diagonal, fill_value, scale), -1)
-    mask = random_mask_like(weights, rate, seed, noise_shape)
-    return call("dropout", weights, mask, scale=1.0 / (1.0 - rate))
-
-
 def _bias_axis(value: Blob, data_format: str | None) -> int:
     """Return where the channels lie: axis 1, or the last with "N...C"."""
     is_last = data_format is not None and data_format.endswith("C") and not data_format.startswith("NC")
@@ -188,21 +156,16 @@ def _bias_axis(value: Blob, data_format: str | None) -> int:
 
 # ---- pixels ----------------------------------------------------------------------------------------------------------
 def PixelShuffle(input: Blob, upscale_factor: int, name: Name = None) -> Blob:
-    """Return images ``upscale_factor`` times as high and wide, made of their channels; see ``PixelShufflev2``."""
-    return PixelShufflev2(input, upscale_factor, upscale_factor)
-
-
-def PixelShufflev2(input: Blob, h_upscale_factor: int, w_upscale_factor: int, name: Name = None) -> Blob:
-    """Return images whose height and width are multiplied, their channels divided by both factors.
+    """Return images ``upscale_factor`` times as high and wide, made of their channels.
 
     Raises:
-        ShapeError: it is not (batch, channels, height, width), or the factors do not divide the channels.
+        ShapeError: it is not (batch, channels, height, width), or the squared factor does not divide the channels.
     """
-    value, factors = as_value(input), (h_upscale_factor, w_upscale_factor)
+    value = as_value(input)
     sizes = shape_of(value)
-    if len(sizes) != 4 or min(factors) <= 0 or sizes[1] % (factors[0] * factors[1]):
+    if len(sizes) != 4 or upscale_factor <= 0 or sizes[1] % upscale_factor**2:
         raise ShapeError(
-            f"flow.nn.PixelShuffle takes (batch, channels, height, width) with channels that the factors {factors} "
-            f"divide, got shape {sizes}"
+            "flow.nn.PixelShuffle takes (batch, channels, height, width) with channels that "
+            f"{upscale_factor} squared divides, got shape {sizes}"
         )
-    return pixel_shuffle(value, *factors)
+    return pixel_shuffle(value, upscale_factor, upscale_factor)

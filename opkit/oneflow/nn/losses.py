@@ -13,9 +13,9 @@ from opkit.oneflow import math as flow_math
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.composed.losses import binary_entropy_of_logits, margin_scores, relative_entropy
-from opkit.ops.composed.pairs import pair_distance, ranking_loss
+from opkit.ops.composed.pairs import ranking_loss
 from opkit.ops.core.types import Name
-from opkit.ops.core.value import dtype_of, shape_of
+from opkit.ops.core.value import shape_of
 
 __all__ = [
     "BCELoss",
@@ -24,7 +24,6 @@ __all__ = [
     "L1Loss",
     "MSELoss",
     "MarginRankingLoss",
-    "TripletMarginLoss",
     "sigmoid_cross_entropy_with_logits",
     "softmax_cross_entropy_with_logits",
     "sparse_cross_entropy",
@@ -65,35 +64,6 @@ def smooth_l1_loss(prediction: Blob, label: Blob, beta: float = 1.0, name: Name 
 def combined_margin_loss(x: Blob, label: Blob, m1: float = 1, m2: float = 0, m3: float = 0, name: Name = None) -> Blob:
     """Return cosines (samples, classes) with the label's class's as ``cos(m1 * acos(x) + m2) - m3``."""
     return margin_scores(as_value(x), as_value(label), float(m1), float(m2), float(m3))
-
-
-def ctc_loss(
-    log_probs: Blob,
-    targets: Blob,
-    input_lengths: Blob,
-    target_lengths: Blob,
-    blank: int = 0,
-    reduction: str = "mean",
-    zero_infinity: bool = False,
-    name: Name = None,
-) -> Blob:
-    """Return minus the logarithm of the likelihood of labels over all their alignments with a sequence.
-
-    Args:
-        log_probs: (steps, batch, classes), logarithms of probabilities.
-        targets: (batch, labels), integers.
-        input_lengths: (batch,), how many steps of a sequence count.
-        target_lengths: (batch,), how many of its labels count.
-        blank: the class between labels.
-        reduction: "mean" of the losses divided by their numbers of labels, "sum" or "none".
-        zero_infinity: the loss of labels that no alignment gives, and its gradient, are 0.
-    """
-    logs, lengths = as_value(log_probs), as_value(target_lengths)
-    loss = ops.ctc_loss(logs, as_value(targets), as_value(input_lengths), lengths, blank, zero_infinity)
-    if reduction == "mean":
-        counts = flow_math.clip_by_value(lengths, min_value=1)
-        loss = ops.xdivy(loss, ops.cast(counts, dtype_of(logs).name))
-    return _reduced("ctc_loss", loss, reduction)
 
 
 # ---- between blobs ---------------------------------------------------------------------------------------------------
@@ -197,32 +167,3 @@ def MarginRankingLoss(
     """Return ``max(0, -target * (input1 - input2) + margin)``, reduced as ``L1Loss`` is."""
     x, y = _of_one_shape("MarginRankingLoss", input1, input2)
     return _reduced("MarginRankingLoss", ranking_loss(x, y, as_value(target), margin), reduction)
-
-
-def TripletMarginLoss(
-    anchor: Blob,
-    positive: Blob,
-    negative: Blob,
-    margin: float = 1.0,
-    p: float = 2.0,
-    eps: float = 1e-6,
-    swap: bool = False,
-    reduction: str = "mean",
-    name: Name = None,
-) -> Blob:
-    """Return ``max(0, |anchor - positive| - |anchor - negative| + margin)``, reduced as ``L1Loss`` is.
-
-    Args:
-        anchor: (samples, ...); distances are p-norms over axis 1 of the differences plus ``eps``.
-        swap: refused, as in OneFlow v0.4.
-
-    Raises:
-        UsageError: ``swap`` is set, or there is no such reduction.
-    """
-    if swap:
-        raise UsageError("flow.nn.TripletMarginLoss: swap=True is not supported, as in OneFlow v0.4")
-    first = as_value(anchor)
-    pairs = ((first, as_value(other)) for other in (positive, negative))
-    near, far = (pair_distance(*pair, p, eps, keepdims=False, axis=1) for pair in pairs)
-    lacking = ops.add(ops.sub(near, far), margin)
-    return _reduced("TripletMarginLoss", flow_math.clip_by_value(lacking, min_value=0.0), reduction)

@@ -18,7 +18,6 @@ __all__ = [
     "GroupNorm",
     "InstanceNorm1d",
     "InstanceNorm2d",
-    "InstanceNorm3d",
     "batch_normalization",
     "layer_norm",
     "moments",
@@ -108,11 +107,6 @@ def InstanceNorm1d(x: Blob, eps: float = 1e-5, affine: bool = True, name: Name =
 def InstanceNorm2d(x: Blob, eps: float = 1e-5, affine: bool = True, name: Name = None) -> Blob:
     """Normalise each channel of each image of (batch, channels, height, width); see ``GroupNorm``."""
     return _instance_norm("InstanceNorm2d", 4, x, eps, affine, name)
-
-
-def InstanceNorm3d(x: Blob, eps: float = 1e-5, affine: bool = True, name: Name = None) -> Blob:
-    """Normalise each channel of each volume of (batch, channels, depth, height, width); see ``GroupNorm``."""
-    return _instance_norm("InstanceNorm3d", 5, x, eps, affine, name)
 
 
 def _instance_norm(kind: str, ndim: int, x: Blob, eps: float, affine: bool, name: str | None) -> Blob:

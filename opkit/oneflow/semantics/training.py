@@ -20,7 +20,7 @@ from numpy import ndarray
 from opkit import ops
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc
-from opkit.oneflow.semantics.schedules import Schedule
+from opkit.oneflow.semantics.schedules import LrScheduler
 from opkit.ops import ArgDef, AttrDef, OpDef, apply
 from opkit.ops.core.value import desc_of
 from opkit.ops.update.named import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE
@@ -53,7 +53,7 @@ class UpdateRecipe:
     """
 
     rule: str
-    schedule: Schedule
+    schedule: LrScheduler
     hyper: Mapping[str, Any] = field(default_factory=dict)
     loss_scale: float = 1.0
     clip_norm: float | None = None
@@ -100,7 +100,7 @@ def step_name(job: str) -> str:
 
 
 # ---- the step and the rate -------------------------------------------------------------------------------------------
-def _learning_rate(step: ndarray, *, schedule: Schedule, correction: tuple[float, float] | None) -> ndarray:
+def _learning_rate(step: ndarray, *, schedule: LrScheduler, correction: tuple[float, float] | None) -> ndarray:
     now = int(step.reshape(-1)[0])
     rate = schedule.rate(now)
     if correction is not None:

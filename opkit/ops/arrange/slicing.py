@@ -93,16 +93,6 @@ define(
 )
 
 
-def _assign(ref: ndarray, value: ndarray, start: Ints, stop: Ints, step: Ints) -> tuple[()]:
-    ref[_window(start, stop, step, ref.ndim)] = value
-    return ()
-
-
-define(
-    "logical_slice_assign", "ref value", "", _assign, infer=lambda descs, attrs: [], attrs=_SLICE_ATTRS, writes="ref"
-)
-
-
 def slice(x: Value, axes: Ints, starts: Ints, ends: Ints, steps: Any = None) -> Value:
     """Return a part of ``x``: per axis named, every ``step``-th from ``start`` up to but excluding ``end``.
 

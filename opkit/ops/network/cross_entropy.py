@@ -152,27 +152,25 @@ def _define_slope(name: str, inputs: str, kernel: Kernel, grad: GradRule, **rest
     )
 
 
-# The "_ms" forms (for split classes) compute the same on one device.
-SPARSE, _ = [
-    define(
-        name,
-        "prediction label",
-        "prob out",
-        _sparse,
-        infer=_infer_sparse(name, "both"),
-        grad=_sparse_grad,
-        grad_kernel=_sparse_slopes,
-        reads="label prob",
-        **_SPARSE_ATTRS,
-    )
-    for name in ("sparse_softmax_cross_entropy", "sparse_softmax_cross_entropy_ms")
-]
-SPARSE_GRAD, _ = [
-    _define_slope(
-        name, "label dy prob", quiet(_sparse_slope), _sparse_slope_grad, out=quiet(_sparse_slope), **_SPARSE_ATTRS
-    )
-    for name in ("sparse_softmax_cross_entropy_grad", "sparse_softmax_cross_entropy_ms_grad")
-]
+SPARSE = define(
+    "sparse_softmax_cross_entropy",
+    "prediction label",
+    "prob out",
+    _sparse,
+    infer=_infer_sparse("sparse_softmax_cross_entropy", "both"),
+    grad=_sparse_grad,
+    grad_kernel=_sparse_slopes,
+    reads="label prob",
+    **_SPARSE_ATTRS,
+)
+SPARSE_GRAD = _define_slope(
+    "sparse_softmax_cross_entropy_grad",
+    "label dy prob",
+    quiet(_sparse_slope),
+    _sparse_slope_grad,
+    out=quiet(_sparse_slope),
+    **_SPARSE_ATTRS,
+)
 
 
 def sparse_softmax_cross_entropy(

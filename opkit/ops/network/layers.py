@@ -1,4 +1,4 @@
-"""Layers without a window and without statistics: bias_add, dropout, l2_normalize.
+"""Layers without a window and without statistics: bias_add, dropout.
 
 Normalisation is in ``batch_normalization`` and ``layer_normalization``, windows in ``conv`` and ``pool``.
 """
@@ -12,19 +12,17 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import UsageError
-from opkit.ir import Operation, Rewrite, TensorDesc
-from opkit.ops.basis.arithmetic import BROADCAST_ADD, SCALAR_MUL, add, div, mul, neg, plus, scalar_mul, sub
+from opkit.ir import Operation, Rewrite
+from opkit.ops.basis.arithmetic import BROADCAST_ADD, SCALAR_MUL, mul
 from opkit.ops.basis.broadcasting import reduce_sum
-from opkit.ops.basis.creation import cast_like, zeros_like
+from opkit.ops.basis.creation import zeros_like
 from opkit.ops.basis.random import MASK_LIKE, random_mask_like
 from opkit.ops.core.define import define, quiet
-from opkit.ops.core.inference import check_floating, check_same_dtype, is_same_size, shape_error, unchanged
+from opkit.ops.core.inference import check_same_dtype, is_same_size, shape_error, unchanged
 from opkit.ops.core.mode import local, perform
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs, Out, Values
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
-from opkit.ops.pointwise.compare import greater, maximum
-from opkit.ops.pointwise.elementwise import rsqrt
 
 
 # ---- bias_add --------------------------------------------------------------------------------------------------------
@@ -145,73 +143,3 @@ def dropout(x: Value, rate: float, seed: int = 0, *, upscale: bool = True) -> Va
         return mul(x, zeros_like(x))
     mask = random_mask_like(x, rate, seed)
     return local.mode.apply(DROPOUT, (x, mask, None), {"scale": 1 / (1 - rate) if upscale else 1.0})
-
-
-# ---- l2_normalize ----------------------------------------------------------------------------------------------------
-@quiet
-def _l2_normalize(x: ndarray, axis: int, epsilon: float) -> tuple[ndarray, ndarray]:
-    total = np.add.reduce(x * x, axis, x.dtype, keepdims=True)
-    return x / np.sqrt(np.maximum(total, epsilon)), total
-
-
-@quiet
-def _l2_slope(dy: ndarray, y: ndarray, total: ndarray, axis: int, epsilon: float) -> Any:
-    size = np.sqrt(np.maximum(total, epsilon))
-    inner = np.where(total > epsilon, np.add.reduce(y * dy, axis, keepdims=True), y.dtype.type(0))
-    return (dy - y * inner) / size
-
-
-def _l2_normalize_grad(applied: Any, douts: Values) -> Values:
-    by_y, by_total = douts
-    y, total = applied.outputs
-    grad = None
-    if by_y is not None:
-        grad = perform(L2_NORMALIZE_GRAD, by_y, y, total, **applied.attrs)
-    if by_total is not None:
-        through = mul(applied.inputs[0], scalar_mul(by_total, 2.0))
-        grad = plus(grad, through)
-    return (grad,)
-
-
-def _infer_l2(descs: Descs, attrs: Attrs) -> Descs:
-    x = descs[0]
-    check_floating("l2_normalize", descs)
-    axis = normal_axis(attrs["axis"], x.ndim, "l2_normalize")
-    return [x, TensorDesc((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype)]
-
-
-def _l2_slope_grad(applied: Any, douts: Values) -> Values:
-    # dx = (dy - y * s) * r, with s = sum(y * dy) and r = 1 / sqrt(total); s counts only above epsilon
-    dy, y, total = applied.inputs
-    g, axis, epsilon = douts[0], applied.attrs["axis"], applied.attrs["epsilon"]
-    inside = cast_like(greater(total, epsilon), y)
-    safe = maximum(total, epsilon)
-    root = rsqrt(safe)
-    s = mul(reduce_sum(mul(y, dy), axis, keepdims=True), inside)
-    t = mul(reduce_sum(mul(y, g), axis, keepdims=True), inside)
-    by_y = neg(mul(add(mul(g, s), mul(dy, t)), root))
-    slope = mul(sub(dy, mul(y, s)), root)
-    by_total = mul(div(reduce_sum(mul(g, slope), axis, keepdims=True), safe), scalar_mul(inside, -0.5))
-    return perform(L2_NORMALIZE_GRAD, g, y, total, **applied.attrs), by_y, by_total
-
-
-L2_NORMALIZE_GRAD = define(
-    "l2_normalize_grad",
-    "dy y square_x_sum",
-    "dx",
-    _l2_slope,
-    infer=unchanged,
-    attrs="axis:int32 epsilon:float",
-    grad=_l2_slope_grad,
-    reads="dy y square_x_sum",
-)
-L2_NORMALIZE = define(
-    "l2_normalize",
-    "x",
-    "y square_x_sum",
-    _l2_normalize,
-    infer=_infer_l2,
-    attrs="axis:int32 epsilon:float",
-    grad=_l2_normalize_grad,
-    reads="x y square_x_sum",
-)

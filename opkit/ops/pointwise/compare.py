@@ -80,7 +80,7 @@ isfinite = _test("isfinite", np.isfinite, "x is neither NaN nor infinite")
 
 
 # ---- maximum, minimum: where both are equal, the gradient goes to y ------------------------------------------------
-def _choice(name: str, kernel: Function, is_first: Callable[[Any, Any], Any], *, strict: bool) -> OpDef:
+def _choice(name: str, kernel: Function, is_first: Callable[[Any, Any], Any]) -> OpDef:
     def rule(applied: Any, douts: Values) -> Values:
         x, y = applied.inputs
         need_x, need_y = applied.needs
@@ -97,15 +97,11 @@ def _choice(name: str, kernel: Function, is_first: Callable[[Any, Any], Any], *,
 
     larger = np.greater if kernel is np.maximum else np.less
     rules: dict[str, Any] = {"grad": rule, "grad_kernel": grad_kernel, "reads": "x y"}
-    infer = same_shape(name) if strict else broadcasted(name)
-    return define(name, "x y", "z", kernel, infer=infer, out=kernel, elementwise=True, **rules)
+    return define(name, "x y", "z", kernel, infer=broadcasted(name), out=kernel, elementwise=True, **rules)
 
 
-_OF_BOTH = "the {} (NaN wins; where equal, the gradient is y's), element by element"
-BROADCAST_MAXIMUM = _choice("broadcast_maximum", np.maximum, greater, strict=False)
-BROADCAST_MINIMUM = _choice("broadcast_minimum", np.minimum, less, strict=False)
-ELEMENTWISE_MAXIMUM = _choice("elementwise_maximum", np.maximum, greater, strict=True)
-ELEMENTWISE_MINIMUM = _choice("elementwise_minimum", np.minimum, less, strict=True)
+BROADCAST_MAXIMUM = _choice("broadcast_maximum", np.maximum, greater)
+BROADCAST_MINIMUM = _choice("broadcast_minimum", np.minimum, less)
 
 
 # ---- where -----------------------------------------------------------------------------------------------------------
@@ -168,18 +164,15 @@ def _choosing(choose: Choose) -> Callable[[Any, Any, Any], Any]:
     return where
 
 
+_OF_BOTH = "the {} (NaN wins; where equal, the gradient is y's), element by element"
+
+
 def choices(choose: Choose) -> dict[str, Function]:
     """Return the builders that choose between operands and depend on a dialect, by name."""
     return named(
         {
-            "maximum": paired(
-                BROADCAST_MAXIMUM, choose, "the larger (NaN wins; where equal, the gradient is y's), element by element"
-            ),
-            "minimum": paired(
-                BROADCAST_MINIMUM,
-                choose,
-                "the smaller (NaN wins; where equal, the gradient is y's), element by element",
-            ),
+            "maximum": paired(BROADCAST_MAXIMUM, choose, _OF_BOTH.format("larger")),
+            "minimum": paired(BROADCAST_MINIMUM, choose, _OF_BOTH.format("smaller")),
             "where": _choosing(choose),
         }
     )

@@ -205,10 +205,6 @@ def _pairwise(
     return define(name, "x y", "z", kernel, infer=same_shape(name), grad=grad, reads="x y", elementwise=True)
 
 
-def _floordiv(x: ndarray, y: ndarray) -> Any:
-    return np.floor_divide(x, y)
-
-
 def _xlogy(x: ndarray, y: ndarray) -> Any:
     return np.where(x == 0, x.dtype.type(0), x * np.log(y))
 
@@ -247,13 +243,6 @@ XLOGY = _pairwise(
     (lambda x, y: np.where(x == 0, 0, np.log(y)), lambda x, y: _xdivy(x, y)),
     (None, lambda x, y: reciprocal(y), lambda x, y: neg(div(x, square(y)))),
 )
-XDIVY = _pairwise(
-    "xdivy",
-    _xdivy,
-    (lambda x, y: np.where(x == 0, 0, 1 / y), lambda x, y: -_xdivy(x, y * y)),
-    (None, lambda x, y: neg(reciprocal(square(y))), lambda x, y: scalar_mul(div(x, mul(square(y), y)), 2.0)),
-)
-FLOORDIV = _pairwise("floordiv", _floordiv)
 
 
 def _of_one_shape(opdef: OpDef, choose: Choose, text: str) -> Callable[[Any, Any], Any]:
@@ -276,9 +265,8 @@ def powers(choose: Choose) -> dict[str, Callable[[Any, Any], Any]]:
             "pow": _powers(choose),
             "atan2": _of_one_shape(ATAN2, choose, "the angle whose tangent is ``x / y``, in the quadrant of both"),
             "xlogy": _of_one_shape(XLOGY, choose, "``x * log(y)``, and 0 where ``x`` is 0"),
-            "xdivy": _of_one_shape(XDIVY, choose, "``x / y``, and 0 where ``x`` is 0"),
         }
     )
 
 
-pow, atan2, xlogy, xdivy = powers(strictly).values()
+pow, atan2, xlogy = powers(strictly).values()

@@ -194,20 +194,6 @@ def _assign(ref: ndarray, value: ndarray) -> tuple[()]:
     return ()
 
 
-def _scale_schedule(
-    count_not_finite: ndarray, loss_scale: ndarray, good_step_counter: ndarray, increment_period: int, multiplier: float
-) -> tuple[()]:
-    """Divide the scale after a step with infinities, multiply it after a period of steps without."""
-    if count_not_finite[0]:
-        good_step_counter[0], loss_scale[0] = 0, max(loss_scale[0] / multiplier, 1.0)
-    elif good_step_counter[0] + 1 >= increment_period:
-        largest = np.finfo(loss_scale.dtype).max
-        good_step_counter[0], loss_scale[0] = 0, min(float(loss_scale[0]) * multiplier, float(largest))
-    else:
-        good_step_counter[0] += 1
-    return ()
-
-
 def _update(name: str, state: str, attrs: str, defaults: Attrs, kernel: Function) -> OpDef:
     """Define an update, which writes the model and its state."""
     return define(
@@ -223,16 +209,6 @@ def _update(name: str, state: str, attrs: str, defaults: Attrs, kernel: Function
 
 
 ASSIGN = define("assign", "ref value", "", _assign, infer=_infer_nothing, writes="ref")
-define(
-    "dynamic_loss_scale_schedule",
-    "count_not_finite loss_scale good_step_counter",
-    "",
-    _scale_schedule,
-    infer=_infer_nothing,
-    attrs="increment_period:int64 multiplier:float",
-    defaults={"increment_period": 2000, "multiplier": 2.0},
-    writes="loss_scale good_step_counter",
-)
 SGD_UPDATE = _update("sgd_update", "", "", {}, _sgd)
 MOMENTUM_UPDATE = _update("momentum_update", "momentum", "beta:float", {"beta": 0.9}, _momentum)
 ADAM_UPDATE = _update(

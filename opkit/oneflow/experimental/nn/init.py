@@ -7,10 +7,10 @@ import math
 from opkit.errors import UsageError
 from opkit.oneflow.experimental.tensors import Tensor
 from opkit.oneflow.initializers import random_normal_initializer, random_uniform_initializer
+from opkit.ops.kernels.initializer import fans, gain_of
 from opkit.shim.missing import guard
 
 __all__ = [
-    "calculate_gain",
     "constant_",
     "kaiming_normal_",
     "kaiming_uniform_",
@@ -21,26 +21,6 @@ __all__ = [
     "xavier_uniform_",
     "zeros_",
 ]
-
-_GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
-
-
-def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return what an initializer's spread is multiplied by for a following activation.
-
-    Raises:
-        UsageError: the activation is not known.
-    """
-    if nonlinearity == "leaky_relu":
-        slope = 0.01 if param is None else param
-        return math.sqrt(2 / (1 + slope**2))
-    if nonlinearity.startswith("conv"):
-        return 1.0
-    if nonlinearity not in _GAINS:
-        raise UsageError(
-            f"flow.nn.init.calculate_gain: expected {', '.join(_GAINS)} or leaky_relu, got {nonlinearity!r}"
-        )
-    return _GAINS[nonlinearity]
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -98,17 +78,12 @@ def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str, data_format
     if mode not in ("fan_in", "fan_out"):
         raise UsageError(f"flow.nn.init: mode is fan_in or fan_out, got {mode!r}")
     fan = _fans(tensor, data_format)[mode == "fan_out"]
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+    return gain_of(nonlinearity, a) / math.sqrt(fan)
 
 
-def _fans(tensor: Tensor, data_format: str) -> tuple[int, int]:
+def _fans(tensor: Tensor, data_format: str) -> tuple[float, float]:
     """Return how many inputs an output has, and how many outputs an input."""
-    sizes = tuple(tensor.shape)
-    if len(sizes) < 2:
-        raise UsageError(f"flow.nn.init: a tensor of shape {sizes} has no inputs and outputs: two axes are needed")
-    window = sizes[1:-1] if data_format == "NHWC" and len(sizes) > 2 else sizes[2:]
-    inner = sizes[-1] if data_format == "NHWC" and len(sizes) > 2 else sizes[1]
-    return inner * math.prod(window), sizes[0] * math.prod(window)
+    return fans(tensor.shape, channels_first=data_format != "NHWC")
 
 
 __getattr__ = guard(globals())

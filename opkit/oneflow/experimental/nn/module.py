@@ -13,9 +13,11 @@ from opkit.errors import MissingNameError, ShapeError, UsageError, unknown
 from opkit.oneflow.experimental.functions import Tensor
 from opkit.oneflow.experimental.nn.parameter import Parameter
 from opkit.oneflow.experimental.tensors import device as device_type
-from opkit.ops.core.types import Function
 
 __all__ = ["Module"]
+
+#: Where a module keeps what is found among its attributes.
+_PLACES = ("_parameters", "_buffers", "_modules")
 
 
 class Module:
@@ -30,7 +32,6 @@ class Module:
             "_buffers": OrderedDict(),
             "_modules": OrderedDict(),
             "_not_saved": set(),
-            "_before": [],
             "training": True,
         }
         self.__dict__.update(held)
@@ -49,7 +50,7 @@ class Module:
             place = next((item for item in ("_buffers", *kinds) if name in held[item]), None)
             if place == "_parameters" and value is not None:
                 raise TypeError(f"{type(self).__name__}.{name} is a parameter: assign a flow.nn.Parameter or None")
-        for item in ("_parameters", "_buffers", "_modules"):
+        for item in _PLACES:
             if item != place:
                 held[item].pop(name, None)
         if place is None:
@@ -59,17 +60,16 @@ class Module:
             held[place][name] = value
 
     def __getattr__(self, name: str) -> Any:
-        known = [item for place in ("_parameters", "_buffers", "_modules") for item in self.__dict__.get(place, ())]
-        if name in known:
-            return next(
-                self.__dict__[place][name]
-                for place in ("_parameters", "_buffers", "_modules")
-                if name in self.__dict__[place]
-            )
-        raise unknown(f"{type(self).__name__} has no", name, known).error(MissingNameError)
+        places = [self.__dict__.get(place, {}) for place in _PLACES]
+        for place in places:
+            if name in place:
+                return place[name]
+        raise unknown(f"{type(self).__name__} has no", name, [item for place in places for item in place]).error(
+            MissingNameError
+        )
 
     def __delattr__(self, name: str) -> None:
-        for place in ("_parameters", "_buffers", "_modules"):
+        for place in _PLACES:
             if name in self.__dict__[place]:
                 del self.__dict__[place][name]
                 return
@@ -81,10 +81,7 @@ class Module:
         Raises:
             TypeError: it is not a Parameter.
         """
-        if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"register_parameter({name!r}): expected a flow.nn.Parameter, got {type(param).__name__}")
-        self._check_name(name, "_parameters")
-        self._parameters[name] = param
+        self._add("register_parameter", "_parameters", name, param, Parameter, "flow.nn.Parameter")
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is saved and not trained; with ``persistent=False`` it is not saved either.
@@ -92,10 +89,7 @@ class Module:
         Raises:
             TypeError: it is not a Tensor.
         """
-        if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"register_buffer({name!r}): expected a flow.Tensor, got {type(tensor).__name__}")
-        self._check_name(name, "_buffers")
-        self._buffers[name] = tensor
+        self._add("register_buffer", "_buffers", name, tensor, Tensor, "flow.Tensor")
         (self._not_saved.discard if persistent else self._not_saved.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -104,16 +98,16 @@ class Module:
         Raises:
             TypeError: it is not a Module.
         """
-        if module is not None and not isinstance(module, Module):
-            raise TypeError(f"add_module({name!r}): expected a flow.nn.Module, got {type(module).__name__}")
-        self._check_name(name, "_modules")
-        self._modules[name] = module
+        self._add("add_module", "_modules", name, module, Module, "flow.nn.Module")
 
-    def _check_name(self, name: str, place: str) -> None:
+    def _add(self, method: str, place: str, name: str, item: Any, kind: type, wanted: str) -> None:
+        if item is not None and not isinstance(item, kind):
+            raise TypeError(f"{method}({name!r}): expected a {wanted}, got {type(item).__name__}")
         if not isinstance(name, str) or not name or "." in name:
             raise KeyError(f"{type(self).__name__}: a name is a non-empty string without dots, got {name!r}")
         if hasattr(self, name) and name not in self.__dict__[place]:
             raise KeyError(f"{type(self).__name__} has an attribute {name!r} already")
+        self.__dict__[place][name] = item
 
     # ---- what there is -----------------------------------------------------------------------------------------------
     def named_modules(self, memo: set[Module] | None = None, prefix: str = "") -> Iterator[tuple[str, Module]]:
@@ -168,16 +162,8 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} defines no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return ``forward(*args)``, after the hooks of ``register_forward_pre_hook``."""
-        for hook in self._before:
-            changed = hook(self, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
+        """Return ``forward(*args)``."""
         return self.forward(*args, **kwargs)
-
-    def register_forward_pre_hook(self, hook: Function) -> None:
-        """Call ``hook(module, args)`` before each ``forward``; what it returns replaces the arguments."""
-        self._before.append(hook)
 
     def train(self, mode: bool = True) -> Module:
         """Let this module and all below it train, or not."""
