@@ -58,10 +58,6 @@ class _Draft:
     additions: list[str] = field(default_factory=list)
     appended: list[str] = field(default_factory=list)
 
-    def insert(self, offset: int, text: str, what: str) -> None:
-        self.insertions.append((offset, text))
-        self.additions.append(what)
-
     def append(self, text: str, what: str) -> None:
         self.appended.append(text)
         self.additions.append(what)
@@ -148,24 +144,25 @@ def _finished(directory: OpDirectory, text: str, draft: _Draft, written: Sequenc
 
 def _complete(draft: _Draft, item: Registration, op: CompiledOp, named: OpNames | None) -> None:
     """Add the setters that a registration lacks."""
+
+    def add(offset: int, line: str, what: str) -> None:
+        draft.insertions.append((offset, f"\n{line}"))
+        draft.additions.append(f"{item.name}: {what}")
+
     setters = {setter.name for setter in item.setters}
     place = max((setter.end for setter in item.setters if setter.name in _DECLARES), default=item.head)
-    for attr in named.attrs.values() if named is not None else ():
-        if attr.name not in op.attrs and not _is_misspelt(attr.name, named, op):
-            draft.insert(place, "\n" + cpp_text.attr_line(attr), f"{item.name}: attribute {attr.name!r}")
-    if _TAG not in op.attrs and named is not None:
-        draft.insert(place, "\n" + cpp_text.tag_line(), f"{item.name}: attribute {_TAG!r}")
+    if named is not None:
+        unused = set(op.attrs).difference(named.attrs, named.untyped, (_TAG,))
+        for attr in named.attrs.values():
+            if attr.name not in op.attrs and not nearest(attr.name, [name for name in op.attrs if name in unused]):
+                add(place, cpp_text.attr_line(attr), f"attribute {attr.name!r}")
+        if _TAG not in op.attrs:
+            add(place, cpp_text.tag_line(), f"attribute {_TAG!r}")
     if "tensor_desc" not in op.units and "SetTensorDescInferFn" not in setters and op.inputs and op.outputs:
         sources = _sources([arg.name for arg in op.inputs], [arg.name for arg in op.outputs])
-        draft.insert(item.end, "\n" + cpp_text.tensor_desc_setter(sources), f"{item.name}: shapes, {_said(sources)}")
+        add(item.end, cpp_text.tensor_desc_setter(sources), f"shapes, {_said(sources)}")
         if not {"SetDataTypeInferFn", "SetInferDataTypeFn"} & setters:
-            draft.insert(item.end, "\n" + cpp_text.data_type_setter(sources), f"{item.name}: dtypes, {_said(sources)}")
-
-
-def _is_misspelt(name: str, named: OpNames | None, op: CompiledOp) -> bool:
-    """Whether a declared attribute that neither file uses is probably meant."""
-    used = {*named.attrs, *named.untyped} if named is not None else set()
-    return bool(nearest(name, [other for other in op.attrs if other not in used and other != _TAG]))
+            add(item.end, cpp_text.data_type_setter(sources), f"dtypes, {_said(sources)}")
 
 
 def _sources(inputs: Sequence[str], outputs: Sequence[str]) -> dict[str, str]:
@@ -185,13 +182,16 @@ def _gradient_names(name: str) -> tuple[str, ...]:
 def _add_missing(draft: _Draft, directory: OpDirectory, names: Mapping[str, OpNames], result: CompileResult) -> None:
     """Add the registrations that a file lacks: forward ops, their backward op, and the gradient."""
     ops = {name: _Shape.of(op) for name, op in result.ops.items()}
+
+    def add(name: str, shape: _Shape) -> None:
+        ops[name] = shape
+        sources = _sources(shape.inputs, shape.outputs)
+        text = cpp_text.registration(name, shape.inputs, sources, shape.attrs)
+        draft.append(text, f"op {name!r}, {_said(sources)}")
+
     for name, named in names.items():
         if name not in ops and not name.endswith("_backward") and named.inputs:
-            ops[name] = shape = _Shape(named.inputs, named.outputs or ("y",), tuple(named.attrs.values()))
-            sources = _sources(shape.inputs, shape.outputs)
-            draft.append(
-                cpp_text.registration(name, shape.inputs, sources, shape.attrs), f"op {name!r}, {_said(sources)}"
-            )
+            add(name, _Shape(named.inputs, named.outputs or ("y",), tuple(named.attrs.values())))
     forward = directory.name if directory.name in ops else f"{directory.name}_forward"
     backward = f"{directory.name}_backward"
     if forward not in ops or forward in result.grads or (forward in result.ops and result.ops[forward].has_no_grad):
@@ -200,11 +200,7 @@ def _add_missing(draft: _Draft, directory: OpDirectory, names: Mapping[str, OpNa
         made = _backward_shape(names[backward], ops[forward])
         if made is None:
             return
-        ops[backward] = made
-        sources = _sources(made.inputs, made.outputs)
-        draft.append(
-            cpp_text.registration(backward, made.inputs, sources, made.attrs), f"op {backward!r}, {_said(sources)}"
-        )
+        add(backward, made)
     if backward in ops:
         _add_gradient(draft, forward, backward, ops)
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from opkit.diagnostics import Diagnostic, Note, SourceText, Span
-from opkit.project.api_remark import Remark
-from opkit.project.findings import finding
+from opkit.diagnostics import Diagnostic, SourceText, Span
+from opkit.project.api_remark import Remark, placed
 from opkit.record import record
 from opkit.spec import CompiledOp
 
@@ -47,10 +46,7 @@ def facts_as_findings(
         if (remark.code, remark.message) in said:
             continue
         said.add((remark.code, remark.message))
-        op = ops.get(remark.subject)
-        notes = (Note(f"{op.name!r} is defined here", op.span),) if op is not None else ()
-        span = _span(source, fact)
-        found.append(finding(remark.code, remark.message, span, *notes, help=remark.help, subject=remark.subject))
+        found.append(placed(remark, _span(source, fact), ops.get(remark.subject)))
     return found
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from opkit.diagnostics import Diagnostic, Note, Span
 from opkit.errors import unknown
+from opkit.project.findings import finding
 from opkit.record import record
 from opkit.spec import CompiledOp
 
@@ -29,6 +31,12 @@ class Remark:
     subject: str = ""
 
 
+def placed(remark: Remark, span: Span | None, op: CompiledOp | None) -> Diagnostic:
+    """Return a remark as a finding, with the place where the op type that it is about is defined."""
+    notes = (Note(f"{op.name!r} is defined here", op.span),) if op is not None and op.span is not None else ()
+    return finding(remark.code, remark.message, span, *notes, help=remark.help, subject=remark.subject)
+
+
 def undeclared(op: CompiledOp, word: str, name: str) -> Remark:
     """Return the remark about an input, output or attribute that an op type does not have.
 
@@ -37,13 +45,14 @@ def undeclared(op: CompiledOp, word: str, name: str) -> Remark:
         word: input, output or attribute.
         name: as the API file gives it.
     """
-    declared = _declared(op, word)
+    declared = declared_names(op, word)
     only = f"its one {word} is {declared[0]!r}" if len(declared) == 1 else ""
     said = unknown(f"op type {op.name!r} declares no {word}", name, declared, has="it declares", otherwise=only)
     return Remark("PROJ009" if word == "attribute" else "PROJ008", said.message, said.help, op.name)
 
 
-def _declared(op: CompiledOp, word: str) -> list[str]:
+def declared_names(op: CompiledOp, word: str) -> list[str]:
+    """Return the names of what an op type declares, by the word for it: input, output or attribute."""
     if word == "attribute":
         return list(op.attrs)
     return [arg.name for arg in (op.inputs if word == "input" else op.outputs)]

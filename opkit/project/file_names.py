@@ -25,13 +25,11 @@ def _body(file: StrPath) -> list[ast.stmt]:
 def names_of(file: StrPath) -> Iterator[str]:
     """Yield the names that a file defines; none where it cannot be read."""
     for node in _body(file):
-        marks: list[ast.expr] = []
-        if isinstance(node, ast.ClassDef):
-            marks = node.bases
-        elif isinstance(node, ast.FunctionDef):
-            marks = [part for item in node.decorator_list for part in ast.walk(item) if isinstance(part, ast.expr)]
-        if any(getattr(mark, "attr", getattr(mark, "id", "")) in _MARKS for mark in marks):
-            yield node.name  # type: ignore[attr-defined]
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            found = node.bases if isinstance(node, ast.ClassDef) else node.decorator_list
+            marks = found if isinstance(node, ast.ClassDef) else (part for item in found for part in ast.walk(item))
+            if any(getattr(mark, "attr", getattr(mark, "id", "")) in _MARKS for mark in marks):
+                yield node.name
 
 
 def exported_of(file: StrPath) -> list[str]:

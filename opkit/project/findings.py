@@ -5,6 +5,7 @@ What is looked for stands with the check.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from opkit.diagnostics import Diagnostic, Note, Severity, SourceText, Span
@@ -54,6 +55,11 @@ def finding(
 ) -> Diagnostic:
     """Return a finding with the severity of its code."""
     return Diagnostic(code, CODES[code][0], message, span, notes, help, subject)
+
+
+def fatal(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return the errors that are about no op type alone: nothing can be used then."""
+    return [item for item in diagnostics if item.is_error and not item.subject]
 
 
 def source_of(path: Path) -> SourceText:

@@ -11,7 +11,7 @@ from typing import Any
 from opkit import ops
 from opkit.errors import AutogradError, Location
 from opkit.listed import listed
-from opkit.ops import Registry
+from opkit.ops import BoundOp, Registry
 from opkit.ops.core.value import shape_of
 from opkit.record import record
 from opkit.spec import BackwardOp, Blob, GradGraph, forward_blob
@@ -56,11 +56,19 @@ def plan_of(graph: GradGraph, wanted: Collection[tuple[str, int]] | None = None)
 
 def run_builtin(registry: Registry, step: BackwardOp, values: Mapping[Any, Any]) -> dict[Blob, Any]:
     """Run a built-in op of a gradient by its kernel, on arrays; return its outputs by blob."""
+    bound = _bound(registry, step, values)
+    return _by_blob(step, bound, bound.opdef.kernel(*bound.inputs, **bound.attrs))
+
+
+def _bound(registry: Registry, step: BackwardOp, values: Mapping[Any, Any]) -> BoundOp:
     inputs = {arg: [values[blob] for blob in blobs] for arg, blobs in step.inputs.items()}
     counts = {arg: len(blobs) for arg, blobs in step.outputs.items()}
-    bound = registry.get(step.type).bind(inputs, step.attrs, counts)
-    results = zip(bound.output_names, listed(bound.opdef.kernel(*bound.inputs, **bound.attrs)))
-    return {step.outputs[arg][index]: result for (arg, index), result in results if arg in step.outputs}
+    return registry.get(step.type).bind(inputs, step.attrs, counts)
+
+
+def _by_blob(step: BackwardOp, bound: BoundOp, result: Any) -> dict[Blob, Any]:
+    results = zip(bound.output_names, listed(result))
+    return {step.outputs[arg][index]: value for (arg, index), value in results if arg in step.outputs}
 
 
 def gradient_rule(
@@ -111,20 +119,12 @@ def gradient_rule(
 
 
 def _run(step: BackwardOp, values: dict[Blob, Any], registry: Registry, op: str, where: Location | None) -> None:
-    try:
-        inputs = {arg: [values[blob] for blob in blobs] for arg, blobs in step.inputs.items()}
-    except KeyError as error:
-        raise AutogradError(
-            f"the gradient of {op!r} reads {error.args[0]!r} in its op {step.name!r}, which is not computed anywhere",
-            where=where,
-        ) from error
-    counts = {arg: len(blobs) for arg, blobs in step.outputs.items()}
-    bound = registry.get(step.type).bind(inputs, step.attrs, counts)
-    result = ops.apply(bound.opdef, bound.inputs, bound.attrs)
-    results = result if isinstance(result, tuple) else (result,)
-    for (arg, index), value in zip(bound.output_names, results):
-        if arg in step.outputs:
-            values[step.outputs[arg][index]] = value
+    missing = [blob for blobs in step.inputs.values() for blob in blobs if blob not in values]
+    if missing:
+        said = f"the gradient of {op!r} reads {missing[0]!r} in its op {step.name!r}, which is not computed anywhere"
+        raise AutogradError(said, where=where)
+    bound = _bound(registry, step, values)
+    values.update(_by_blob(step, bound, ops.apply(bound.opdef, bound.inputs, bound.attrs)))
 
 
 def _zeros(like: Any, registry: Registry) -> Any:

@@ -120,8 +120,10 @@ def guarded(
         try:
             result = function(args, dict(attrs)) if takes_attrs else function(args)
         except Exception as error:
-            if _is_write(error):
-                raise _writes(error, kernel) from error
+            if isinstance(error, ValueError) and "read-only" in str(error):
+                help = "compute into a new array, or copy first: x = x.copy()"
+                said = "writes to one of its arguments, which are read-only"
+                raise _broken(kernel, said, help, _line_of(error, kernel)) from error
             _add_note(error, kernel, key, inputs, attrs)
             raise
         finally:
@@ -192,19 +194,16 @@ def _results(result: Any, kernel: UserKernel, outputs: Sequence[ArgGroup]) -> li
 def _array(value: Any, kernel: UserKernel, output: str) -> np.ndarray:
     if isinstance(value, (np.ndarray, np.generic)):
         return np.asarray(value)
-    raise _broken(kernel, f"returned {_kind(value)} for output {output!r}, expected a numpy array", _numpy_help(value))
+    help = "return numpy.asarray(value, dtype) of the declared shape"
+    if value is None:
+        help = "a kernel must end with a return statement on every path"
+    raise _broken(kernel, f"returned {_kind(value)} for output {output!r}, expected a numpy array", help)
 
 
 def _kind(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"one array of shape {value.shape}"
     return "None" if value is None else f"a Python {type(value).__name__} ({value!r:.60})"
-
-
-def _numpy_help(value: Any) -> str:
-    if value is None:
-        return "a kernel must end with a return statement on every path"
-    return "return numpy.asarray(value, dtype) of the declared shape"
 
 
 def _compare(
@@ -232,20 +231,9 @@ def _compare(
             )
 
 
-def _broken(kernel: UserKernel, message: str, help: str = "") -> KernelError:
-    return KernelError(f"kernel {kernel.where.function!r} of op {kernel.op!r} {message}", where=kernel.where, help=help)
-
-
-def _is_write(error: Exception) -> bool:
-    return isinstance(error, ValueError) and "read-only" in str(error)
-
-
-def _writes(error: Exception, kernel: UserKernel) -> KernelError:
-    return KernelError(
-        f"kernel {kernel.where.function!r} of op {kernel.op!r} writes to one of its arguments, which are read-only",
-        where=_line_of(error, kernel),
-        help="compute into a new array, or copy first: x = x.copy()",
-    )
+def _broken(kernel: UserKernel, message: str, help: str = "", where: Location | None = None) -> KernelError:
+    said = f"kernel {kernel.where.function!r} of op {kernel.op!r} {message}"
+    return KernelError(said, where=where or kernel.where, help=help)
 
 
 def _add_note(

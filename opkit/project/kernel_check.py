@@ -45,7 +45,16 @@ def check_kernels(source: SourceText, name: str, result: CompileResult) -> list[
 
 def _check(source: SourceText, kernel: KernelTree, op: CompiledOp) -> Iterator[Diagnostic]:
     if kernel.never_returns_a_value and any(not arg.is_optional for arg in op.outputs):
-        yield _no_value(source, kernel, op)
+        names = ", ".join(repr(arg.name) for arg in op.outputs)
+        yield finding(
+            "PROJ027",
+            f"kernel {kernel.name!r} of op type {op.name!r} returns no value on any path; "
+            f"the op's output{'s are' if len(op.outputs) > 1 else ' is'} {names}",
+            span_of(source, kernel.node.body[-1]),
+            _registered(op),
+            help="end the kernel with a return statement",
+            subject=op.name,
+        )
     for taking in kernel.takings:
         if len(op.inputs) < taking.count or (taking.is_exact and len(op.inputs) != taking.count):
             yield _wrong_count(source, kernel, taking, op)
@@ -56,19 +65,6 @@ def _check(source: SourceText, kernel: KernelTree, op: CompiledOp) -> Iterator[D
         if not is_known and read.name not in reported and not (kernel.shares_attrs and not read.is_certain):
             reported.add(read.name)
             yield _undeclared(source, kernel, read, op)
-
-
-def _no_value(source: SourceText, kernel: KernelTree, op: CompiledOp) -> Diagnostic:
-    names = ", ".join(repr(arg.name) for arg in op.outputs)
-    return finding(
-        "PROJ027",
-        f"kernel {kernel.name!r} of op type {op.name!r} returns no value on any path; "
-        f"the op's output{'s are' if len(op.outputs) > 1 else ' is'} {names}",
-        span_of(source, kernel.node.body[-1]),
-        _registered(op),
-        help="end the kernel with a return statement",
-        subject=op.name,
-    )
 
 
 def _wrong_count(source: SourceText, kernel: KernelTree, taking: Taking, op: CompiledOp) -> Diagnostic:

@@ -95,7 +95,7 @@ def _bound_names(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Global):
             yield from node.names
-    for node in _own(tree):
+    for node in own_nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield node.name
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -104,20 +104,24 @@ def _bound_names(tree: ast.Module) -> Iterator[str]:
             yield from ((item.asname or item.name).partition(".")[0] for item in node.names)
 
 
-def _own(scope: ast.AST) -> Iterator[ast.AST]:
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a scope, except those inside the functions and classes that it defines."""
     for child in ast.iter_child_nodes(scope):
         yield child
         if not isinstance(child, _SCOPES):
-            yield from _own(child)
+            yield from own_nodes(child)
 
 
 def _read(kernel: KernelTree) -> None:
     node = kernel.node
-    own = list(_own(node))
+    own = list(own_nodes(node))
     if any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in own):
         return
-    kernel.never_returns_a_value = _never_returns(node, own)
+    returned = (item.value for item in own if isinstance(item, ast.Return))
+    has_value = any(
+        item is not None and not (isinstance(item, ast.Constant) and item.value is None) for item in returned
+    )
+    kernel.never_returns_a_value = not has_value and not _never_ends(node.body)
     positional = [*node.args.posonlyargs, *node.args.args]
     if positional and _is_kept(node, positional[0].arg):
         kernel.takings = list(_takings(node, positional[0].arg))
@@ -144,11 +148,6 @@ def _parameters(scope: ast.AST) -> list[str]:
     return [*names, getattr(scope, "name", "")]
 
 
-def _never_returns(function: ast.FunctionDef, own: list[ast.AST]) -> bool:
-    has_value = any(isinstance(item, ast.Return) and not _is_none(item.value) for item in own)
-    return not has_value and not _never_ends(function.body)
-
-
 def _never_ends(body: list[ast.stmt]) -> bool:
     """Whether a block cannot be left at its end: it ends in an exception, an exit or an endless loop."""
     last = body[-1]
@@ -169,14 +168,10 @@ def _may_raise_only(function: ast.expr) -> bool:
     return isinstance(function, ast.Name) or (isinstance(owner, ast.Name) and owner.id in ("sys", "os"))
 
 
-def _is_none(value: ast.expr | None) -> bool:
-    return value is None or (isinstance(value, ast.Constant) and value.value is None)
-
-
 def _takings(function: ast.FunctionDef, args: str) -> Iterator[Taking]:
     """Yield what every call unpacks from the arguments, up to the first statement that may leave early."""
     for statement in _straight(function.body):
-        if any(isinstance(node, (ast.Return, ast.Raise)) for node in _own(statement)):
+        if any(isinstance(node, (ast.Return, ast.Raise)) for node in own_nodes(statement)):
             return
         if isinstance(statement, ast.Assign) and _is_name(statement.value, args):
             for target in statement.targets:
@@ -231,15 +226,16 @@ def _certain_parts(node: ast.AST) -> list[ast.AST]:
 
 
 def _constant_index(node: ast.AST, args: str) -> int | None:
-    if not (isinstance(node, ast.Subscript) and _is_name(node.value, args)):
-        return None
-    index = node.slice
-    sign = 1
-    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
-        index, sign = index.operand, -1
-    if isinstance(index, ast.Constant) and type(index.value) is int:
-        return sign * index.value
-    return None
+    match node:
+        case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=index)):
+            sign = 1
+        case ast.Subscript(
+            value=ast.Name(id=owner), slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=index))
+        ):
+            sign = -1
+        case _:
+            return None
+    return sign * index if owner == args and type(index) is int else None
 
 
 def _reads(function: ast.FunctionDef, attrs: str) -> Iterator[AttrRead]:
@@ -250,29 +246,34 @@ def _reads(function: ast.FunctionDef, attrs: str) -> Iterator[AttrRead]:
     certain: set[ast.AST] = set()
     for statement in _straight(function.body):
         certain.update(_certain(statement))
-        if any(isinstance(node, (ast.Return, ast.Raise)) for node in (statement, *_own(statement))):
+        if any(isinstance(node, (ast.Return, ast.Raise)) for node in (statement, *own_nodes(statement))):
             break
     for node in nodes:
-        name = _subscript_name(node, attrs)
-        if name is not None:
-            yield AttrRead(str(name.value), name, node in certain)
-        name = _got_name(node, attrs)
-        if name is not None:
-            yield AttrRead(str(name.value), name, False)
+        match node:
+            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(name)) as place):
+                is_certain = node in certain
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="get"),
+                args=[ast.Constant(value=str(name)) as place, *_],
+            ):
+                is_certain = False
+            case _:
+                continue
+        if owner == attrs:
+            yield AttrRead(name, place, is_certain)
 
 
 def _changes(node: ast.AST, attrs: str) -> bool:
-    if isinstance(node, ast.Subscript) and _is_name(node.value, attrs):
-        return not isinstance(node.ctx, ast.Load)
-    if isinstance(node, ast.Compare):
-        return any(_is_name(item, attrs) for item in node.comparators)
-    if isinstance(node, ast.AugAssign):
-        return _is_name(node.target, attrs)
-    return (
-        isinstance(node, ast.Attribute)
-        and _is_name(node.value, attrs)
-        and node.attr not in ("get", "items", "keys", "values", "copy")
-    )
+    match node:
+        case ast.Subscript(value=owner, ctx=context):
+            return _is_name(owner, attrs) and not isinstance(context, ast.Load)
+        case ast.Compare(comparators=items):
+            return any(_is_name(item, attrs) for item in items)
+        case ast.AugAssign(target=owner):
+            return _is_name(owner, attrs)
+        case ast.Attribute(value=owner, attr=name):
+            return _is_name(owner, attrs) and name not in ("get", "items", "keys", "values", "copy")
+    return False
 
 
 def _is_shared(function: ast.FunctionDef, attrs: str) -> bool:
@@ -280,22 +281,6 @@ def _is_shared(function: ast.FunctionDef, attrs: str) -> bool:
     nodes = list(ast.walk(function))
     owners = {id(node.value) for node in nodes if isinstance(node, (ast.Subscript, ast.Attribute))}
     return any(_is_name(node, attrs) and id(node) not in owners for node in nodes)
-
-
-def _subscript_name(node: ast.AST, attrs: str) -> ast.Constant | None:
-    if isinstance(node, ast.Subscript) and _is_name(node.value, attrs):
-        return _text(node.slice)
-    return None
-
-
-def _got_name(node: ast.AST, attrs: str) -> ast.Constant | None:
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
-        return None
-    return _text(node.args[0]) if node.func.attr == "get" and _is_name(node.func.value, attrs) else None
-
-
-def _text(node: ast.expr) -> ast.Constant | None:
-    return node if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _is_name(node: ast.AST, name: str) -> bool:

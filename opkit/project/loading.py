@@ -22,7 +22,7 @@ from opkit.paths import StrPath
 from opkit.project.api_check import check_api
 from opkit.project.api_fact import ApiFact, facts_as_findings
 from opkit.project.directory import OpDirectory, op_directory_of
-from opkit.project.findings import finding, source_of
+from opkit.project.findings import fatal, finding, source_of
 from opkit.project.kernel import UserKernel, positional_count
 from opkit.project.kernel_check import check_kernels
 from opkit.project.module import load_module
@@ -110,9 +110,8 @@ def load(path: StrPath, parent: Registry = BUILTIN) -> LoadedOps:
             or one gradient does not prevent loading; an error is raised when that op type or gradient is used.
     """
     loaded = assemble(op_directory_of(path), parent)
-    fatal = [item for item in loaded.diagnostics if item.is_error and not item.subject]
-    if fatal:
-        raise ProjectError(f"op directory {str(path)!r} cannot be loaded\n{render_text(fatal).rstrip()}")
+    if errors := fatal(loaded.diagnostics):
+        raise ProjectError(f"op directory {str(path)!r} cannot be loaded\n{render_text(errors).rstrip()}")
     return loaded
 
 
@@ -128,13 +127,8 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN, *, runs_python:
     found = list(_check_files(directory))
     registry = Registry(parent)
     if not directory.spec.is_file():
-        return LoadedOps(
-            directory,
-            CompileResult({}, {}, (), SourceText("", str(directory.spec))),
-            {},
-            registry,
-            sort_diagnostics(found),
-        )
+        result = CompileResult({}, {}, (), SourceText("", str(directory.spec)))
+        return LoadedOps(directory, result, {}, registry, sort_diagnostics(found))
     result = compile_spec(directory.spec, include_dirs=(directory.path,), known_ops=tuple(parent))
     found.extend(result.diagnostics)
     module = None
@@ -153,7 +147,7 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN, *, runs_python:
         found.extend(check_kernels(source_of(directory.kernel), directory.name, result))
     if directory.api.is_file():
         broken = {item.subject for item in result.diagnostics if item.is_error} - set(result.ops)
-        is_whole = not any(item.is_error and not item.subject for item in result.diagnostics)
+        is_whole = not fatal(result.diagnostics)
         found.extend(check_api(source_of(directory.api), result.ops, broken, tuple(parent), is_whole))
     return LoadedOps(directory, result, ops, registry, sort_diagnostics(found), module, cpp)
 
@@ -190,12 +184,10 @@ def refreshed(loaded: LoadedOps) -> LoadedOps:
     Raises:
         BaseException: what the kernel file raises.
     """
-    registry = Registry(BUILTIN)
     first = getattr(loaded.kernel_module, "__file__", None)  # absolute: a kernel may have changed the working folder
     place = first or loaded.directory.kernel
     module = load_module(place) if os.path.isfile(place) else None
-    ops = bind_ops(loaded.directory, loaded.result, module, registry, [], loaded.cpp)
-    return replace(loaded, ops=ops, registry=registry, kernel_module=module)
+    return with_kernels(replace(loaded, kernel_module=module), loaded.cpp)
 
 
 def with_kernels(loaded: LoadedOps, cpp: CppKernels | None) -> LoadedOps:
@@ -214,14 +206,9 @@ def _check_files(directory: OpDirectory) -> list[Diagnostic]:
         return [finding("PROJ001", said)]
     for path in directory.specs:
         if path.name != directory.spec.name:
-            stem = path.name[: -len("_cpp_def.cpp")]
-            found.append(
-                finding(
-                    "PROJ002",
-                    f"{path} is in the folder {directory.name!r}, so its name must be {directory.spec.name!r}",
-                    help=f"rename the file, or the folder to {stem!r}",
-                )
-            )
+            said = f"{path} is in the folder {directory.name!r}, so its name must be {directory.spec.name!r}"
+            stem = path.name.removesuffix("_cpp_def.cpp")
+            found.append(finding("PROJ002", said, help=f"rename the file, or the folder to {stem!r}"))
     contents = {"op definitions": directory.spec, "API": directory.api, "kernels": directory.kernel}
     if directory.cpp_kernels and current_settings().kernel != "python":
         del contents["kernels"]
@@ -259,39 +246,32 @@ def bind_ops(
         if item.is_error and item.subject:
             troubles.setdefault(item.subject, []).append(item)
     for name in dict.fromkeys((*result.ops, *troubles)):
-        compiled = result.ops.get(name)
+        compiled, grad = result.ops.get(name), result.grads.get(name)
         text = "\n" + render_text(troubles[name]).rstrip() if name in troubles else ""
-        where = troubles[name][0].span if name in troubles else None
-        kernel = None
-        kernel_trouble = kernel_help = ""
+        where = troubles[name][0].span if compiled is None else compiled.span
+        kernel = lacking = None
         if compiled is not None:
-            where = compiled.span
-            kernel, diagnostic = (cpp.kernel_of(compiled) if cpp is not None else None), None
+            kernel = cpp.kernel_of(compiled) if cpp is not None else None
             if kernel is None:
-                kernel, diagnostic = _bind_kernel(directory, compiled, module)
-            if kernel is None and diagnostic is None and cpp is not None and cpp.library is not None:
-                diagnostic = finding(
-                    "PROJ003",
-                    f"op type {name!r} has no kernel: the C++ files register none",
-                    where,
-                    help=f'add REGISTER_USER_KERNEL("{name}"), or a function to {directory.kernel}',
-                    subject=name,
-                )
-            if diagnostic is not None:
-                found.append(diagnostic)
-                kernel_trouble, kernel_help = diagnostic.message, diagnostic.help
-        is_undefined = compiled is None or compiled.has_errors
+                kernel, lacking = _bind_kernel(directory, compiled, module)
+            if kernel is None and lacking is None and cpp is not None and cpp.library is not None:
+                said = f"op type {name!r} has no kernel: the C++ files register none"
+                help = f'add REGISTER_USER_KERNEL("{name}"), or a function to {directory.kernel}'
+                lacking = finding("PROJ003", said, where, help=help, subject=name)
+            found += [] if lacking is None else [lacking]
+        is_defined = compiled is not None and not compiled.has_errors
         ops[name] = UserOp(
             name,
             compiled,
             kernel,
-            result.grads.get(name),
+            grad,
             registry,
-            trouble=text if is_undefined else kernel_trouble,
-            trouble_help="" if is_undefined else kernel_help,
-            grad_trouble=text if name in result.grads and result.grads[name].has_errors else "",
+            trouble="" if is_defined else text,
+            grad_trouble=text if grad is not None and grad.has_errors else "",
             where=where.location if where is not None else None,
         )
+        if is_defined and lacking is not None:
+            ops[name] = replace(ops[name], trouble=lacking.message, trouble_help=lacking.help)
         registry.add(ops[name])
     return ops
 
@@ -349,19 +329,12 @@ def _check_ops(result: CompileResult, in_cpp: Collection[str]) -> list[Diagnosti
         tag = op.attrs.get(_TAG)
         if (tag is None or tag.default != "py") and op.name not in in_cpp:
             what = "declares no" if tag is None else f"has the default {tag.default!r} for its"
-            found.append(
-                finding(
-                    "PROJ010",
-                    f"op type {op.name!r} {what} attribute {_TAG!r}; OneFlow would look for a C++ kernel",
-                    op.span,
-                    help=f'add .Attr<std::string>("{_TAG}", "py")',
-                    subject=op.name,
-                )
-            )
+            said = f"op type {op.name!r} {what} attribute {_TAG!r}; OneFlow would look for a C++ kernel"
+            help = f'add .Attr<std::string>("{_TAG}", "py")'
+            found.append(finding("PROJ010", said, op.span, help=help, subject=op.name))
         if op.name in BUILTIN:
-            found.append(
-                finding("PROJ012", f"op type {op.name!r} already exists as a built-in op", op.span, subject=op.name)
-            )
+            said = f"op type {op.name!r} already exists as a built-in op"
+            found.append(finding("PROJ012", said, op.span, subject=op.name))
     return found
 
 
@@ -373,17 +346,13 @@ def _import_failure(code: str, what: str, path: Path, error: BaseException) -> D
     if isinstance(error, SyntaxError) and error.filename == full:
         line, col = error.lineno or 1, error.offset or 1
     else:
-        lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == full]
-        if lines:
-            line = lines[-1]
-            col = len(source.line(line)) - len(source.line(line).lstrip()) + 1
-    end = max(source.offset(line, col), source.offset(line, len(source.line(line).rstrip()) + 1))
+        for frame, number in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_filename == full:
+                line, col = number, len(source.line(number)) - len(source.line(number).lstrip()) + 1
+    start = source.offset(line, col)
+    end = max(start, source.offset(line, len(source.line(line).rstrip()) + 1))
     message = error.msg if isinstance(error, SyntaxError) else error
-    return finding(
-        code,
-        f"the {what} file does not load: {type(error).__name__}: {message}",
-        source.span(source.offset(line, col), end),
-    )
+    return finding(code, f"the {what} file does not load: {type(error).__name__}: {message}", source.span(start, end))
 
 
 def _loaded(path: Path, code: str, what: str) -> ModuleType:

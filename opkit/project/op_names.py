@@ -6,15 +6,16 @@ Neither file is run. What the definition says is not looked at.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
+from pathlib import Path
 from typing import Any
 
 from opkit.project.api_tree import BuilderChain, builder_chains
 from opkit.project.attribute import ScaffoldAttr
 from opkit.project.directory import OpDirectory
 from opkit.project.findings import source_of
-from opkit.project.kernel_tree import KernelTree, kernel_trees
+from opkit.project.kernel_tree import KernelTree, kernel_trees, own_nodes
 from opkit.record import record
 
 #: What Python values the attribute types have, the first that fits.
@@ -47,8 +48,8 @@ def names_of(directory: OpDirectory) -> dict[str, OpNames]:
 
     An op type is one that the API file builds, or the one of the kernels ``forward`` and ``backward``.
     """
-    kernels = _kernels(directory)
-    chains = {str(chain.op.value): chain for chain in _chains(directory) if chain.op is not None}
+    kernels = kernel_trees(_parsed(directory.kernel))
+    chains = {str(chain.op.value): chain for chain in builder_chains(_parsed(directory.api)) if chain.op is not None}
     types = [name for name in chains if _suffix(directory.name, name) in kernels]
     types += [f"{directory.name}_{name}" for name in ("forward", "backward") if name in kernels]
     return {
@@ -58,23 +59,11 @@ def names_of(directory: OpDirectory) -> dict[str, OpNames]:
     }
 
 
-def _kernels(directory: OpDirectory) -> dict[str, KernelTree]:
-    tree = _parsed(directory.kernel)
-    return kernel_trees(tree) if tree is not None else {}
-
-
-def _chains(directory: OpDirectory) -> list[BuilderChain]:
-    tree = _parsed(directory.api)
-    return builder_chains(tree) if tree is not None else []
-
-
-def _parsed(path: Any) -> ast.Module | None:
-    if not path.is_file():
-        return None
+def _parsed(path: Path) -> ast.Module:
     try:
-        return ast.parse(source_of(path).text)
+        return ast.parse(source_of(path).text if path.is_file() else "")
     except (SyntaxError, ValueError, RecursionError):
-        return None
+        return ast.Module([], [])
 
 
 def _suffix(directory: str, op_type: str) -> str:
@@ -85,7 +74,7 @@ def _names(op_type: str, kernel: KernelTree, chain: BuilderChain | None, others:
     attrs: dict[str, ScaffoldAttr] = {}
     untyped: list[str] = []
     for name in dict.fromkeys((*(read.name for read in kernel.reads), *(chain.values if chain else ()))):
-        typed = _attr(name, (chain, *others) if chain else tuple(others))
+        typed = _attr(name, (chain, *others) if chain else others)
         if typed is not None:
             attrs[name] = typed
         elif name != "device_sub_tag":
@@ -112,24 +101,17 @@ def _unpacked(kernel: KernelTree) -> tuple[str, ...]:
 def _returned(kernel: KernelTree) -> int:
     counts = {
         len(node.value.elts) if isinstance(node.value, (ast.Tuple, ast.List)) else 1
-        for node in _own(kernel.node)
+        for node in own_nodes(kernel.node)
         if isinstance(node, ast.Return) and node.value is not None
     }
     return counts.pop() if len(counts) == 1 else 0
 
 
-def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(scope):
-        yield child
-        if not isinstance(child, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-            yield from _own(child)
-
-
-def _attr(name: str, chains: tuple[BuilderChain | None, ...]) -> ScaffoldAttr | None:
+def _attr(name: str, chains: Iterable[BuilderChain]) -> ScaffoldAttr | None:
     """Return an attribute with the type of the default that an API function gives it."""
     for chain in chains:
-        value = chain.values.get(name) if chain is not None else None
-        if chain is None or value is None:
+        value = chain.values.get(name)
+        if value is None:
             continue
         default = _constant(value) if not isinstance(value, ast.Name) else _default(chain.function, value.id)
         cpp = _cpp_type(default)

@@ -17,9 +17,9 @@ from opkit.ops import BUILTIN, Registry
 from opkit.paths import StrPath
 from opkit.project.cpp_kernels import CppKernels, cpp_kernels
 from opkit.project.directory import OpDirectory
-from opkit.project.findings import source_of
+from opkit.project.findings import fatal, source_of
 from opkit.project.loading import LoadedOps, bind_ops
-from opkit.spec import CompiledGrad, CompiledOp, CompileResult, compile_spec, outline
+from opkit.spec import CompileResult, compile_spec, outline
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _DEFINES = re.compile(r"\bREGISTER_(?:CPU_ONLY_|NO_GRAD_|NO_GRAD_CPU_ONLY_)?USER_OP(?:_GRAD)?\s*\(")
@@ -47,21 +47,19 @@ def load_sources(folder: StrPath, parent: Registry = BUILTIN) -> LoadedOps:
     found: list[Diagnostic] = [*result.diagnostics, *cpp.diagnostics]
     directory = OpDirectory(place, place.name or Path(os.path.abspath(place)).name)
     ops = bind_ops(directory, result, None, registry, found, cpp)
-    fatal = [item for item in found if item.is_error and not item.subject]
-    if fatal:
-        raise ProjectError(f"the C++ sources of {str(place)!r} cannot be used\n{render_text(fatal).rstrip()}")
+    if errors := fatal(found):
+        raise ProjectError(f"the C++ sources of {str(place)!r} cannot be used\n{render_text(errors).rstrip()}")
     return LoadedOps(directory, result, ops, registry, sort_diagnostics(found), None, cpp)
 
 
 def _merged(results: Iterable[CompileResult]) -> CompileResult:
     whole = list(results)
-    ops: dict[str, CompiledOp] = {}
-    grads: dict[str, CompiledGrad] = {}
-    for one in whole:
-        ops.update(one.ops)
-        grads.update(one.grads)
-    diagnostics = tuple(item for one in whole for item in one.diagnostics)
-    return CompileResult(ops, grads, diagnostics, whole[0].source)
+    return CompileResult(
+        {name: op for one in whole for name, op in one.ops.items()},
+        {name: grad for one in whole for name, grad in one.grads.items()},
+        tuple(item for one in whole for item in one.diagnostics),
+        whole[0].source,
+    )
 
 
 def _without_definitions(path: Path, scratch: Path) -> Path:

@@ -60,7 +60,7 @@ def timed(loaded: LoadedOps, op: str, cases: ModuleType | None) -> Iterator[Row]
     for inputs, attrs in _inputs(loaded.ops[op], cases):
         calls = {way: _call(item, inputs, attrs) for way, item in ways.items() if item.kernel is not None}
         arrays = [np.asarray(item) for items in inputs.values() for item in items]
-        outputs = _outputs(next(iter(calls.values()))())
+        outputs = listed(next(iter(calls.values()))())
         calls["empty"] = _call(_empty(next(iter(ways.values())), outputs), inputs, attrs)
         size = sum(item.nbytes for item in (*arrays, *outputs))
         source = np.zeros(max(size // 2, 1), np.uint8)
@@ -107,10 +107,6 @@ def _empty(op: UserOp, outputs: list[np.ndarray]) -> UserOp:
     assert op.kernel is not None
     result = outputs[0] if len(outputs) == 1 else outputs
     return replace(op, kernel=replace(op.kernel, function=lambda args: result, takes_attrs=False))
-
-
-def _outputs(result: Any) -> list[np.ndarray]:
-    return listed(result)
 
 
 def _measured(calls: Mapping[str, Callable[[], Any]]) -> dict[str, float]:

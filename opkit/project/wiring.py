@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opkit.diagnostics import Diagnostic, Note
-from opkit.project.findings import finding
+from opkit.project.findings import fatal, finding
 from opkit.spec import CompiledGrad, CompiledOp, CompileResult
 
 _ENDINGS = ("_backward", "_grad")
@@ -35,7 +35,7 @@ def check_wiring(result: CompileResult) -> list[Diagnostic]:
         result: the compiled definitions. Where a part of them could not be read, nothing is reported, since the
             registration may be there.
     """
-    if any(item.is_error and not item.subject for item in result.diagnostics):
+    if fatal(result.diagnostics):
         return []
     found: list[Diagnostic] = []
     for name, forward in _pairs(result):

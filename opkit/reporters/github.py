@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from opkit.checker import Status
+from opkit.checker import CheckResult, Status
 from opkit.diagnostics import Diagnostic, Severity
-from opkit.reporters.run import RunView, findings, remarks, subject
-from opkit.reporters.values import case_text, printable, value_text
+from opkit.reporters.run import RunView, findings, heading, remarks
+from opkit.reporters.values import printable, said_of
 
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -22,23 +22,12 @@ def github_report(run: RunView) -> str:
     """
     lines = [_diagnostic(item) for item in run.diagnostics]
     for finding in findings(run, Status.FAIL, Status.ERROR, Status.UNDECIDED):
-        result = finding.result
-        about = subject(result)
-        parts = [f"{finding.op.op}: {result.message or result.title}"]
-        if result.expected is not None or result.actual is not None:
-            parts.append(f"expected {value_text(result.expected)}, actual {value_text(result.actual)}")
-        if result.case:
-            parts.append(f"case: {case_text(result.case)}")
-        level = "warning" if result.status is Status.UNDECIDED else "error"
-        title = f"{result.code} {result.check}" + (f" of {about}" if about else "")
-        where = result.where
-        place = [("file", where.file), ("line", where.line), ("col", where.col)] if where is not None else []
-        lines.append(_command(level, [*place, ("title", title)], "\n".join(parts)))
+        level = "warning" if finding.result.status is Status.UNDECIDED else "error"
+        lines.append(_result(level, finding.result, heading(finding.result), said_of(finding)))
     for finding in remarks(run):
-        result, where = finding.result, finding.result.where
-        place = [("file", where.file), ("line", where.line), ("col", where.col)] if where is not None else []
+        result = finding.result
         text = f"{finding.op.op}: {result.message}\n{result.hint}"
-        lines.append(_command("notice", [*place, ("title", f"{result.code} {result.check}")], text))
+        lines.append(_result("notice", result, f"{result.code} {result.check}", text))
     noted = [op for op in run.report.ops if op.status is Status.PASS and op.notes]
     lines += [_command("notice", [("title", f"notes on {op.op}")], "\n".join(op.notes)) for op in noted]
     return "".join(f"{line}\n" for line in lines)
@@ -47,6 +36,12 @@ def github_report(run: RunView) -> str:
 def github_diagnostics(diagnostics: Iterable[Diagnostic]) -> str:
     """Return one workflow command per diagnostic, for ``opkit build``."""
     return "".join(f"{_diagnostic(item)}\n" for item in diagnostics)
+
+
+def _result(level: str, result: CheckResult, title: str, text: str) -> str:
+    where = result.where
+    place = [("file", where.file), ("line", where.line), ("col", where.col)] if where is not None else []
+    return _command(level, [*place, ("title", title)], text)
 
 
 def _diagnostic(item: Diagnostic) -> str:

@@ -23,7 +23,7 @@ from opkit.reporters.matrix import LARGEST, matrix_svg
 from opkit.reporters.plot import slope_plot
 from opkit.reporters.prose import prose
 from opkit.reporters.run import Finding, RunView, counts, subject
-from opkit.reporters.values import case_text, index_text, source_lines, value_text
+from opkit.reporters.values import case_text, look_of, place_of, source_lines, value_text
 
 #: The longer side of a small matrix, in CSS pixels.
 _PICTURE = 320
@@ -112,11 +112,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
-    evidence = result.evidence
-    if evidence is not None:
-        ends = (index_text(result.input, evidence.element), index_text(result.output, evidence.output_element))
-        if any(ends):
-            yield "at", " -> ".join(end for end in ends if end)
+    if at := place_of(result):
+        yield "at", at
     if result.expected is not None or result.actual is not None:
         yield "expected", value_text(result.expected)
         yield "actual", value_text(result.actual)
@@ -126,8 +123,8 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
         yield "smallest visible", value_text(result.detectable, 3)
     if result.case:
         yield "case", case_text(result.case)
-    if evidence is not None and evidence.pattern and evidence.pattern not in result.message:
-        yield "looks", evidence.pattern
+    if looks := look_of(result):
+        yield "looks", looks
     if result.hint:
         yield "hint", result.hint
     if result.consequences:

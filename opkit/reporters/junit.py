@@ -9,7 +9,7 @@ import re
 from xml.etree import ElementTree
 
 from opkit.checker import CheckResult, OpReport, Status
-from opkit.reporters.run import RunView, subject
+from opkit.reporters.run import RunView, heading
 from opkit.reporters.values import case_text, value_text
 
 #: Characters that XML 1.0 cannot hold, and others that a terminal would act on.
@@ -45,9 +45,7 @@ def _suite(root: ElementTree.Element, op: OpReport) -> ElementTree.Element:
 
 
 def _case(suite: ElementTree.Element, op: OpReport, result: CheckResult) -> None:
-    about = subject(result)
-    name = f"{result.code} {result.check}" + (f" of {about}" if about else "")
-    case = ElementTree.SubElement(suite, "testcase", classname=_clean(op.op), name=_clean(name), time="0")
+    case = ElementTree.SubElement(suite, "testcase", classname=_clean(op.op), name=_clean(heading(result)), time="0")
     if result.where is not None:
         case.set("file", _clean(result.where.file))
         case.set("line", str(result.where.line))
@@ -55,10 +53,9 @@ def _case(suite: ElementTree.Element, op: OpReport, result: CheckResult) -> None
         tag = "failure" if result.status is Status.FAIL else "error"
         node = ElementTree.SubElement(case, tag, type=result.code, message=_clean(result.message))
         node.text = _clean(_details(result))
-    elif result.status is Status.UNDECIDED:
-        ElementTree.SubElement(case, "skipped", message=_clean(f"undecided: {result.message}"))
-    elif result.status is Status.SKIP:
-        ElementTree.SubElement(case, "skipped", message=_clean(result.message))
+    elif result.status is not Status.PASS:
+        said = "undecided: " if result.status is Status.UNDECIDED else ""
+        ElementTree.SubElement(case, "skipped", message=_clean(said + result.message))
 
 
 def _details(result: CheckResult) -> str:

@@ -94,6 +94,12 @@ def printable_op(op: OpReport) -> OpReport:
     )
 
 
+def heading(result: CheckResult) -> str:
+    """Return a check's code, name and subject: "GC101 jacobian of d(y)/d(x)"."""
+    about = subject(result)
+    return f"{result.code} {result.check}" + (f" of {about}" if about else "")
+
+
 def subject(result: CheckResult) -> str:
     """Return what a check is about: "d(y)/d(x)", "x", "y" or ""."""
     if result.input and result.output:

@@ -19,7 +19,7 @@ from opkit.diagnostics import Diagnostic, Severity, Span, explain
 from opkit.errors import Location, UsageError
 from opkit.reporters.json_form import json_text
 from opkit.reporters.run import Finding, RunView, findings, remarks, subject
-from opkit.reporters.values import case_text, value_text
+from opkit.reporters.values import said_of
 from opkit.version import __version__
 
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -27,20 +27,15 @@ _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "
 
 def sarif_report(run: RunView) -> str:
     """Return the findings of a run as a SARIF 2.1.0 log, with a line end."""
-    results = [_of_diagnostic(item) for item in run.diagnostics]
-    titles = {}
-    for finding in findings(run, Status.FAIL, Status.ERROR, Status.UNDECIDED):
-        results.append(_of_finding(finding))
-        titles[finding.result.code] = finding.result.title
-    for finding in remarks(run):
-        results.append(_of_finding(finding))
-        titles[finding.result.code] = finding.result.title
+    found = [*findings(run, Status.FAIL, Status.ERROR, Status.UNDECIDED), *remarks(run)]
+    results = [*map(_of_diagnostic, run.diagnostics), *map(_of_finding, found)]
+    titles = {finding.result.code: finding.result.title for finding in found}
     return _log(results, titles, is_successful=not run.is_interrupted)
 
 
 def sarif_diagnostics(diagnostics: Iterable[Diagnostic]) -> str:
     """Return diagnostics as a SARIF 2.1.0 log, for ``opkit build``."""
-    return _log([_of_diagnostic(item) for item in diagnostics], {}, is_successful=True)
+    return _log(list(map(_of_diagnostic, diagnostics)), {}, is_successful=True)
 
 
 def _log(results: Sequence[dict[str, Any]], titles: dict[str, str], *, is_successful: bool) -> str:
@@ -83,13 +78,7 @@ def _rule(code: str, title: str) -> dict[str, Any]:
 
 def _of_finding(finding: Finding) -> dict[str, Any]:
     result = finding.result
-    lines = [f"{finding.op.op}: {result.message or result.title}"]
-    if result.expected is not None or result.actual is not None:
-        lines.append(f"expected {value_text(result.expected)}, actual {value_text(result.actual)}")
-    if result.case:
-        lines.append(f"case: {case_text(result.case)}")
-    if result.status is Status.PASS:
-        lines.append(result.hint)
+    text = said_of(finding) + (f"\n{result.hint}" if result.status is Status.PASS else "")
     name = f"{finding.op.op}/{subject(result)}" if subject(result) else finding.op.op
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}]}
     if result.where is not None:
@@ -98,7 +87,7 @@ def _of_finding(finding: Finding) -> dict[str, Any]:
     return {
         "ruleId": result.code,
         "level": {Status.UNDECIDED: "warning", Status.PASS: "note"}.get(result.status, "error"),
-        "message": {"text": "\n".join(lines)},
+        "message": {"text": text},
         "locations": [location],
         "partialFingerprints": {"opkit/v1": _fingerprint(result.code, name)},
         "properties": {
@@ -115,12 +104,11 @@ def _of_diagnostic(item: Diagnostic) -> dict[str, Any]:
     if item.span is not None:
         result["locations"] = [{"physicalLocation": _span(item.span)}]
         result["partialFingerprints"] = {"opkit/v1": _fingerprint(item.code, item.span.path, item.span.text)}
-    related = [note for note in item.notes if note.span is not None]
+    related = [(note.message, _span(note.span)) for note in item.notes if note.span is not None]
     if related:
         result["relatedLocations"] = [
-            {"id": index, "message": {"text": note.message}, "physicalLocation": _span(note.span)}
-            for index, note in enumerate(related)
-            if note.span is not None
+            {"id": index, "message": {"text": text}, "physicalLocation": place}
+            for index, (text, place) in enumerate(related)
         ]
     return result
 

@@ -16,8 +16,8 @@ from opkit.checker import CheckResult, OpReport, Status
 from opkit.diagnostics import render_text
 from opkit.errors import Location
 from opkit.record import record
-from opkit.reporters.run import Finding, RunView, counts, findings, printable_op, subject
-from opkit.reporters.values import case_text, index_text, printable, source_lines, value_text
+from opkit.reporters.run import Finding, RunView, counts, findings, heading, printable_op, subject
+from opkit.reporters.values import case_text, look_of, place_of, printable, source_lines, value_text
 
 _STYLE = {
     Status.PASS: "green",
@@ -168,12 +168,8 @@ def _would_have_seen(detectable: float) -> str:
 
 def _finding(page: _Page, finding: Finding) -> None:
     result = finding.result
-    about = subject(result)
-    title = Text.assemble((_word(result.status), _STYLE[result.status]), f" {result.code} {result.check}")
-    if about:
-        title.append(f" of {about}")
     page.put("")
-    page.put(title, 2)
+    page.put(Text.assemble((_word(result.status), _STYLE[result.status]), f" {heading(result)}"), 2)
     if result.message:
         page.put(result.message, 4)
     rows = list(_rows(result))
@@ -185,22 +181,17 @@ def _finding(page: _Page, finding: Finding) -> None:
 
 
 def _rows(result: CheckResult) -> Iterable[tuple[str, str]]:
-    evidence = result.evidence
-    if evidence is not None:
-        ends = [index_text(result.input, evidence.element), index_text(result.output, evidence.output_element)]
-        at = " -> ".join(end for end in ends if end)
-        if at:
-            yield "at", at
+    if at := place_of(result):
+        yield "at", at
     if result.expected is not None or result.actual is not None:
         bound = f"  within {result.bound:.2g}" if isinstance(result.bound, float) else ""
         yield "expected", value_text(result.expected) + bound
         if result.actual is not None:
             yield "actual", value_text(result.actual)
-    case = case_text(result.case)
-    if case:
+    if case := case_text(result.case):
         yield "case", printable(case)
-    if evidence is not None and evidence.pattern and evidence.pattern not in result.message:
-        yield "looks", evidence.pattern
+    if looks := look_of(result):
+        yield "looks", looks
     if result.hint:
         yield "hint", result.hint
     if result.consequences:
@@ -232,11 +223,8 @@ def _next_step(page: _Page, finding: Finding) -> None:
 
 
 def _undecided(page: _Page, result: CheckResult) -> None:
-    about = subject(result)
-    text = Text.assemble(("undecided ", "yellow"), f"{result.code} {result.check}", f" of {about}" if about else "")
-    if result.message:
-        text.append(f": {result.message}")
-    page.put(text, 2)
+    said = f": {result.message}" if result.message else ""
+    page.put(Text.assemble(("undecided ", "yellow"), heading(result), said), 2)
     if case := case_text(result.case):
         page.beside(Text("    case ", style="dim"), Text(printable(case)))
 

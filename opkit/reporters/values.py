@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from opkit.checker import CheckResult
 from opkit.checker.model.case import plain
 from opkit.diagnostics.render import printable
 from opkit.errors import Location
+from opkit.reporters.run import Finding
 
-__all__ = ["case_text", "index_text", "printable", "source_lines", "value_text"]
+__all__ = ["case_text", "index_text", "look_of", "place_of", "printable", "said_of", "source_lines", "value_text"]
 
 _LONGEST = 160
 
@@ -87,6 +89,32 @@ def index_text(name: str | None, index: Sequence[int] | None) -> str:
     if index is None:
         return ""
     return f"{name or ''}[{', '.join(str(item) for item in index)}]"
+
+
+def said_of(finding: Finding) -> str:
+    """Return a finding in lines: the op with the message, what was expected, the case."""
+    result = finding.result
+    lines = [f"{finding.op.op}: {result.message or result.title}"]
+    if result.expected is not None or result.actual is not None:
+        lines.append(f"expected {value_text(result.expected)}, actual {value_text(result.actual)}")
+    if result.case:
+        lines.append(f"case: {case_text(result.case)}")
+    return "\n".join(lines)
+
+
+def place_of(result: CheckResult) -> str:
+    """Return the elements that a finding names: "x[1, 2] -> y[0]"; "" where it names none."""
+    evidence = result.evidence
+    if evidence is None:
+        return ""
+    ends = (index_text(result.input, evidence.element), index_text(result.output, evidence.output_element))
+    return " -> ".join(filter(None, ends))
+
+
+def look_of(result: CheckResult) -> str:
+    """Return how what was found looks, "" where the message says it."""
+    pattern = result.evidence.pattern if result.evidence is not None else ""
+    return pattern if pattern and pattern not in result.message else ""
 
 
 def source_lines(where: Location | None, around: int = 2) -> list[tuple[int, str]]:

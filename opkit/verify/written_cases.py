@@ -23,7 +23,6 @@ from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.kinds import kind_of
 from opkit.errors import UsageError
-from opkit.record import record
 from opkit.verify.isolation.child import FreshCall, Outbox, Task
 from opkit.verify.isolation.supervisor import Supervisor
 from opkit.verify.options import RunOptions
@@ -36,15 +35,6 @@ _MOST, _ELEMENTS = 12, 256
 _SECONDS = 60.0
 
 
-@record
-class Request:
-    """What a fresh interpreter is asked: the cases of a target's ops, and whether of those too that have some."""
-
-    target: Target
-    options: RunOptions
-    replaces: bool
-
-
 def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> Iterator[tuple[str, str]]:
     """Write the cases of what the words name; yield (file, text written), or (op, "") where an op has cases.
 
@@ -52,47 +42,44 @@ def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> It
         UsageError: a file or function of cases is there and is not to be replaced.
     """
     for target in resolve(words):
-        request = Request(target, options, replaces)
-        task = Task(0, FreshCall(__name__, request), options.timeout or _SECONDS, is_loud=options.shows_output)
+        call = FreshCall(__name__, (target, options, replaces))
+        task = Task(0, call, options.timeout or _SECONDS, is_loud=options.shows_output)
         for _, message in Supervisor(1).run([task]):
             if isinstance(message, tuple):
                 yield _put(target, message[0], message[1], replaces) if message[1] else message
 
 
-def run(request: Request, outbox: Outbox) -> None:
+def run(target: Target, options: RunOptions, replaces: bool, outbox: Outbox) -> None:
     """Load a target and send (name, text) of each of its ops; in a fresh interpreter."""
-    ops = load(request.target, request.options, outbox.flight).made().checkables
-    wanted = [item for item in ops if item.cases is None or request.replaces]
+    ops = load(target, options, outbox.flight).made().checkables
+    wanted = [item for item in ops if item.cases is None or replaces]
     for item in ops:
         if item not in wanted:
             outbox.send((item.name, ""))
-    if request.target.directory is not None:
-        lines = [line for item in wanted for line in _lines(item, request, item.name if len(ops) > 1 else "")]
+    if target.directory is not None:
+        lines = [line for item in wanted for line in _lines(item, options, item.name if len(ops) > 1 else "")]
         if lines:
-            outbox.send(("", _function("cases", request.target.label, lines)))
+            outbox.send(("", _function("cases", target.label, lines)))
         return
     for item in wanted:
         name = item.name.rpartition("::")[2].partition("#")[0]
-        lines = _lines(item, request, "")
-        if lines:
+        if lines := _lines(item, options, ""):
             outbox.send((name, _function(f"cases_{name.rpartition('.')[2]}", name, lines)))
 
 
 def _put(target: Target, name: str, text: str, replaces: bool) -> tuple[str, str]:
     """Write a function of cases: to a directory's cases file, to the function's own file, or to a check file."""
-    folder, file = Path(target.path), Path(target.path)
+    file, short = Path(target.path), name.rpartition(".")[2]
     before = ""
     if target.directory is not None:
-        file = folder / f"{folder.name}_cases.py"
-        if file.exists() and not replaces:
-            raise UsageError(f"{file} exists", help="--force replaces it")
+        file = file / f"{file.name}_cases.py"
     elif target.module:
-        file = Path(f"check_{name.rpartition('.')[2]}.py")
+        file = Path(f"check_{short}.py")
         before = f"from {target.module} import {name.partition('.')[0]}\n"
-        if file.exists() and not replaces:
-            raise UsageError(f"{file} exists", help="--force replaces it")
     else:
-        before = _without(file, f"cases_{name.rpartition('.')[2]}", replaces)
+        before = _without(file, f"cases_{short}", replaces)
+    if (target.directory is not None or target.module) and file.exists() and not replaces:
+        raise UsageError(f"{file} exists", help="--force replaces it")
     whole = f"{before.rstrip()}\n\n\n{text}" if before else text
     write_file(file, whole.encode())
     return str(file), text
@@ -124,12 +111,12 @@ _IMPORTS = {
 
 
 # --- the cases of one op
-def _lines(checkable: Checkable, request: Request, op: str) -> list[str]:
+def _lines(checkable: Checkable, options: RunOptions, op: str) -> list[str]:
     """Return one case of each kind and setting of the options that were found, as Python text."""
     found = replace(checkable, cases=None)
     trial = Trial(found)
     with np.errstate(all="ignore"):
-        cases = [case for case in collect(found, request.options.check, trial).cases if _is_readable(case)]
+        cases = [case for case in collect(found, options.check, trial).cases if _is_readable(case)]
         kinds: dict[Any, Case] = {}
         settings: dict[str, Case] = {}
         for case in sorted(cases, key=partial(_rank, checkable)):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opkit.record import record
 from opkit.verify.failures.store import Failure
 from opkit.verify.isolation.child import FreshCall, Outbox, Task
 from opkit.verify.isolation.supervisor import Supervisor, can_fork
@@ -19,19 +18,6 @@ from opkit.verify.targets.target import resolve
 _SECONDS = 60.0
 
 
-@record
-class Request:
-    """What a fresh interpreter is asked about.
-
-    Args:
-        failure: whose target it loads.
-        options: of the run.
-    """
-
-    failure: Failure
-    options: RunOptions
-
-
 def trees(failure: Failure, options: RunOptions) -> Mapping[str, str] | None:
     """Return {input: text}, ``leaf[0]``, ``leaf[1]`` ... in it for its arrays; none for a plain list of arrays.
 
@@ -39,23 +25,23 @@ def trees(failure: Failure, options: RunOptions) -> Mapping[str, str] | None:
     """
     if not can_fork():
         return None
-    task = Task(0, FreshCall(__name__, Request(failure, options)), options.timeout or _SECONDS)
+    task = Task(0, FreshCall(__name__, (failure, options)), options.timeout or _SECONDS)
     found = next((message for _, message in Supervisor(1).run([task]) if isinstance(message, dict)), None)
     return None if found is None or "" in found.values() else found
 
 
-def run(request: Request, outbox: Outbox) -> None:
+def run(failure: Failure, options: RunOptions, outbox: Outbox) -> None:
     """Load the target of a failure and send its trees; in a fresh interpreter.
 
     What no case shows, the script that called the function does.
     """
-    outbox.allow(request.options.memory)
-    root, name = str(request.failure.facts.get("root")), str(request.failure.facts["op"]).rpartition("::")[2]
+    outbox.allow(options.memory)
+    root, name = str(failure.facts.get("root")), str(failure.facts["op"]).rpartition("::")[2]
     found: dict[str, str] = {}
     for word in (f"{root}::{name}", root):
         if not found:
             (target,) = resolve([word])
-            load(target, request.options, outbox.flight)
+            load(target, options, outbox.flight)
             from opkit.verify.subjects.jax.trees import texts_known_of  # not before the file has imported JAX
 
             found = texts_known_of(name)

@@ -70,16 +70,16 @@ class Outbox:
 
 @record
 class FreshCall:
-    """What a fresh interpreter is to do: a module's ``run(request, outbox)``.
+    """What a fresh interpreter is to do: a module's ``run(*given, outbox)``.
 
     Args:
         module: which the interpreter imports.
-        request: what it is called with; picklable, and rebuilt by importing alone.
+        given: what it is called with; picklable, and rebuilt by importing alone.
         frameworks: that it is going to import anyway.
     """
 
     module: str
-    request: Any
+    given: tuple[Any, ...]
     frameworks: tuple[str, ...] = ()
 
     def __call__(self, outbox: Outbox) -> None:
@@ -87,7 +87,7 @@ class FreshCall:
         gc.enable()  # off since the interpreter started
         sys.dont_write_bytecode = True
         show_paths_from(os.getcwd())
-        import_module(self.module).run(self.request, outbox)
+        import_module(self.module).run(*self.given, outbox)
 
 
 @record

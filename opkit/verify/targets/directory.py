@@ -14,6 +14,7 @@ from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
 from opkit.errors import ProjectError, UsageError, unknown
 from opkit.project.directory import op_directory_of
+from opkit.project.findings import fatal
 from opkit.project.loading import LoadedOps, assemble, with_facts
 from opkit.settings import settings
 from opkit.shim import frameworks
@@ -22,7 +23,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.directory import checkable_of, with_reference
-from opkit.verify.subjects.loaded import Loaded, unloadable
+from opkit.verify.subjects.loaded import Loaded, joined, unloadable
 from opkit.verify.subjects.ordinary_call import found_at
 from opkit.verify.subjects.references import reference_in
 from opkit.verify.targets.target import Target
@@ -45,20 +46,15 @@ def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Load
             finding = blame_error(cause, CODES["GC183"], "loading the cases file")
             report = OpReport(loaded.directory.name, (finding,), target.label)
             return Loaded((), (report,), loaded.diagnostics)
-    fatal = [item for item in loaded.diagnostics if item.is_error and not item.subject]
-    if fatal:
-        return Loaded((), (_broken(loaded.directory.name, target.label, fatal),), loaded.diagnostics)
+    if errors := fatal(loaded.diagnostics):
+        return Loaded((), (_broken(loaded.directory.name, target.label, errors),), loaded.diagnostics)
     every: Sequence[LoadedOps] = (loaded,)
     if loaded.cpp is not None:
         from opkit.verify.subjects.cpp_twins import twins_of
 
         every = twins_of(loaded, options.kernel)
-    made = [_checkables(one, target, module, options) for one in every]
-    return Loaded(
-        tuple(item for part in made for item in part.checkables),
-        tuple(item for part in made for item in part.reports),
-        loaded.diagnostics,
-    )
+    made = joined([_checkables(one, target, module, options) for one in every])
+    return replace(made, diagnostics=loaded.diagnostics)
 
 
 def _checkables(loaded: LoadedOps, target: Target, module: ModuleType | None, options: RunOptions) -> Loaded:
@@ -100,14 +96,6 @@ def _concerns(subject: str, op: str, loaded: LoadedOps) -> bool:
 
 def _broken(op: str, directory: str, errors: Sequence[Diagnostic]) -> OpReport:
     """Return the report of an op that does not build: one check per error."""
-    checks = tuple(
-        CheckResult(
-            "build",
-            Status.ERROR,
-            item.code,
-            item.message,
-            where=item.span.location if item.span is not None else None,
-        )
-        for item in errors
-    )
-    return OpReport(op, checks, directory)
+    places = (None if item.span is None else item.span.location for item in errors)
+    checks = (CheckResult("build", Status.ERROR, item.code, item.message, where=at) for item, at in zip(errors, places))
+    return OpReport(op, tuple(checks), directory)

@@ -58,9 +58,8 @@ def tried(directories: Sequence[OpDirectory], seconds: float = SECONDS) -> dict[
 def _tasks(directories: Iterable[OpDirectory], seconds: float) -> list[Task]:
     """Return what tries them: copies of this process, fresh interpreters where it has threads."""
     with_api = [item for item in directories if can_fork() and item.api.is_file() and item.spec.is_file()]
-    requests = [(item, seconds) for item in with_api]
     is_copied = threads_here() == 1
-    runs = [partial(run, item) if is_copied else FreshCall(__name__, item) for item in requests]
+    runs = [partial(run, item, seconds) if is_copied else FreshCall(__name__, (item, seconds)) for item in with_api]
     return [Task(item.real, run, _START) for item, run in zip(with_api, runs)]
 
 
@@ -90,12 +89,10 @@ def _unfinished(ended: Ended, seconds: float, name: str, line: int) -> ApiFact:
     return ApiFact(Remark("PROJ024", message, "keep what takes long or ends processes out of the API file"), line)
 
 
-def run(request: tuple[OpDirectory, float], outbox: Outbox) -> None:
+def run(directory: OpDirectory, seconds: float, outbox: Outbox) -> None:
     """Try a file in this process, which ends here; send what runs next, and what is found as it is found."""
     # Here, since it takes the facades: the process that waits for one trial does other things meanwhile.
     from opkit.verify.trial.trying import try_api_file
-
-    directory, seconds = request
 
     def begin(name: str, line: int) -> None:
         if not name:  # its time begins with its first line: a busy machine's slow start is not held against it

@@ -20,6 +20,7 @@ from opkit.ops.core.types import Function
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
 from opkit.project.directory import OpDirectory
+from opkit.project.findings import fatal
 from opkit.project.module import load_module
 from opkit.shim import frameworks
 from opkit.spec import compile_spec
@@ -45,7 +46,7 @@ def try_api_file(directory: OpDirectory, begin: Callable[[str, int], None]) -> I
     result = compile_spec(directory.spec, include_dirs=(directory.path,), known_ops=tuple(BUILTIN))
     ops = {name: op for name, op in result.ops.items() if not op.has_errors}
     skipped = {item.subject for item in result.diagnostics if item.is_error} - set(ops)
-    if any(item.is_error and not item.subject for item in result.diagnostics):
+    if fatal(result.diagnostics):
         return
     desk = Desk(BuilderRecorder(file, ops, skipped, static.JobTracer("import", session().scope)))
     with frameworks(), desk.installed():

@@ -30,7 +30,6 @@ from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.supervisor import Death, Ended, Supervisor
 from opkit.verify.options import RunOptions
 from opkit.verify.workers.attempts import Attempts
-from opkit.verify.workers.errands import Request
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.loading import Errand
 from opkit.verify.workers.messages import Begun, Message
@@ -117,9 +116,8 @@ class _Spawned:
 
     def _task(self, errands: Sequence[Errand], options: RunOptions, is_again: bool = False) -> Task:
         loading = self._options.timeout or math.inf
-        request = Request(tuple(errands), options, loading)
         frameworks = sorted(frozenset().union(*(item.frameworks for item in errands)))
-        program = FreshCall("opkit.verify.workers.errands", request, tuple(frameworks))
+        program = FreshCall("opkit.verify.workers.errands", (tuple(errands), options, loading), tuple(frameworks))
         is_loud = options.shows_output and not is_again
         key = len(self.interpreters) - 1
         return Task(key, program, loading, 0, self._is_leader, is_continued=True, is_loud=is_loud)
