@@ -5,8 +5,9 @@ Runs the same checks on searched neighbours; what fails only there is undecided,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
@@ -27,22 +28,18 @@ def beyond(session: CheckSession, check: Check) -> Iterator[CheckResult]:
         return
     report = check(other, replace(options, power=False, second_order=False))
     session.notes += [f"beyond the inputs seen, {report.unserved}"] if report.unserved else []
-    bad = [
+    bad = (
         item
         for item in report.checks
         if item.status is Status.FAIL or (item.beyond and item.status is Status.UNDECIDED)
-    ]
-    for item in bad[:FEW]:
-        where = _difference(item, other)
-        hint = item.hint or _hint(item, other)
+    )
+    for item in islice(bad, FEW):
+        case = None if item.evidence is None else item.evidence.case
+        changed = {} if case is None else _options(case, other)
+        where = "" if case is None else _difference(case, changed, other)
         message = f"beyond the inputs seen{f' ({where})' if where else ''}: {item.message}"
-        yield replace(item, status=Status.UNDECIDED, message=message, hint=hint, beyond=True)
-
-
-def _hint(item: CheckResult, other: Checkable) -> str:
-    """Return what an option that breaks a gradient suggests, "" where no option differs."""
-    names = [] if item.evidence is None or item.evidence.case is None else list(_options(item.evidence.case, other))
-    return f"backward may not get the option {' and '.join(names)}, or not use it" if names else ""
+        said = f"backward may not get the option {' and '.join(changed)}, or not use it" if changed else ""
+        yield replace(item, status=Status.UNDECIDED, message=message, hint=item.hint or said, beyond=True)
 
 
 def _options(case: Case, other: Checkable) -> dict[str, str]:
@@ -56,16 +53,10 @@ def _options(case: Case, other: Checkable) -> dict[str, str]:
     }
 
 
-def _difference(item: CheckResult, other: Checkable) -> str:
+def _difference(case: Case, options: Mapping[str, str], other: Checkable) -> str:
     """Say in a few words how a case differs from what was seen: options, shapes, or values."""
-    case = None if item.evidence is None else item.evidence.case
-    if case is None:
-        return ""
-    options = [f"{name} = {value}" for name, value in _options(case, other).items()]
     if options:
-        return ", ".join(options)
-    shapes = {one.shapes for one in other.seen}
-    own = case.shapes
-    if own not in shapes:
-        return f"shapes {', '.join(str(list(shape)) for shape in own)}"
+        return ", ".join(f"{name} = {value}" for name, value in options.items())
+    if case.shapes not in {one.shapes for one in other.seen}:
+        return f"shapes {', '.join(str(list(shape)) for shape in case.shapes)}"
     return f"values: {case.regime}"

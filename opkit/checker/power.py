@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from opkit.checker.model.agreement import same
 from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.numbers import is_square
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import Check
@@ -61,8 +62,7 @@ def _places(array: ndarray) -> ndarray:
 
 
 def _turned(gradient: ndarray, _: ndarray) -> ndarray:
-    is_square = gradient.ndim > 1 and gradient.shape[-1] == gradient.shape[-2]
-    return gradient.swapaxes(-1, -2) if is_square else gradient
+    return gradient.swapaxes(-1, -2) if is_square(gradient) else gradient
 
 
 def _swapped(gradients: dict[str, Any], _: Arrays) -> dict[str, Any]:
@@ -123,17 +123,13 @@ class _Broken:
 def power(checkable: Checkable, options: Options, check: Check) -> Iterator[CheckResult]:
     """GC190: check the op with each standard mutation planted in its backward."""
     settings = replace(options, power=False, second_order=False)
-    caught, missed, idle = [], [], []
+    caught, missed, idle = list[str](), list[str](), list[str]()
     for mutation in MUTATIONS:
         broken = _Broken(checkable, mutation)
         wrapped = replace(checkable, vjp=broken.vjp, trace=None, runners={}, second=None, afresh=None)
         report = check(wrapped, settings)
-        if not broken.mattered:
-            idle.append(mutation.name)
-        elif report.status in (Status.FAIL, Status.ERROR):
-            caught.append(mutation.name)
-        else:
-            missed.append(mutation.name)
+        is_caught = report.status in (Status.FAIL, Status.ERROR)
+        (idle if not broken.mattered else caught if is_caught else missed).append(mutation.name)
     text = f"{len(caught)} of {len(caught) + len(missed)} planted faults would be caught"
     if missed:
         text += f"; missed: {', '.join(missed)}"

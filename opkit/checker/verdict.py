@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from opkit.checker.beyond import beyond
-from opkit.checker.model.case import Case, plain
+from opkit.checker.model.case import plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import OUT_OF_TIME
 from opkit.checker.model.report import CheckResult, FatalCall, Status
@@ -92,36 +92,28 @@ def _open(session: CheckSession, item: CheckResult) -> CheckResult:
     if item.status is not Status.FAIL:
         return item
     is_hazard = item.code in _HAZARDS
-    if is_hazard:
-        why = "a hazard: it takes a caller that changes what it gave or got"
-    elif session.checkable.infer is None and (item.evidence is None or _is_found(session, item.evidence.case)):
-        why = _why_open(item)
-    else:
-        why = ""
+    why = "a hazard: it takes a caller that changes what it gave or got" if is_hazard else _why_open(session, item)
     if not why:
         return item
     return replace(item, status=Status.UNDECIDED, message=f"{item.message} ({why})", beyond=True, needs_more=is_hazard)
 
 
-def _is_found(session: CheckSession, case: Case | None) -> bool:
-    if case is not None:
-        return session.is_found(case)
-    return session.checkable.cases is None and not session.checkable.recorded
-
-
-def _why_open(item: CheckResult) -> str:
+def _why_open(session: CheckSession, item: CheckResult) -> str:
     """Say why a failure on what was found is open, "" where it is not."""
+    checkable, case = session.checkable, None if item.evidence is None else item.evidence.case
+    is_given = checkable.cases is not None or checkable.recorded
+    if checkable.infer is not None or (item.evidence and (is_given if case is None else not session.is_found(case))):
+        return ""
     if item.code in _OPEN_WHERE_FOUND:
         return "nothing declares such inputs"
-    if item.code not in _NUMBERS or item.evidence is None or item.evidence.case is None:
+    if item.code not in _NUMBERS or case is None:
         return ""
-    if is_huge(item.evidence.case):
+    if is_huge(case):
         return f"values beyond {EXTREME_SIZE:g} are extremes that nothing declares"
-    numbers = [item.expected, item.actual]
-    if item.code == "GC101" and all(isinstance(number, float) for number in numbers):
-        expected, actual = numbers
-        if abs(expected - actual) <= SINGLE_ROUNDING * max(abs(expected), abs(actual)):
-            return "as small as float32's rounding: a step may be held in float32, or an iteration stop before its end"
+    expected, actual = item.expected, item.actual
+    are_floats = item.code == "GC101" and isinstance(expected, float) and isinstance(actual, float)
+    if are_floats and abs(expected - actual) <= SINGLE_ROUNDING * max(abs(expected), abs(actual)):
+        return "as small as float32's rounding: a step may be held in float32, or an iteration stop before its end"
     return ""
 
 

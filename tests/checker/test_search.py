@@ -21,10 +21,8 @@ from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.attributes import alternatives, pairwise
 from opkit.checker.search.depth import TAKEN, Depth, depth_of
-from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.hill_climb import climb
-from opkit.checker.search.roles import Roles
-from opkit.checker.search.scope import SearchScope
+from opkit.checker.search.kinds import shapes_of
 from opkit.checker.search.shapes import Assignment, assignments
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.errors import InferError, Location
@@ -146,8 +144,7 @@ def _natural(function: Callable[..., np.ndarray], backward: Callable[..., object
     """Return a search for shapes of a function that nothing declares."""
     made = op(" ".join(inspect.signature(function).parameters), function, backward or (lambda *_: None))
     made = replace(made, forward_where=Location(__file__, 1), backward=made.backward if backward else None)
-    scope = SearchScope(made, Options(), Trial(made))
-    return UsualShapes(scope, Roles(scope))
+    return UsualShapes(made, Options(), Trial(made))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +200,7 @@ def test_what_may_be_a_float_is_one() -> None:
 
 def test_shapes_follow_from_how_far_backward_gets() -> None:
     """Forward takes points and a matrix of many sizes, backward (n, 2) and (3, 3) alone."""
-    (points, matrix), *_ = map(shapes_of, _natural(_warp, _unwarp).climber.answered())
+    (points, matrix), *_ = map(shapes_of, _natural(_warp, _unwarp).answered())
     assert (points[1:], matrix) == ((2,), (3, 3))  # type: ignore[index]
 
 
@@ -554,7 +551,7 @@ def test_whole_numbers_of_another_shape_are_found_within_few_attempts() -> None:
 
     op = Checkable("sum of nodes", (Arg("x"), Arg("nodes")), (Arg("y"),), forward, forward_where=Location(__file__, 1, 0))  # type: ignore[arg-type]
     trial = Trial(op, most=300)
-    (case,) = UsualShapes(*(lambda scope: (scope, Roles(scope)))(SearchScope(op, Options(), trial))).accepted({}, 1, 0)
+    (case,) = UsualShapes(op, Options(), trial).accepted({}, 1, 0)
     assert case.inputs["nodes"].dtype.kind == "i"
     assert case.inputs["nodes"].shape == case.inputs["x"].shape[:1]
 

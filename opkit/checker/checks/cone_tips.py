@@ -53,7 +53,7 @@ class Tipped:
         others = [one for one in odd if (one.leaf, one.element) not in tips]
         if at_tips and self._first is None:
             self._first = (ev, outcome, sorted(at_tips, key=lambda one: -one.kind))
-        if others and any(size in (1, 2) for shape in ev.shapes for size in (shape or (1,))):
+        if others and any(size in (1, 2) for shape in ev.case.shapes for size in (shape or (1,))):
             self._small.append((ev, outcome, others))
             others = []
         return [*others, *(one for one in failures if one.code != "GC105")]

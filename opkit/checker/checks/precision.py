@@ -58,9 +58,8 @@ _AGREES: _Said = ("", False)
 def single_precision(session: CheckSession) -> Iterator[CheckResult]:
     """GC150: float32 results and gradients agree with float64's within what rounding the inputs explains."""
     pool = [ev for ev in session.evaluators if not ev.case.is_extreme or ev.case.regime.split()[0] == "saturated"]
-    chosen = (
-        session.diverse(SOME, 1, pool) + [ev for ev in pool if ev.case.regime in ("large", "saturated", "ties")][:FEW]
-    )
+    chosen = session.diverse(SOME, 1, pool)
+    chosen += [ev for ev in pool if ev.case.regime in ("large", "saturated", "ties")][:FEW]
     chosen += [ev for ev in session.evaluators if ev.case.regime in ("steep", "offset") and not ev.case.is_empty][:FEW]
     tried = 0
     highest = _gradient_sizes(session, chosen)
@@ -185,9 +184,8 @@ def _off(
 def _overflow(session: CheckSession, high: Attempt, low: Attempt) -> str | None:
     """Say where float32 gives NaN or infinity although float64's result is one that float32 can hold."""
     for index, (exact, single) in enumerate(zip(high.outputs, low.outputs)):
-        if not is_float(single) or single.dtype != np.float32 or np.shape(exact) != np.shape(single):
-            continue
-        bad = ~np.isfinite(single) & (np.abs(exact) < OVERFLOW)
+        is_single = is_float(single) and single.dtype == np.float32 and np.shape(exact) == np.shape(single)
+        bad = np.asarray(is_single and ~np.isfinite(single) & (np.abs(exact) < OVERFLOW))
         if bad.any():
             place = place_of(np.argmax(bad), np.shape(bad))
             text = f"{session.output_name(index)}{index_of(place)} is {single[place]} in float32 and {exact[place]:.9g}"
@@ -234,21 +232,16 @@ def low_precision(session: CheckSession) -> Iterator[CheckResult]:
     if session.dtype != "float64" or session.is_impure:
         yield session.skipped("GC151", "no float64 results are claimed")
         return
+    is_any = session.checkable.infer is None
     evaluators = [
         ev
         for ev in session.diverse(SOME, 2)
-        if not ev.case.is_extreme
-        and ev.leaves
-        and ev.slots
-        and ev.case.regime != "zeros"
-        and (session.checkable.infer is None or all(ev.outputs[index].dtype == np.float64 for index in ev.slots))
+        if not ev.case.is_extreme and ev.leaves and ev.slots and ev.case.regime != "zeros"
+        if is_any or all(ev.outputs[index].dtype == np.float64 for index in ev.slots)
     ]
-    suspects = []
-    for number, ev in enumerate(evaluators):
-        noise = _noise(ev, session.rng(5000 + number))
-        if noise is not None and 2 * FLOOR < noise < NOISE_MOST:
-            suspects.append((noise, ev))
-    if evaluators and len(suspects) * 2 > len(evaluators):
+    found = [(_noise(ev, session.rng(5000 + number)) or 0.0, ev) for number, ev in enumerate(evaluators)]
+    suspects = [(noise, ev) for noise, ev in found if 2 * FLOOR < noise < NOISE_MOST]
+    if len(suspects) * 2 > len(evaluators):
         noise, ev = max(suspects, key=lambda item: item[0])
         kind = "float32" if noise < FLOOR_SINGLE else "float16"
         for each in session.evaluators if noise < FLOOR_SINGLE else ():

@@ -17,6 +17,7 @@ from numpy.random import Generator
 
 from opkit.checker.checks.contract import is_write
 from opkit.checker.model.agreement import same
+from opkit.checker.model.case import first_of_each
 from opkit.checker.model.error_location import is_users
 from opkit.checker.model.evaluate import Evaluator, copies, is_float, leaves_of
 from opkit.checker.model.raised import words_of
@@ -31,10 +32,10 @@ def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
     def holds_the_same(item: Evaluator) -> bool:
         return all(map(np.array_equal, item.case.arrays, ev.case.arrays))
 
-    alike = [item for item in session.evaluators if item is not ev and item.shapes == ev.shapes]
+    alike = [item for item in session.evaluators if item is not ev and item.case.shapes == ev.case.shapes]
     other_values = [item for item in alike if item.is_set_like(ev) and not holds_the_same(item)]
     other_attrs = [item for item in alike if not item.is_set_like(ev)]
-    differing = [item for item in session.evaluators if item.shapes != ev.shapes]
+    differing = [item for item in session.evaluators if item.case.shapes != ev.case.shapes]
     single = session.single[:1]
     return _rearranged(ev, differing[:1]) + other_values[:2] + other_attrs[:2] + differing[:2] + single
 
@@ -108,10 +109,7 @@ def forward_purity(session: CheckSession) -> Iterator[CheckResult]:
         others = (partial(after, other) for other in _others(session, ev))
         for code, message in islice(_faults(session, "forward", partial(ev.forward, ev.inputs), others), 1):
             found.add(code, message, ev)
-    settings: dict[str, Evaluator] = {}
-    for ev in [] if found.results else session.ordinary():
-        settings.setdefault(str(sorted(ev.attrs.items())), ev)
-    for ev in settings.values():
+    for ev in [] if found.results else first_of_each(session.ordinary(), lambda ev: str(sorted(ev.attrs.items())))[0]:
         if not gives_the_same(ev):
             found.add("GC120", "forward gave another result for the same arguments", ev)
     yield from found.told(("GC120", "GC122"), len(evaluators))

@@ -6,6 +6,7 @@ Runs both in each format that the op takes, and reports; what the numbers say is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
 from typing import Any
@@ -29,7 +30,6 @@ from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import REFERENCE_DOUTS, SOME
 from opkit.checker.model.types import Arrays, Attrs, Computed, Gradients, Ran, Results
-from opkit.ir import Shape
 from opkit.listed import each
 from opkit.record import mutable
 
@@ -40,6 +40,8 @@ VALUES, GRADIENTS, ITSELF = "GC107", "GC108", "GC109"
 class _Ledger:
     """What the comparisons brought up: by code, what is wrong, and the largest ratio of each format with its place."""
 
+    session: CheckSession
+    given: Reference
     wrong: dict[str, CheckResult] = field(default_factory=dict)
     open: dict[str, CheckResult] = field(default_factory=dict)
     best: dict[str, dict[str, tuple[float, str, float]]] = field(default_factory=dict)
@@ -59,16 +61,16 @@ def reference(session: CheckSession) -> Iterator[CheckResult]:
     given = session.checkable.reference
     if given is None or session.is_impure:
         return
-    ledger = _Ledger()
+    ledger = _Ledger(session, given)
     chosen = [ev for ev in session.evaluators if ev.case.origin != "search"] or session.diverse(SOME)
-    confirmed = next(_confirmed(session, given, chosen), None)
+    confirmed = _confirmed(session, given, chosen)
     for number, ev in enumerate(chosen):
         if session.left() < 0 and ledger.compared:
             break
         for format in _formats(session.checkable, ev):
             if not {VALUES, GRADIENTS} <= ledger.wrong.keys():
-                _compare(session, given, ev, number, format, ledger)
-    yield from _results(session, given, ledger)
+                _compare(ledger, ev, number, format)
+    yield from _results(ledger)
     if confirmed is not None:
         yield confirmed
 
@@ -83,9 +85,10 @@ def _formats(checkable: Checkable, ev: Evaluator) -> list[str]:
     return [own, *(name for name in narrower if checkable.in_format is not None or name == "float32")]
 
 
-def _compare(session: CheckSession, given: Reference, ev: Evaluator, number: int, format: str, ledger: _Ledger) -> None:
+def _compare(ledger: _Ledger, ev: Evaluator, number: int, format: str) -> None:
     """Compare one case in one format."""
-    form, rng = FORMATS[format], session.rng(6000 + number)
+    session, given, form = ledger.session, ledger.given, FORMATS[format]
+    rng = session.rng(6000 + number)
     checkable = session.checkable
     run = checkable.in_format or _plain(checkable)
     is_own = format == _formats(checkable, ev)[0]
@@ -110,13 +113,12 @@ def _compare(session: CheckSession, given: Reference, ev: Evaluator, number: int
     near = _near(ev, inputs, form, rng)
     ledger.compared.add(number)
     judges = bool(ev.leaves) and checkable.has_gradient and given.judges_gradients
-    values, gradients = _samples(given, run, ev, near, douts if judges and given.has_gradient else None, format, ledger)
-    sums = partial(summed_result, given, ev, inputs, douts)
-    _judge(session, ev, values, names, (VALUES, form), sums, ledger)
+    values, gradients = _samples(ledger, run, ev, near, douts if judges and given.has_gradient else None, format)
+    _judge(ledger, ev, values, names, VALUES, form, partial(summed_result, given, ev, inputs, douts))
     if judges:
         gradients = gradients or _measured_gradients(given, run, ev, near, douts, format)
         sums = partial(summed_gradient, given, ev, inputs, douts)
-        _judge(session, ev, gradients, [str(leaf) for leaf in ev.leaves], (GRADIENTS, form), sums, ledger)
+        _judge(ledger, ev, gradients, [*map(str, ev.leaves)], GRADIENTS, form, sums)
 
 
 def _misfit(given: Reference, names: Sequence[str], outputs: Sequence[Any], exact: Sequence[Any]) -> str:
@@ -172,25 +174,11 @@ def cast_to(value: Any, dtype: Any) -> Any:
     return each(lambda item: frozen(item.astype(dtype)) if is_float(item) else item, value)
 
 
-def _in_own(given: Reference, *arguments: Any) -> Computed | None:
-    """Run the reference in the op's format, None where it does not run in it."""
-    try:
-        return given.run(*arguments)
-    except Exception:  # user code, or an operation that the framework lacks in the format
-        return None
-
-
 _Sample = tuple[Any, Any, Any, Any]
 
 
 def _samples(
-    given: Reference,
-    run: InFormat,
-    ev: Evaluator,
-    near: Sequence[Arrays],
-    douts: Results | None,
-    format: str,
-    ledger: _Ledger,
+    ledger: _Ledger, run: InFormat, ev: Evaluator, near: Sequence[Arrays], douts: Results | None, format: str
 ) -> tuple[list[list[_Sample]], list[list[_Sample]]]:
     """Return, for results and for gradients, a list per input tried of what is exact, the reference's own and the op's.
 
@@ -202,12 +190,14 @@ def _samples(
     last: tuple[Sequence[Any], Gradients] | None = None
     for arrays in near:
         try:
-            made, exact = run(arrays, ev.attrs, douts, format), given.run(arrays, ev.attrs, douts, "float64")
+            made, exact = run(arrays, ev.attrs, douts, format), ledger.given.run(arrays, ev.attrs, douts, "float64")
         except Exception:  # user code: it does not take what lies beside the case
             if arrays is near[0]:
                 raise
             continue
-        own = None if format == "float64" else _in_own(given, arrays, ev.attrs, douts, format)
+        own = None
+        with suppress(Exception):  # user code, or an operation that the framework lacks in the format
+            own = None if format == "float64" else ledger.given.run(arrays, ev.attrs, douts, format)
         if own is None:
             before = last or exact
             own = [FORMATS[format].rounded(item) for item in before[0]], before[1]
@@ -237,16 +227,15 @@ def _measured_gradients(
 
 # --- judging
 def _judge(
-    session: CheckSession,
+    ledger: _Ledger,
     ev: Evaluator,
     rows: Sequence[Sequence[_Sample]],
     names: Sequence[str],
-    what: tuple[str, Format],
+    code: str,
+    form: Format,
     sums: Callable[[int, int], float],
-    ledger: _Ledger,
 ) -> None:
     """Judge each result, or gradient, over the inputs tried; ``sums`` of its number and an element: see Samples."""
-    code, form = what
     terms = max((array.size for array in ev.case.arrays), default=1)
     for number, (name, column) in enumerate(zip(names, zip(*rows))):
         if any(item is None for sample in column for item in sample):
@@ -255,17 +244,15 @@ def _judge(
         if any(np.shape(item) != shape for sample in column for item in sample[:3]) or not np.prod(shape):
             continue
         exact, own, given = (np.stack([widened(sample[which]).ravel() for sample in column]) for which in range(3))
-        slack = float(session.checkable.tolerance.get(name, 0.0))
+        slack = float(ledger.session.checkable.tolerance.get(name, 0.0))
         samples = Samples(exact, own, given, form.name, terms, slack, column[0][3], partial(sums, number))
         found = judged(_at_single(samples) if form.name == "float64" else samples)
         if found is None:
             continue
-        element = place_of(found.element, shape)
-        subject = name if code == VALUES else f"the gradient of {name}"
-        place = f"{name}{index_of(element)}"
-        ledger.add(code, form.name, found, place)
+        at = index_of(place_of(found.element, shape))
+        ledger.add(code, form.name, found, f"{name}{at}")
         if found.kind:
-            _note(session, ev, found, (code, form), (subject, name, element), ledger)
+            _note(ledger, ev, found, name, at, code, form)
 
 
 def _at_single(samples: Samples) -> Samples:
@@ -274,24 +261,15 @@ def _at_single(samples: Samples) -> Samples:
     return replace(samples, format="float32") if is_single and samples.exact.size > 1 else samples
 
 
-def _note(
-    session: CheckSession,
-    ev: Evaluator,
-    found: Found,
-    what: tuple[str, Format],
-    place: tuple[str, str, Shape],
-    ledger: _Ledger,
-) -> None:
-    code, form = what
-    subject, name, element = place
-    where = f"{subject}{index_of(element)}"
-    reference = session.checkable.reference
-    assert reference is not None
+def _note(ledger: _Ledger, ev: Evaluator, found: Found, name: str, at: str, code: str, form: Format) -> None:
+    """Keep what is wrong with a result or a gradient; ``at`` is the place of its worst element."""
+    subject = name if code == VALUES else f"the gradient of {name}"
     size = f"{found.share:.1e} of the largest"
     if form.name != "float64":  # in which there is nothing to measure the reference by
         size += f", {found.ratio:.3g} times the reference's own in {form.name}"
     if found.kind in ("value", "lower"):
-        text = f"{where} is {found.actual:.9g}, {reference.name} gives {found.expected:.9g}: the error is {size}"
+        text = f"{subject}{at} is {found.actual:.9g}, {ledger.given.name} gives {found.expected:.9g}"
+        text += f": the error is {size}"
     elif found.kind == "noise":
         text = f"the errors of {subject} are on the whole larger than rounding in {form.name} makes them: up to {size}"
     elif found.kind == "recurs":
@@ -300,25 +278,17 @@ def _note(
         text = f"all of {subject} is off alike in {form.name}: by up to {size}"
     if found.factor is not None and found.kind != "lower":
         text += f"; it is {found.factor:.6g} times the reference's"
-    status = Status.FAIL
+    status, kept = Status.FAIL, ledger.wrong
     if found.kind == "lower":
-        status = Status.UNDECIDED
+        status, kept = Status.UNDECIDED, ledger.open
         text += f"; sums in {form.name} would explain it: accumulate in float32, or say TOLERANCE"
-    fields = {"input": name} if code == GRADIENTS else {"output": name}
-    made = session.result(
-        code,
-        status,
-        text,
-        case=ev.case,
-        expected=found.expected,
-        actual=found.actual,
-        bound=found.allowed,
-        **fields,
-    )
-    (ledger.wrong if status is Status.FAIL else ledger.open).setdefault(code, made)
+    fields: dict[str, Any] = {"expected": found.expected, "actual": found.actual, "bound": found.allowed}
+    fields["input" if code == GRADIENTS else "output"] = name
+    kept.setdefault(code, ledger.session.result(code, status, text, case=ev.case, **fields))
 
 
-def _results(session: CheckSession, given: Reference, ledger: _Ledger) -> Iterator[CheckResult]:
+def _results(ledger: _Ledger) -> Iterator[CheckResult]:
+    session, given = ledger.session, ledger.given
     if not ledger.compared and not ledger.wrong:
         why = f": it raised {ledger.raised}" if ledger.raised else ""
         yield session.result(VALUES, Status.ERROR, f"{given.name} could not be compared on any case{why}")
@@ -342,16 +312,12 @@ def _results(session: CheckSession, given: Reference, ledger: _Ledger) -> Iterat
 
 
 # --- the reference itself
-def _confirmed(session: CheckSession, given: Reference, chosen: Sequence[Evaluator]) -> Iterator[CheckResult]:
+def _confirmed(session: CheckSession, given: Reference, chosen: Sequence[Evaluator]) -> CheckResult | None:
     """GC109: the reference's own derivative is that of its values, on one case."""
-    if not given.has_gradient or not given.judges_gradients:
-        return
-    for ev in chosen:
-        try:
-            yield _itself(session, given, ev)
-            return
-        except Exception:  # user code: not on this case
-            continue
+    for ev in chosen if given.has_gradient and given.judges_gradients else ():
+        with suppress(Exception):  # user code: not on this case
+            return _itself(session, given, ev)
+    return None
 
 
 def _itself(session: CheckSession, given: Reference, ev: Evaluator) -> CheckResult:
@@ -359,10 +325,8 @@ def _itself(session: CheckSession, given: Reference, ev: Evaluator) -> CheckResu
         outputs, _ = given.run(arrays, attrs, None, "float64")
         return outputs, lambda douts, needs: given.run(arrays, attrs, douts, "float64")[1]
 
-    alone = replace(
-        session.checkable, forward=lambda arrays, attrs: run(arrays, attrs)[0], vjp=run, surrogate=None,
-        gradients=ev.needs, infer=None,
-    )  # fmt: skip
+    alone = replace(session.checkable, forward=lambda arrays, attrs: run(arrays, attrs)[0], vjp=run, surrogate=None)
+    alone = replace(alone, gradients=ev.needs, infer=None)
     wide = ev.map_inputs(lambda array: frozen(array.astype(np.float64)) if is_float(array) else array)
     other = Evaluator(alone, replace(ev.case, inputs=wide)).prepare()
     for leaf in other.leaves:

@@ -73,10 +73,7 @@ def unclaimed(
         others = tuple(ranks for ranks in groups if ranks not in where)
         made.append(Unclaimed(signature, tuple(where), others, cuts))
     left = max((item.left for item in found.values()), default=0)
-    notes = []
-    if left:
-        notes.append(f"{subject.op}: {left} more ways to cut its inputs were not tried")
-    return made, notes
+    return made, [f"{subject.op}: {left} more ways to cut its inputs were not tried"] if left else []
 
 
 def _of_ranks(
@@ -156,13 +153,13 @@ def _ways(whole: Whole, unread: frozenset[Arg]) -> tuple[list[dict[Arg, Sbp]], i
     First those that cut all inputs alike, then those that cut one input, two and so on.
     """
     args = list(whole.inputs)
-    choices = []
-    for array in whole.inputs.values():
-        sums = [] if array.dtype.kind == "b" else [PARTIAL]
-        choices.append([*(split(axis) for axis in range(array.ndim)), *sums])
+    choices = [
+        [*map(split, range(array.ndim)), *([] if array.dtype.kind == "b" else [PARTIAL])]
+        for array in whole.inputs.values()
+    ]
     total = prod(len(ways) + 1 for ways in choices) - 1
     alike = [[way] * len(choices) for way in choices[0] if all(way in ways for ways in choices)] if choices else []
-    made: dict[tuple[Sbp, ...], None] = dict.fromkeys(tuple(way) for way in alike)
+    made = dict.fromkeys(map(tuple, alike))
     left_out = 0
     for way in _by_number(choices):
         if len(made) >= PROOF_CANDIDATES:
@@ -197,10 +194,7 @@ def _outputs(
             if isinstance(shards, Cut):
                 return None, cuts
             if left is None:
-                left = {
-                    arg: [*(split(axis) for axis in range(item.ndim)), BROADCAST, PARTIAL]
-                    for arg, item in whole.outputs.items()
-                }
+                left = {arg: [*map(split, range(item.ndim)), BROADCAST, PARTIAL] for arg, item in whole.outputs.items()}
             for arg, ways in left.items():
                 left[arg] = [sbp for sbp in ways if compared(whole, shards, arg, sbp).outcome is Outcome.HOLDS]
                 if not left[arg]:

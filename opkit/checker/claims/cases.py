@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -15,13 +16,12 @@ import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
-from opkit.checker.model.case import Case
+from opkit.checker.model.case import Case, first_of_each
 from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.evaluate import is_float, leaves_of, mapped
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, MOVES, PLENTY, PROOF_MODERATE, PROOF_WHOLE_SCALE, SOME
 from opkit.checker.model.trial import Trial
-from opkit.listed import each
 
 #: Sizes that the sizes of a case become, in order; those of one case grow with them.
 _TARGETS = ((5, 7, 9, 11, 13), (7, 10, 13, 17, 19), (6, 9, 14, 15, 21), (8, 12, 16, 20, 24))
@@ -97,16 +97,9 @@ def _ranks(case: Case) -> object:
 
 def _distinct(cases: Sequence[Case]) -> list[Case]:
     """Return one case of each shapes and attributes, those of further ranks and attributes first."""
-    by_key: dict[object, Case] = {}
-    for case in cases:
-        by_key.setdefault(_key(case), case)
-    seen: set[object] = set()
-    first: list[Case] = []
-    later: list[Case] = []
-    for case in by_key.values():
-        (later if _ranks(case) in seen else first).append(case)
-        seen.add(_ranks(case))
-    return [*first, *later]
+    unlike, _ = first_of_each(cases, _key)
+    first, later = first_of_each(unlike, _ranks)
+    return first + later
 
 
 def _representatives(cases: Sequence[Case]) -> list[Case]:
@@ -121,14 +114,14 @@ def _representatives(cases: Sequence[Case]) -> list[Case]:
 
 def _sizes(case: Case) -> list[int]:
     """Return the different sizes above 1, sorted; an axis of one element may be one that is spread over others."""
-    return sorted({size for array in case.arrays for size in array.shape if size > 1})
+    return [size for size in case.lengths if size > 1]
 
 
 def _grown(checkable: Checkable, case: Case, trial: Trial, seed: int) -> Iterator[Case]:
     """Yield the case with other sizes, as far as the op takes them."""
     sizes = _sizes(case)
     seen: set[_Key] = set()
-    if any(size == 1 for array in case.arrays for size in array.shape):
+    if 1 in case.lengths:
         opened = [{1: row[-1], **dict(zip(sizes, row))} for row in _TARGETS[:2]]
         yield from _first(case, opened, trial, seed, seen)
     wide = [dict(zip(sizes, row)) for row in _TARGETS] if len(sizes) <= len(_TARGETS[0]) else []
@@ -166,7 +159,7 @@ def _resized(case: Case, change: _Map, fill: _Fill, rng: Generator) -> Case:
     def filled(item: Any) -> Any:
         return fill(item, tuple(change.get(size, size) for size in item.shape), rng)
 
-    return replace(case, inputs={name: each(filled, value) for name, value in case.inputs.items()}, regime="grown")
+    return replace(case, inputs=mapped(case.inputs, filled), regime="grown")
 
 
 def _drawn(array: ndarray, shape: tuple[int, ...], rng: Generator) -> ndarray:
@@ -203,7 +196,7 @@ def _whole_numbers(cases: Sequence[Case], trial: Trial) -> Iterator[Case]:
         if not any(is_float(array) for array in case.arrays):
             continue
         for dtype in ("int64", "int32"):
-            made = replace(case, inputs={name: _rounded(value, dtype) for name, value in case.inputs.items()})
+            made = replace(case, inputs=mapped(case.inputs, partial(_rounded, dtype=dtype)))
             outcome = trial.probe(made)
             if outcome.is_accepted and outcome.keeps_promise() and _keeps_dtypes(outcome):
                 yield replace(made, regime="whole numbers")
@@ -211,7 +204,7 @@ def _whole_numbers(cases: Sequence[Case], trial: Trial) -> Iterator[Case]:
 
 
 def _rounded(value: Any, dtype: str) -> Any:
-    return each(lambda item: np.rint(PROOF_WHOLE_SCALE * item).astype(dtype) if is_float(item) else item, value)
+    return np.rint(PROOF_WHOLE_SCALE * value).astype(dtype) if is_float(value) else value
 
 
 def _keeps_dtypes(outcome: Any) -> bool:

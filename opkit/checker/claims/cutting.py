@@ -144,25 +144,21 @@ def matched(arg: Arg, expected: ndarray, parts: Sequence[ndarray], sbp: Sbp, bou
     """
     if not sbp.fits(expected.ndim):
         return Cut(Outcome.SHAPES, Wrong(arg, None, f"an axis {sbp.axis}", f"shape {list(expected.shape)}"))
-    sizes = shard_sizes(expected.shape[sbp.axis], len(parts)) if sbp.is_split else ()
+    shape = list(expected.shape)
     for device, part in enumerate(parts):
-        shape = list(expected.shape)
         if sbp.is_split:
-            shape[sbp.axis] = sizes[device]
+            shape[sbp.axis] = shard_sizes(expected.shape[sbp.axis], len(parts))[device]
         if list(part.shape) != shape:
             return Cut(Outcome.SHAPES, Wrong(arg, None, shape, list(part.shape), device=device))
     if sbp.kind == "B":
-        for device, part in enumerate(parts):
-            wrong = _worst(arg, expected, part, bound, device)
-            if wrong is not None:
-                return Cut(Outcome.VALUES, wrong)
-        return Cut(Outcome.HOLDS)
-    if sbp.kind == "P":
-        if expected.dtype.kind == "b":
+        every = (_worst(arg, expected, part, bound, device) for device, part in enumerate(parts))
+        wrong = next(filter(None, every), None)
+    else:
+        if sbp.kind == "P" and expected.dtype.kind == "b":
             parts = [np.asarray(part).astype(np.int64) for part in parts]
-        if expected.dtype.kind in "fc":
+        if sbp.kind == "P" and expected.dtype.kind in "fc":
             bound += SUM_ULPS * resolution * sum(map(largest, parts))
-    wrong = _worst(arg, expected, gathered(parts, sbp), bound, None)
+        wrong = _worst(arg, expected, gathered(parts, sbp), bound, None)
     return Cut(Outcome.HOLDS) if wrong is None else Cut(Outcome.VALUES, wrong)
 
 

@@ -31,7 +31,6 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.thresholds import PROOF_SHARE, PROOF_SHARE_BACKWARD, SLOW_CALL, SOME
 from opkit.checker.model.trial import Trial
-from opkit.sharding import Arg
 
 _Tell = Callable[[CheckResult], None]
 
@@ -89,7 +88,16 @@ class _Run:
             self.notes.append("there is no definition that could claim signatures")
             yield result("SBP211", Status.SKIP, *self.notes)
             return
-        subject = Subject(claims.op, self.checkable.forward, claims, self._outputs(claims))
+        names = claims.outputs
+        many = len(names) == 1  # it may be a list
+        subject = Subject(
+            claims.op,
+            self.checkable.forward,
+            claims,
+            lambda count: (
+                [(names[0], index) for index in range(count)] if many else [(name, 0) for name in names[:count]]
+            ),
+        )
         wholes = yield from self._wholes(subject)
         if not wholes:
             return
@@ -105,13 +113,6 @@ class _Run:
         if not made:
             yield result("SBP211", Status.PASS, "the definition claims no signature", where=claims.where)
             self.notes.append("the definition claims no signature: on several devices every one does all the work")
-
-    def _outputs(self, claims: Claims) -> Callable[[int], list[Arg]]:
-        """Return what gives the argument of each of so many results."""
-        names = claims.outputs
-        if len(names) == 1:
-            return lambda count: [(names[0], index) for index in range(count)]
-        return lambda count: [(name, 0) for name in names[:count]]
 
     def _wholes(self, subject: Subject) -> Any:
         """Yield what is wrong with the op on one device; return its cases, run whole."""
@@ -189,13 +190,10 @@ def _repeats(subject: Subject, wholes: Sequence[Whole]) -> bool:
     """Return whether some cases give once more what they gave, twice in a row and with other calls between."""
     for whole in [*wholes[:2], *wholes[-1:]]:
         kept = list(whole.outputs.values())
-        other = {name: _halved(value) for name, value in whole.case.inputs.items()}
-        for inputs in (whole.case.inputs, other, whole.case.inputs, whole.case.inputs):
+        own = whole.case.inputs
+        halved = {name: np.asarray(value / 2, value.dtype) if is_float(value) else value for name, value in own.items()}
+        for inputs in (own, halved, own, own):
             again = run_whole(subject, replace(whole.case, inputs=inputs), is_bare=True)
-            if inputs is whole.case.inputs and (again is None or not same(kept, list(again.outputs.values()), 0.0)):
+            if inputs is own and (again is None or not same(kept, list(again.outputs.values()), 0.0)):
                 return False
     return True
-
-
-def _halved(value: Any) -> Any:
-    return np.asarray(value / 2, value.dtype) if is_float(value) else value

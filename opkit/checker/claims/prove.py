@@ -5,12 +5,11 @@ The outcome is a tally per signature; the words are in ``verdicts``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
 import numpy as np
-from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.claims.cutting import Cut, Outcome, Shards, compared, is_empty_cut, run_shards
@@ -19,7 +18,7 @@ from opkit.checker.model.claim import Claim, Claims
 from opkit.checker.model.thresholds import FEW, PROOF_DEVICES
 from opkit.errors import OpkitError
 from opkit.record import mutable, record
-from opkit.sharding import Arg, Sbp, Signature
+from opkit.sharding import Arg, Signature
 
 #: The number of axes of each input.
 Ranks: TypeAlias = tuple[tuple[Arg, int], ...]
@@ -118,7 +117,12 @@ def prove(subject: Subject, wholes: Sequence[Whole], seed: int, is_over: Callabl
         held: set[int] = set()
         for count in PROOF_DEVICES:
             rng = np.random.default_rng([seed, number, count])
-            for claim in _claims(subject.claims, whole, count, proof):
+            claims: Sequence[Claim] = ()
+            try:
+                claims = subject.claims.list(whole.descs, whole.case.attrs, count)
+            except OpkitError as error:
+                proof.failures.setdefault(error.message, (error, whole))
+            for claim in claims:
                 tally = _tally(claim, subject.claims, whole, known, proof)
                 if tally is None or tally.fault is not None or tally.signature is None:
                     continue
@@ -136,14 +140,6 @@ def held_of(op: str, proof: Proof) -> Iterator[tuple[str, str, str]]:
     for ranks, signatures in proof.claimed.items():
         axes = ", ".join(str(rank) for _, rank in ranks)
         yield from ((op, axes, str(signature)) for signature in signatures if signature in true)
-
-
-def _claims(claims: Claims, whole: Whole, count: int, proof: Proof) -> Sequence[Claim]:
-    try:
-        return claims.list(whole.descs, whole.case.attrs, count)
-    except OpkitError as error:
-        proof.failures.setdefault(error.message, (error, whole))
-        return ()
 
 
 def _tally(claim: Claim, claims: Claims, whole: Whole, known: dict[object, Tally], proof: Proof) -> Tally | None:
@@ -172,24 +168,18 @@ def malformed(claim: Claim, claims: Claims, whole: Whole) -> tuple[str, str]:
         if name not in declared:
             return "entry", f"names {name!r}, which is not an argument of {claims.op}"
         if (name, index) not in arrays and (name, 0) in arrays:
-            return "entry", f"names {name!r} with index {index}, and there are {_count(arrays, name)}"
-    missing = [arg for arg in arrays if arg not in claim.parts]
-    if missing:
-        name, index = missing[0]
-        kind = "input" if missing[0] in whole.inputs else "output"
+            count = sum(known == name for known, _ in arrays)
+            many = f"{count} tensor{'s' * (count != 1)} of it"
+            return "entry", f"names {name!r} with index {index}, and there are {many}"
+    for name, index in (arg for arg in arrays if arg not in claim.parts):
+        kind = "input" if (name, index) in whole.inputs else "output"
         return "entry", f"has no entry for {kind} {name!r}" + (f" with index {index}" if index else "")
     for arg, array in arrays.items():
         sbp = claim.parts[arg]
         if not sbp.fits(array.ndim):
-            if array.ndim == 0 and arg in whole.inputs:
-                return "axis", ""
-            return "axis", f"gives {arg[0]!r} {sbp}, and it has {array.ndim} axes here"
+            is_used = array.ndim > 0 or arg not in whole.inputs
+            return "axis", f"gives {arg[0]!r} {sbp}, and it has {array.ndim} axes here" if is_used else ""
     return "", ""
-
-
-def _count(arrays: Mapping[Arg, ndarray], name: str) -> str:
-    count = sum(1 for known, _ in arrays if known == name)
-    return f"{count} tensor{'s' * (count != 1)} of it"
 
 
 def _try(subject: Subject, whole: Whole, tally: Tally, count: int, rng: Generator, keep: int) -> bool:
@@ -198,9 +188,9 @@ def _try(subject: Subject, whole: Whole, tally: Tally, count: int, rng: Generato
     inputs = dict(tally.signature.inputs)
     is_short = is_empty_cut(whole, inputs, count)
     draws = 2 if any(sbp.kind == "P" for sbp in inputs.values()) else 1
-    holds = False
     for _ in range(draws):
-        cut, shards = _outcome(subject, whole, tally.signature, count, rng)
+        shards = run_shards(subject, whole, inputs, count, rng)
+        cut = shards if isinstance(shards, Cut) else _first_wrong(whole, shards, tally.signature)
         if is_short or cut.outcome is Outcome.EMPTY:
             tally.untried += cut.outcome is not Outcome.HOLDS
             tally.empty = tally.empty or cut.message
@@ -211,27 +201,14 @@ def _try(subject: Subject, whole: Whole, tally: Tally, count: int, rng: Generato
         if cut.outcome is not Outcome.HOLDS:
             tally.fault = Refutation(whole, count, cut)
             return False
-        holds = True
         tally.cuts += 1
         tally.counts.add(count)
-        if shards is not None and len(tally.kept) < keep:
+        if isinstance(shards, Shards) and len(tally.kept) < keep:
             tally.kept.append((whole, count, shards))
-    return holds
+    return True
 
 
-def _outcome(
-    subject: Subject, whole: Whole, signature: Signature, count: int, rng: Generator
-) -> tuple[Cut, Shards | None]:
-    shards = run_shards(subject, whole, dict(signature.inputs), count, rng)
-    if isinstance(shards, Cut):
-        return shards, None
-    for cut in _wrong(whole, shards, signature.outputs):
-        return cut, None
-    return Cut(Outcome.HOLDS), shards
-
-
-def _wrong(whole: Whole, shards: Shards, outputs: Sequence[tuple[Arg, Sbp]]) -> Iterator[Cut]:
-    for arg, sbp in outputs:
-        cut = compared(whole, shards, arg, sbp)
-        if cut.outcome is not Outcome.HOLDS:
-            yield cut
+def _first_wrong(whole: Whole, shards: Shards, signature: Signature) -> Cut:
+    """Return the first result that does not lie as the signature says, or that all do."""
+    cuts = (compared(whole, shards, arg, sbp) for arg, sbp in signature.outputs)
+    return next((cut for cut in cuts if cut.outcome is not Outcome.HOLDS), Cut(Outcome.HOLDS))

@@ -17,7 +17,7 @@ from numpy.random import Generator
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.claim import Claims
-from opkit.checker.model.evaluate import is_float, leaves_of, snapshot
+from opkit.checker.model.evaluate import is_float, leaves_of, mapped, snapshot
 from opkit.checker.model.numbers import largest, resolution_of
 from opkit.checker.model.thresholds import (
     GRID_ULPS,
@@ -28,7 +28,6 @@ from opkit.checker.model.thresholds import (
     SUM_ULPS,
 )
 from opkit.checker.model.types import Results
-from opkit.listed import each
 from opkit.record import record
 from opkit.sharding import Arg
 
@@ -88,9 +87,9 @@ def run_whole(subject: Subject, case: Case, *, is_bare: bool = False) -> Whole |
         case: the case.
         is_bare: run the kernel once and leave out by how much its results may be off.
     """
-    case = replace(case, inputs=_copied(case.inputs))  # arithmetic on 0-d arrays makes numbers of them
+    case = replace(case, inputs=mapped(case.inputs, np.array))  # arithmetic on 0-d arrays makes numbers of them
     try:
-        outputs = snapshot(subject.run(_copied(case.inputs), case.attrs))
+        outputs = snapshot(subject.run(mapped(case.inputs, np.array), case.attrs))
         if not outputs or not all(np.isfinite(item).all() for item in outputs if item.dtype.kind in "fc"):
             return None
         inputs = args_of(case.inputs)
@@ -151,8 +150,4 @@ def nudge(inputs: Mapping[str, Any], rng: Generator) -> dict[str, Any]:
         eps = GRID_ULPS * resolution_of(value)
         return np.asarray(value * (1.0 + eps * rng.choice([-1.0, 1.0], value.shape))).astype(value.dtype)
 
-    return {name: each(moved, value) for name, value in inputs.items()}
-
-
-def _copied(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: each(np.array, value) for name, value in inputs.items()}
+    return mapped(inputs, moved)

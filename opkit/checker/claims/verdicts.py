@@ -12,7 +12,6 @@ from typing import Any
 from opkit.checker.claims.candidates import Unclaimed
 from opkit.checker.claims.cutting import Cut, Outcome, Wrong
 from opkit.checker.claims.prove import Proof, Refutation, Tally
-from opkit.checker.claims.subject import Whole
 from opkit.checker.model.claim import Claim, Claims
 from opkit.checker.model.codes import CODES
 from opkit.checker.model.report import CheckResult, Evidence, Status
@@ -37,8 +36,8 @@ def verdicts(claims: Claims, proof: Proof, prefix: str) -> Iterator[CheckResult]
     """
     for error, whole in proof.failures.values():
         message = f"{prefix}{error.message}"
-        where = error.where or claims.where
-        yield result("SBP207", Status.FAIL, message, case=_case(whole), where=where, evidence=Evidence(whole.case))
+        shown = {"case": whole.case.to_json(), "evidence": Evidence(whole.case)}
+        yield result("SBP207", Status.FAIL, message, where=error.where or claims.where, **shown)
     found = []
     for tally in proof.tallies:
         found.append((tally, _verdict(tally, prefix)))
@@ -68,7 +67,8 @@ def _verdict(tally: Tally, prefix: str) -> CheckResult:
     if tally.signature is None and fault is not None:
         code = "SBP204" if tally.trouble[0] == "entry" else "SBP205"
         message = f"{prefix}a signature {tally.trouble[1]}"
-        return result(code, Status.FAIL, message, case=_case(fault.whole), where=_named_place(claim, tally.trouble[1]))
+        where = _named_place(claim, tally.trouble[1])
+        return result(code, Status.FAIL, message, case=fault.whole.case.to_json(), where=where)
     text = f"{prefix}{tally.signature}"
     if fault is not None:
         return _refuted(tally, fault, text)
@@ -110,7 +110,7 @@ def _gradient(tally: Tally, fault: Refutation, prefix: str) -> CheckResult:
 
 def _fields(tally: Tally, fault: Refutation, wrong: Wrong | None) -> dict[str, Any]:
     made: dict[str, Any] = {
-        "case": {**_case(fault.whole), "devices": fault.count},
+        "case": {**fault.whole.case.to_json(), "devices": fault.count},
         "where": place_of(tally.claim),
         "evidence": Evidence(fault.whole.case),
     }
@@ -141,24 +141,13 @@ def _name(arg: Arg) -> str:
 
 def place_of(claim: Claim) -> Location | None:
     """Return the call that cuts the first input that is cut, else an output's, else where the signature is built."""
-    for _, place in sorted(
-        ((arg, place) for arg, place in claim.places.items() if claim.parts[arg].kind != "B"),
-        key=lambda item: list(claim.parts).index(item[0]),
-    ):
-        return place
-    return claim.where
+    cut = (arg for arg, sbp in claim.parts.items() if sbp.kind != "B" and arg in claim.places)
+    return next((claim.places[arg] for arg in cut), claim.where)
 
 
 def _named_place(claim: Claim, trouble: str) -> Location | None:
     """Return the call that a trouble is about, where it names one."""
-    for (name, _), place in claim.places.items():
-        if f"{name!r}" in trouble:
-            return place
-    return claim.where
-
-
-def _case(whole: Whole) -> dict[str, Any]:
-    return whole.case.to_json()
+    return next((place for (name, _), place in claim.places.items() if f"{name!r}" in trouble), claim.where)
 
 
 # --- what could be claimed

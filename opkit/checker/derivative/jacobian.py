@@ -201,10 +201,10 @@ def _compare_leaf(
     if rows.size > judged:
         rows = _worst(rows, judged, claimed, value, tolerance, undecided)
     if rows.size:
-        judge = Judge(columns, rows, columns.scales, claimed[rows], single, ~settled[rows], declared)
-        judge.confirm(evaluator, leaf)
-        out.failures.extend(judge.failures(leaf))
         is_open = ~settled[rows]
+        judge = Judge(columns, rows, claimed[rows], single, is_open, declared)
+        judge.confirm()
+        out.failures.extend(judge.failures())
         tolerance[rows] = np.where(is_open, judge.tolerance, tolerance[rows])
         corner[rows] = is_open & judge.is_corner
         undecided[rows] = is_open & judge.is_undecided

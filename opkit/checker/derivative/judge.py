@@ -89,39 +89,34 @@ class Judge:
         self,
         columns: Columns,
         rows: ndarray,
-        scales: ndarray,
         claimed: ndarray,
         single: ndarray,
         open_: ndarray,
         declared: float,
     ) -> None:
-        self.columns, self.rows, self.scales, self.claimed, self.single = columns, rows, scales, claimed, single
+        self.columns, self.rows, self.claimed, self.single = columns, rows, claimed, single
+        self.evaluator, self.leaf, self.scales = columns.evaluator, columns.leaf, columns.scales
         columns.find_rows(ROW_MARGIN * FIRST_STEP)
-        self.estimate = columns.estimate(rows, scales)
-        smallest = scales.min(initial=np.inf, where=scales > 0)
-        largest_value = max(largest(columns.base), columns.evaluator.typical)
-        self.natural = largest_value / smallest
-        rounding = CANCELLED_ULPS * columns.evaluator.eps() * self.natural + UNDERFLOW
-        if columns.evaluator.case.origin != "recorded":  # elsewhere terms may cancel that did not where it was seen
-            rounding = rounding + columns.evaluator.slack() * self.natural
+        self.estimate = columns.estimate(rows, self.scales)
+        case, eps, size = self.evaluator.case, self.evaluator.eps(), max(largest(columns.base), self.evaluator.typical)
+        self.natural = size / self.scales.min(initial=np.inf, where=self.scales > 0)
+        rounding = CANCELLED_ULPS * eps * self.natural + UNDERFLOW
+        if case.origin != "recorded":  # elsewhere terms may cancel that did not where it was seen
+            rounding = rounding + self.evaluator.slack() * self.natural
         # Values may lie on a grid as coarse as the resolution of the terms they are made of, however small they are.
-        self.grid = GRID_ULPS * columns.evaluator.eps() * largest_value
+        self.grid = GRID_ULPS * eps * size
         # Terms that cancel may be as large as the products of the other inputs (attention with weights near 1).
-        terms = REPEAT_ULPS * columns.evaluator.eps() * columns.evaluator.others(columns.leaf)
+        terms = REPEAT_ULPS * eps * self.evaluator.others(self.leaf)
         self.absolute = (np.where(single, ABSOLUTE_SINGLE, ABSOLUTE) + declared) * largest(claimed) + rounding + terms
-        is_extreme = columns.evaluator.case.is_extreme
-        self.unseen = NEGLIGIBLE * self.natural if is_extreme else 0.0
+        self.unseen = NEGLIGIBLE * self.natural if case.is_extreme else 0.0
         self.tolerance = self._tolerance(self.estimate)
         self.is_corner = self.estimate.kind >= Behaviour.KINK
         self.is_undecided = self._undecided(self.estimate)
-        self.is_wrong = open_ & self._wrong(self.estimate) & ~self._singular_rows()
-        self.cancelled = np.zeros(self.is_wrong.shape, dtype=bool)
-
-    def _singular_rows(self) -> ndarray:
-        """Entries of elements at which some output has no derivative and whose gradient is not finite (0 * inf)."""
+        # Of elements at which some output has no derivative and whose gradient is not finite (0 * inf).
         none = (self.estimate.kind >= Behaviour.JUMP) | ~np.isfinite(self.estimate.bound)
-        found: ndarray = none.any(axis=1, keepdims=True) & ~np.isfinite(self.claimed)
-        return found
+        is_singular = none.any(axis=1, keepdims=True) & ~np.isfinite(claimed)
+        self.is_wrong = open_ & self._wrong(self.estimate) & ~is_singular
+        self.cancelled = np.zeros(self.is_wrong.shape, dtype=bool)
 
     def _tolerance(self, estimate: Estimate, rows: ndarray | slice = slice(None)) -> ndarray:
         size = np.fmax(np.abs(self.claimed[rows]), np.abs(estimate.value))
@@ -154,12 +149,12 @@ class Judge:
         found: ndarray = known & (outside | (~np.isfinite(claimed) & sharp & is_smooth))
         return found
 
-    def confirm(self, evaluator: Evaluator, leaf: InputLeaf) -> None:
+    def confirm(self) -> None:
         """Accuse only where a second, different ladder accuses as well and the gradient itself is steady."""
         if not self.is_wrong.any():
             return
         again = np.flatnonzero(self.is_wrong.any(axis=1))
-        unsteady = self.is_wrong & self._unsteady(evaluator, leaf)
+        unsteady = self.is_wrong & self._unsteady()
         self.cancelled = unsteady & self._is_well_conditioned(unsteady)
         self.is_wrong &= ~unsteady | self.cancelled
         if again.size > MANY:  # that many columns cannot all be accidents: confirm the worst ones only
@@ -173,16 +168,17 @@ class Judge:
         keep[again] = self.is_wrong[again] & confirmed
         keep &= ~misled(self.columns, self.rows, self.estimate, self.claimed, keep)
         if keep.any():
-            keep &= ~self._within_hull(evaluator, leaf, keep)
+            keep &= ~self._within_hull(keep)
         self.is_undecided |= self.is_wrong & ~keep
         self.is_wrong = keep
 
-    def _within_hull(self, evaluator: Evaluator, leaf: InputLeaf, wrong: ndarray) -> ndarray:
+    def _within_hull(self, wrong: ndarray) -> ndarray:
         """Entries at ties whose claimed value is a derivative at points nearby (ties broken in several orders).
 
         Slopes of a smooth function differ nearby too, the less the nearer: ties explain only those that stay apart.
         """
-        pooled = np.concatenate([evaluator.array(one).ravel().astype(np.float64) for one in evaluator.leaves])
+        arrays = [self.evaluator.array(one) for one in self.evaluator.leaves]
+        pooled = np.concatenate([widened(array).ravel() for array in arrays])
         values, counts = np.unique(pooled, return_counts=True)
         flat = self.columns.flat.astype(np.float64)
         tied = np.isin(flat[self.rows], values[counts > 1])
@@ -194,7 +190,7 @@ class Judge:
 
         def reach(share: float) -> ndarray:
             """Return how far slopes nearby lie from the numeric one, on the side of the claimed one."""
-            low, high = self._hull(evaluator, leaf, suspects, share, pooled.size)
+            low, high = self._hull(suspects, share, pooled.size)
             found: ndarray = np.where(claimed < value, value - low, high - value)
             return found
 
@@ -206,22 +202,20 @@ class Judge:
         inside &= wrong
         return inside
 
-    def _hull(
-        self, evaluator: Evaluator, leaf: InputLeaf, rows: ndarray, share: float, count: int
-    ) -> tuple[ndarray, ndarray]:
+    def _hull(self, rows: ndarray, share: float, count: int) -> tuple[ndarray, ndarray]:
         """Return the least and largest slopes, (R, J), where all elements are moved apart by a share of their size."""
         low, high = np.array(np.inf), np.array(-np.inf)
         rng = np.random.default_rng(11)
         order = np.linspace(-1.0, 1.0, count)
         for shift in (order, -order, *(rng.permutation(order) for _ in range(PLENTY))):
-            nearby = Columns(_apart(evaluator, share * shift), leaf)
+            nearby = Columns(_apart(self.evaluator, share * shift), self.leaf)
             steps = NEGLIGIBLE * self.scales[:, None]
             plus, minus, up, down = nearby.ladder(self.rows[rows], steps[self.rows[rows]])
             slope = ((plus - minus) / (up + down))[:, 0]
             low, high = np.fmin(low, slope), np.fmax(high, slope)
         return low, high
 
-    def _unsteady(self, evaluator: Evaluator, leaf: InputLeaf) -> ndarray:
+    def _unsteady(self) -> ndarray:
         """Entries whose claimed value moves by more than the deviation when its point moves by a few ulps."""
         worst = np.flatnonzero(self.is_wrong.any(axis=0))
         spread = np.zeros(self.claimed.shape)
@@ -232,11 +226,11 @@ class Judge:
             if np.nanmax(relative, initial=0.0) > LITTLE:
                 return spread > 0
             worst = worst[:SOME]
-        array = evaluator.array(leaf)
+        array = self.columns.array
         for _ in range(FEW):
             nudge = 1 + GRID_ULPS * resolution_of(array) * rng.choice([-1, 1], array.shape)
-            moved = evaluator.replaced(leaf, frozen((array * nudge).astype(array.dtype)))
-            spread = np.fmax(spread, self._moved(evaluator, leaf, moved, worst))
+            moved = self.evaluator.replaced(self.leaf, frozen((array * nudge).astype(array.dtype)))
+            spread = np.fmax(spread, self._moved(moved, worst))
         unsteady: ndarray = np.isfinite(self.claimed) & (UNSTEADY * spread > deviation)
         return unsteady & (self.estimate.kind <= Behaviour.ONE_SIDED)
 
@@ -251,13 +245,13 @@ class Judge:
         found: ndarray = grave & (self.estimate.bound < SMALL * deviation)
         return found
 
-    def _moved(self, evaluator: Evaluator, leaf: InputLeaf, moved: dict[str, object], entries: ndarray) -> ndarray:
+    def _moved(self, moved: dict[str, object], entries: ndarray) -> ndarray:
         change = np.zeros(self.claimed.shape)
         vector = np.zeros(self.claimed.shape[1])
         for entry in entries:
             vector[entry] = WEIGHT
             try:
-                gradient = evaluator.gradients(evaluator.douts_from(vector), inputs=moved)[leaf]
+                gradient = self.evaluator.gradients(self.evaluator.douts_from(vector), inputs=moved)[self.leaf]
             except Exception:  # leaving the domain by a few ulps says nothing about steadiness
                 gradient = None
             vector[entry] = 0.0
@@ -266,7 +260,7 @@ class Judge:
                 change[:, entry] = np.abs(flat - self.claimed[:, entry])
         return np.nan_to_num(change, nan=0.0, posinf=0.0)
 
-    def failures(self, leaf: InputLeaf) -> list[EntryFailure]:
+    def failures(self) -> list[EntryFailure]:
         """The wrong entries, as data."""
         found = []
         for row, entry in zip(*np.nonzero(self.is_wrong)):
@@ -274,7 +268,7 @@ class Judge:
             actual = float(self.claimed[row, entry])
             code = {Behaviour.KINK: "GC103", Behaviour.JUMP: "GC104", Behaviour.STAIRCASE: "GC104"}.get(kind, "GC101")
             code = "GC105" if not np.isfinite(actual) else "GC152" if self.cancelled[row, entry] else code
-            found.append(EntryFailure.of(self.estimate, (row, entry), code, leaf, int(self.rows[row]), actual))
+            found.append(EntryFailure.of(self.estimate, (row, entry), code, self.leaf, int(self.rows[row]), actual))
         return found
 
 

@@ -49,7 +49,6 @@ def derivative(
     function: ArrayMap,
     points: ndarray,
     eps: float = RESOLUTION,
-    scale: ndarray | None = None,
 ) -> Estimate:
     """Estimate f' of an elementwise function at every point at once (one ladder for all).
 
@@ -57,7 +56,6 @@ def derivative(
         function: float array (n,) -> float array (n,), each element on its own.
         points: (n,).
         eps: resolution of what the function returns.
-        scale: (n,) magnitudes; the points' own by default.
 
     Returns:
         An Estimate of one line with J = n values, each along its own step.
@@ -68,8 +66,8 @@ def derivative(
         True
     """
     points = np.asarray(points)
-    magnitude = np.abs(points).astype(np.float64) if scale is None else scale
-    magnitude = np.where(magnitude > 0, magnitude, 1.0)
+    sizes = np.abs(points).astype(np.float64)
+    magnitude = np.where(sizes > 0, sizes, 1.0)
     steps = steps_for(magnitude, STEPS, resolution_of(points))
     with np.errstate(all="ignore"):
         above = [(points + step).astype(points.dtype) for step in steps.T]

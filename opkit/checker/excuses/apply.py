@@ -66,7 +66,7 @@ def _apply(
         codes: that it may excuse.
         counts: whether what is excused is undecided, rather than a line.
     """
-    failed = _failed(results, codes)
+    failed = {index: item for index, item in enumerate(results) if item.status is Status.FAIL and item.code in codes}
     try:
         excused, is_late = (rule(session, failed) if failed else {}), False
     except OutOfTimeError:
@@ -83,8 +83,3 @@ def _apply(
             continue
         open_ = replace(item, status=Status.UNDECIDED, message=f"{item.message}; {why}", beyond=True)
         results[index] = replace(open_, needs_more=rule is surrogates and not is_late)
-
-
-def _failed(results: Sequence[CheckResult], codes: frozenset[str]) -> dict[int, CheckResult]:
-    """Return the failures of these codes, by their index."""
-    return {index: item for index, item in enumerate(results) if item.status is Status.FAIL and item.code in codes}

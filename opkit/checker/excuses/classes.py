@@ -11,11 +11,11 @@ from functools import partial
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.excuses.compare_again import Bring, Pull, again, brought, gone, holds, telling, through
+from opkit.checker.excuses.compare_again import Bring, Pull, again, brought, holds, meant, said_of, telling, through
 from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, is_float
-from opkit.checker.model.numbers import largest
+from opkit.checker.model.numbers import is_square, largest
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import NONZERO, ROW_SUM
@@ -96,15 +96,12 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
     wrong = {(item.input or "").partition("[")[0] for item in failed.values()}
     for name, kind in _tried(session, cases):
         op = through(session.checkable, name, kind.bring, kind.pull)
-        meant = [brought(case, name, kind.bring) for case in cases if _fits(kind, case.inputs[name])]
-        results = again(session, op, meant, failed)
-        is_meant = name not in leaves or _is_meant(session, kind, name, meant, failed)
-        if holds(results) and is_meant and _has_slope(session, meant, wrong):
-            why = (
-                f"it holds where {kind.text.format(name)}: if that is meant, raise in forward elsewhere, or say so "
-                "with `def cases(rng)`, which yields such inputs"
-            )
-            return dict.fromkeys(gone(failed, results), why)
+        narrow = [brought(case, name, kind.bring) for case in cases if _fits(kind, case.inputs[name])]
+        results = again(session, op, narrow, failed)
+        is_meant = name not in leaves or _is_meant(session, kind, name, narrow, failed)
+        # Where in most cases no input that fails elsewhere has a gradient, all is right.
+        if holds(results) and is_meant and 2 * _slopes(session, narrow, wrong) > len(narrow):
+            return said_of(failed, results, meant(kind.text.format(name)))
     return {}
 
 
@@ -126,7 +123,7 @@ def declared(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
     if not holds(results) or any(item.status is Status.UNDECIDED for item in results):
         return _bits(session, failed)
     why = f"this does not count, for in all inputs given {' and '.join(said)}, and along that the gradient holds"
-    return dict.fromkeys(gone(failed, results), why)
+    return said_of(failed, results, why)
 
 
 def _bits(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
@@ -151,7 +148,7 @@ def _tried(session: CheckSession, cases: Sequence[Case]) -> Iterator[tuple[str, 
         if not arrays or not all(isinstance(array, ndarray) and is_float(array) for array in arrays):
             continue
         yield from ((name, kind) for kind in (_CONSTANTS if name not in leaves else ()))
-        if all(_is_square(array) for array in arrays) and not _takes_wider(session, cases[0], name):
+        if all(map(is_square, arrays)) and not _takes_wider(session, cases[0], name):
             yield from ((name, kind) for kind in _SQUARE)
 
 
@@ -190,10 +187,6 @@ def _is_meant(
     )
 
 
-def _is_square(array: ndarray) -> bool:
-    return array.ndim > 1 and array.shape[-1] == array.shape[-2]
-
-
 def _takes_wider(session: CheckSession, case: Case, name: str) -> bool:
     """Return whether forward takes a matrix with one column more."""
     wider = np.concatenate([case.inputs[name], case.inputs[name][..., :1]], axis=-1)
@@ -209,11 +202,6 @@ def _fits(kind: Narrow, array: ndarray) -> bool:
     return (
         array.ndim >= kind.axes and array.size > 1 and all(size > 1 for size in array.shape[array.ndim - kind.axes :])
     )
-
-
-def _has_slope(session: CheckSession, cases: Sequence[Case], names: set[str]) -> bool:
-    """Return whether in most cases an input that fails elsewhere has a gradient: where none has, all is right."""
-    return 2 * _slopes(session, cases, names) > len(cases)
 
 
 def _slopes(session: CheckSession, cases: Sequence[Case], names: set[str]) -> int:
@@ -249,7 +237,7 @@ def _shareable(arrays: Sequence[ndarray]) -> tuple[Narrow, ...]:
         ),
         Narrow("the rows of {} have the length 1", lambda array: array / _length(array), _unit_pull, axes=1),
     )
-    return (*_SQUARE, *rows) if all(map(_is_square, arrays)) else rows
+    return (*_SQUARE, *rows) if all(map(is_square, arrays)) else rows
 
 
 def _is_in(kind: Narrow, array: ndarray) -> bool:

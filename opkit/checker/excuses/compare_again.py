@@ -78,10 +78,16 @@ def holds(results: Sequence[CheckResult]) -> bool:
     return not bad and any(item.status is Status.PASS and item.code in ("GC101", "GC102") for item in results)
 
 
-def gone(failed: Mapping[int, CheckResult], results: Sequence[CheckResult]) -> list[int]:
-    """Return the failures that are gone."""
+def said_of(failed: Mapping[int, CheckResult], results: Sequence[CheckResult], why: str) -> dict[int, str]:
+    """Return a sentence for each of the failures that are gone."""
     still = {item.code for item in results if item.status is Status.FAIL}
-    return [index for index, item in failed.items() if item.code not in still]
+    return {index: why for index, item in failed.items() if item.code not in still}
+
+
+def meant(where: str) -> str:
+    """Return the sentence on what holds for some values alone."""
+    said = "if that is meant, raise in forward elsewhere, or say so with `def cases(rng)`, which yields such inputs"
+    return f"it holds where {where}: {said}"
 
 
 def telling(session: CheckSession, failed: Mapping[int, CheckResult]) -> list[Case]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opkit.checker.excuses.compare_again import again, brought, gone, holds, telling, within_time
+from opkit.checker.excuses.compare_again import again, brought, holds, said_of, telling, within_time
 from opkit.checker.excuses.edges import Region, points_of, region_of
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
@@ -40,7 +40,7 @@ def guarded(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[in
                 "nothing says whether other values are meant: let backward leave them out as forward does, or say "
                 "what inputs hold with `def cases(rng)`"
             )
-            return dict.fromkeys(gone(failed, results), why)
+            return said_of(failed, results, why)
     return {}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from opkit.checker.excuses.compare_again import again, gone, holds, telling
+from opkit.checker.excuses.compare_again import again, holds, said_of, telling
 from opkit.checker.model.agreement import same
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
@@ -40,5 +40,5 @@ def unread(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int
                 f"it holds where {attr.name} is next to 0, and no value of it changes what forward returns: say which "
                 "are meant with `def cases(rng)`, or with a default"
             )
-            return dict.fromkeys(gone(failed, results), why)
+            return said_of(failed, results, why)
     return {}

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.excuses.compare_again import again, gone, holds, telling
+from opkit.checker.excuses.compare_again import again, holds, meant, said_of, telling
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import frozen
 from opkit.checker.model.report import CheckResult
@@ -38,14 +38,9 @@ def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, 
         cases = telling(session, some) if some else []
         inputs = cases[0].inputs if cases else ()
         names = [name for name in inputs if all(_holds(case.inputs[name], kinds) for case in cases)]
-        meant = list(_brought(cases, names, bring)) if names else []
-        results = again(session, session.checkable, meant, some)
+        results = again(session, session.checkable, list(_brought(cases, names, bring)) if names else [], some)
         if holds(results):
-            why = (
-                f"it holds where {text.format(' and '.join(names))}: if that is meant, raise in forward elsewhere, or "
-                "say so with `def cases(rng)`, which yields such inputs"
-            )
-            excused.update(dict.fromkeys(gone(some, results), why))
+            excused |= said_of(some, results, meant(text.format(" and ".join(names))))
     return excused
 
 

@@ -5,9 +5,10 @@ Cases come from the user or from search; nothing is generated here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy import ndarray
@@ -17,8 +18,17 @@ from opkit.checker.model.types import Attrs
 from opkit.ir import Shape
 from opkit.record import entity
 
+_Item = TypeVar("_Item")
+
 #: The label of a case that an earlier run failed on; whether the op still takes it is open.
 FORMER = "a former failure"
+
+
+def first_of_each(items: Iterable[_Item], kind: Callable[[_Item], object]) -> tuple[list[_Item], list[_Item]]:
+    """Return the first item of each kind, and the others."""
+    first: dict[object, _Item] = {}
+    others = [item for item in items if first.setdefault(kind(item), item) is not item]
+    return [*first.values()], others
 
 
 def plain(value: Any) -> Any:
@@ -93,6 +103,11 @@ class Case:
     def sizes(self) -> list[int]:
         """How many elements each array has."""
         return [array.size for array in self.arrays]
+
+    @property
+    def lengths(self) -> list[int]:
+        """The different lengths of axes, the least first."""
+        return sorted({*chain(*self.shapes)})
 
     @property
     def is_empty(self) -> bool:

@@ -61,6 +61,11 @@ def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, ndarray]]:
             yield _leaf(name), value
 
 
+def mapped(inputs: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return inputs with each changed by a function, and each part of a list."""
+    return {name: each(change, value) for name, value in inputs.items()}
+
+
 def rounding_shift(run: Callable[[dict[str, Any]], Iterable[Any]], inputs: Mapping[str, Any]) -> float:
     """Return by how much of their size results move where each float goes to its next number.
 
@@ -78,7 +83,7 @@ def rounding_shift(run: Callable[[dict[str, Any]], Iterable[Any]], inputs: Mappi
     try:
         with np.errstate(all="ignore"):
             before = copies(run(dict(inputs)))
-            after = copies(run({name: each(moved, value) for name, value in inputs.items()}))
+            after = copies(run(mapped(inputs, moved)))
     except Exception:  # user code
         return np.inf
     pairs = [(one, other) for one, other in zip(before, after) if one is not None and other is not None]
@@ -117,7 +122,6 @@ class Evaluator:
         case: its inputs are passed as read-only views.
 
     Attributes:
-        shapes: of all arrays among the inputs, in order.
         outputs: forward's results (copies).
         foreign: the class of a result that was not an array, None where all were.
         slots: indices of the outputs that a gradient may come from.
@@ -133,7 +137,6 @@ class Evaluator:
         self.case = case
         self.attrs = dict(case.attrs)
         self.inputs: dict[str, Any] = self.map_inputs(frozen)
-        self.shapes: list[Shape] = [array.shape for _, array in leaves_of(self.inputs)]
         self.outputs: list[ndarray] = []
         self.foreign: type | None = None
         self.slots: list[int] = []
@@ -146,13 +149,7 @@ class Evaluator:
 
     def map_inputs(self, change: ArrayMap) -> dict[str, Any]:
         """Return the case's inputs with every array changed by a function."""
-        mapped: dict[str, Any] = {}
-        for name, value in self.case.inputs.items():
-            if isinstance(value, (list, tuple)):
-                mapped[name] = [change(item) for item in value]
-            else:
-                mapped[name] = change(value) if isinstance(value, ndarray) else value
-        return mapped
+        return mapped(self.case.inputs, lambda value: change(value) if isinstance(value, ndarray) else value)
 
     def prepare(self) -> Evaluator:
         """Run forward once and note which outputs and inputs take part in differentiation.

@@ -37,6 +37,11 @@ def resolution_of(array: ndarray) -> float:
     return float(np.finfo(array.dtype).eps)
 
 
+def is_square(array: ndarray) -> bool:
+    """Return whether an array holds square matrices."""
+    return array.ndim > 1 and array.shape[-1] == array.shape[-2]
+
+
 def place_of(index: Any, shape: Shape) -> Shape:
     """Return the place in an array of a shape that an index into its flat elements means."""
     return tuple(int(i) for i in np.unravel_index(int(index), shape))

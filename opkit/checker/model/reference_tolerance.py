@@ -7,6 +7,7 @@ the factors. Arrays only: what was run to get them is not known here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy import ndarray
@@ -99,19 +100,19 @@ def judged(samples: Samples) -> Found | None:
             return None
         usable = known & np.isfinite(exact)
         size = float(np.abs(exact).max(initial=0.0, where=usable))
-        error, off = _errors(own, exact, usable), _errors(given, exact, known)
+        error, off = (np.where(where, np.abs(one - exact), 0.0) for one, where in ((own, usable), (given, known)))
         off = np.where(known & ~np.isfinite(given - exact), np.inf, off)
         usual = np.sqrt(np.square(error).mean(axis=0))
         usual = np.maximum(usual, np.sqrt(np.square(usual).mean()))
-        ulps = _ulps(form, samples.terms)
+        ulps, slack = _ulps(form, samples.terms), samples.slack
+        floor = ulps + slack
         least = SUBNORMALS * form.smallest
-        allowed = REFERENCE_TIMES * usual + (REFERENCE_ULPS * form.eps + ulps + samples.slack) * size + least
-        allowed = allowed + samples.bound
+        allowed = REFERENCE_TIMES * usual + (REFERENCE_ULPS * form.eps + ulps + slack) * size + least + samples.bound
         over = off > allowed
         bulk = usable & ~over & (error <= allowed)
-        bias, limit = _bias(exact, own, given, bulk, form, ulps + samples.slack)
-        floor = ulps + samples.slack
-        grown = _is_grown(exact, own, given, bulk, (GREW_ULPS * form.eps + floor, least))
+        bias, limit = _bias(exact, own, given, bulk, form, floor)
+        is_grown = partial(_is_grown, exact, own, given, bulk, GREW_ULPS * form.eps + floor)
+        grown = is_grown(least)
         recurs = _recurs(exact, own, given, bulk.all(axis=0), (RECURS_ULPS * form.eps + floor, least))
         steady = np.sort(off, axis=0)[(exact.shape[0] - 1) // 2]
         wrong = steady > allowed
@@ -130,7 +131,7 @@ def judged(samples: Samples) -> Found | None:
         else:
             chosen = np.arange(0, wrong.size, -(-wrong.size // SMALL_ARRAY))
             summed = typical(np.array([min(form.eps * samples.sums(one), most) for one in chosen.tolist()]))
-            is_more = _is_grown(exact, own, given, bulk, (GREW_ULPS * form.eps + floor, least + summed))
+            is_more = is_grown(least + summed)
         kind = kind if is_more else "lower"
     return Found(
         kind,
@@ -153,10 +154,6 @@ def _ulps(form: Format, terms: int) -> float:
     return eps * (FAST_ULPS + float(np.sqrt(terms)))
 
 
-def _errors(one: ndarray, other: ndarray, where: ndarray) -> ndarray:
-    return np.where(where, np.abs(one - other), 0.0)
-
-
 def _bias(
     exact: ndarray, own: ndarray, given: ndarray, bulk: ndarray, form: Format, ulps: float
 ) -> tuple[float, float]:
@@ -171,14 +168,14 @@ def _bias(
     return share, abs(its) + SPREADS * spread + BIAS_ULPS * form.eps + ulps + tiny
 
 
-def _is_grown(exact: ndarray, own: ndarray, given: ndarray, bulk: ndarray, floors: tuple[float, float]) -> bool:
+def _is_grown(exact: ndarray, own: ndarray, given: ndarray, bulk: ndarray, share: float, least: float) -> bool:
     """Return whether the function's errors are, on the whole, larger than the reference's and rounding explain."""
     if not bulk.any():
         return False
     size, error, off = (
         float(np.sqrt(np.square(item).mean(where=bulk))) for item in (exact, own - exact, given - exact)
     )
-    return off > GREW_TIMES * error + floors[0] * size + floors[1]
+    return off > GREW_TIMES * error + share * size + least
 
 
 def _recurs(exact: ndarray, own: ndarray, given: ndarray, columns: ndarray, floors: tuple[float, float]) -> bool:

@@ -5,7 +5,6 @@ Holds what checks have in common; no check is made here.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, replace
 from time import perf_counter, process_time
@@ -15,12 +14,12 @@ import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
-from opkit.checker.model.case import Case
+from opkit.checker.model.case import Case, first_of_each
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, OUT_OF_TIME
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.draws import generator
-from opkit.checker.model.evaluate import Evaluator, is_float
+from opkit.checker.model.evaluate import Evaluator, is_float, mapped
 from opkit.checker.model.median import median
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.options import Options
@@ -29,7 +28,6 @@ from opkit.checker.model.recast import recast
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.thresholds import CALLS_A_CASE, CLOCK_SEARCH, FEW, MOST_ELEMENTS
 from opkit.checker.model.trial import Trial
-from opkit.listed import each
 from opkit.record import mutable
 
 
@@ -46,7 +44,7 @@ def cast_case(case: Case, dtype: str) -> Case:
             return next(wide) if is_float(value) else value
         return value.astype(dtype) if is_float(value) else value
 
-    return replace(case, inputs={name: each(cast, value) for name, value in case.inputs.items()})
+    return replace(case, inputs=mapped(case.inputs, cast))
 
 
 @mutable
@@ -147,19 +145,14 @@ class CheckSession:
 
     def diverse(self, limit: int, smallest: int = 1, pool: list[Evaluator] | None = None) -> list[Evaluator]:
         """Return up to ``limit`` ordinary cases that differ in rank, attributes and regime."""
-        chosen: list[Evaluator] = []
-        seen: set[object] = set()
-        later = []
-        for ev in self.ordinary() if pool is None else pool:
-            size = max(map(math.prod, ev.shapes), default=0)
-            if size < smallest or size > MOST_ELEMENTS:
-                continue
-            kind = (tuple(map(len, ev.shapes)), tuple(sorted(map(str, ev.attrs.items()))))
-            if kind in seen:
-                later.append(ev)
-            else:
-                seen.add(kind)
-                chosen.append(ev)
+        chosen, later = first_of_each(
+            (
+                ev
+                for ev in (self.ordinary() if pool is None else pool)
+                if smallest <= max(ev.case.sizes, default=0) <= MOST_ELEMENTS
+            ),
+            lambda ev: (ev.case.ranks, *sorted(map(str, ev.attrs.items()))),
+        )
         return (chosen + later)[:limit]
 
     def rng(self, key: int) -> Generator:
@@ -254,10 +247,7 @@ def _various(cases: list[Case]) -> list[Case]:
     def order(case: Case) -> tuple[bool, int]:
         return case.is_extreme or case.is_empty, sum(array.size for array in case.arrays)
 
-    first: dict[object, Case] = {}
-    later = []
-    for case in sorted(cases, key=order):
-        kind = (case.ranks, case.is_empty, str(sorted(case.attrs.items())))
-        if first.setdefault(kind, case) is not case:
-            later.append(case)
-    return sorted(first.values(), key=order) + later
+    first, later = first_of_each(
+        sorted(cases, key=order), lambda case: (case.ranks, case.is_empty, str(sorted(case.attrs.items())))
+    )
+    return first + later

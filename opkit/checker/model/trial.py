@@ -21,13 +21,12 @@ from numpy import ndarray
 from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
-from opkit.checker.model.evaluate import frozen, is_float, rounding_shift, snapshot
+from opkit.checker.model.evaluate import frozen, is_float, mapped, rounding_shift, snapshot
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.thresholds import LITTLE, MANY, NEGLIGIBLE, PLENTY, SLOW_CALL, SOME
 from opkit.checker.model.types import Attrs
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
-from opkit.listed import each
 from opkit.record import mutable, record
 
 #: What an error says of the whole numbers and truth values that are wanted in place of floats.
@@ -222,7 +221,7 @@ class Trial:
         except Exception as error:  # whatever an infer function raises, it does not take these inputs
             self._refused(error)
             return Attempt(Answer.REFUSED, error=error)
-        inputs = {name: _freeze(value) for name, value in case.inputs.items()}
+        inputs = mapped(case.inputs, lambda item: frozen(item) if isinstance(item, ndarray) else item)
         try:
             with np.errstate(all="ignore"):
                 begun = perf_counter()
@@ -267,7 +266,3 @@ def _words(outcome: Attempt) -> str:
 def without_particulars(message: str) -> str:
     """Return what messages have in common that differ in their numbers and dtypes."""
     return _PARTICULAR.sub("", message)
-
-
-def _freeze(value: Any) -> Any:
-    return each(lambda item: frozen(item) if isinstance(item, ndarray) else item, value)

@@ -18,8 +18,7 @@ def fits(value: Any, case: Case) -> bool:
     """Return whether an attribute's value is a choice, or a count that no size of the case is too small for."""
     if isinstance(value, (bool, str)):
         return True
-    sizes = [size for array in case.arrays for size in array.shape if size > 1]
-    return isinstance(value, int) and 0 < value <= min(sizes, default=0)
+    return isinstance(value, int) and 0 < value <= min((size for size in case.lengths if size > 1), default=0)
 
 
 def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
@@ -47,7 +46,7 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
         found = [tuple(item) if isinstance(default, tuple) else item for item in lists]
     elif kind == "string" or isinstance(default, str):
         found = words
-    return [value for value in _unique([*attr.choices, *found]) if value != default or type(value) is not type(default)]
+    return [value for value in unique([*attr.choices, *found]) if value != default or type(value) is not type(default)]
 
 
 def unlike(attr: Attr) -> list[Any]:
@@ -71,12 +70,11 @@ def _lists(default: list[Any], is_float: bool) -> list[list[Any]]:
     return []
 
 
-def pairwise(choices: Mapping[str, Sequence[Any]], most: int = MANY) -> list[dict[str, Any]]:
-    """Return settings in which every two values of two attributes meet, as far as that many settings allow.
+def pairwise(choices: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return settings in which every two values of two attributes meet, as far as a few settings allow.
 
     Args:
         choices: {attribute: its values}, the default first and the most telling ones after it.
-        most: settings at most.
     """
     names = [name for name, values in choices.items() if len(values) > 1]
     kept = {name: list(choices[name])[:SOME] for name in names}
@@ -87,7 +85,7 @@ def pairwise(choices: Mapping[str, Sequence[Any]], most: int = MANY) -> list[dic
         for j in range(1, len(kept[other]))
     }
     settings: list[dict[str, Any]] = []
-    while open_ and len(settings) < most:
+    while open_ and len(settings) < MANY:
         one, i, other, j = next(iter(open_))
         chosen = {one: i, other: j}
         for name in names:  # the value that settles most of what is open, the default where none does
@@ -104,7 +102,8 @@ def _settled(open_: Iterable[tuple[str, int, str, int]], chosen: Mapping[str, in
     return sum(chosen.get(one) == i and chosen.get(other) == j for one, i, other, j in open_)
 
 
-def _unique(values: Iterable[Any]) -> list[Any]:
+def unique(values: Iterable[Any]) -> list[Any]:
+    """Return values without those that are there already, of the same class: 1 is neither True nor 1.0."""
     found: list[Any] = []
     for value in values:
         if not any(value == other and type(value) is type(other) for other in found):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from opkit.checker.model.written import text_of, tree_in
+from opkit.checker.search.attributes import unique
 
 _PLAIN = (bool, int, float, str, type(None))
 #: What an option is tried with whose type a function asks for: two axes, or two sizes.
@@ -30,10 +31,8 @@ def compared_in(functions: Iterable[Callable[..., Any]]) -> dict[str, tuple[Any,
     found: dict[str, list[Any]] = {}
     for function in functions:
         for name, value in _pairs(tree_in(text_of(function))):
-            known = found.setdefault(name, [])
-            if not any(value == other and type(value) is type(other) for other in known):
-                known.append(value)
-    return {name: tuple(values) for name, values in found.items()}
+            found.setdefault(name, []).append(value)
+    return {name: tuple(unique(values)) for name, values in found.items()}
 
 
 def _pairs(tree: ast.AST) -> Iterator[tuple[str, Any]]:

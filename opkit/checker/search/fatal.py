@@ -14,8 +14,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.report import FatalCall
 from opkit.checker.model.thresholds import EXTREME_SIZE
-from opkit.checker.search.extents import shapes_of
-from opkit.checker.search.kinds import includes, kind_of, setting_of
+from opkit.checker.search.kinds import includes, kind_of, setting_of, shapes_of
 
 
 class FatalCallError(Exception):

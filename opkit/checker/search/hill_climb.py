@@ -48,9 +48,10 @@ def climb(
         alike: shapes that all inputs get at first; where infer alone is asked, all shapes are.
         is_enough: whether shapes that got further than all before end the climb: other things stop forward there.
     """
-    every = range(0 if start is None else 1, len(args))
-    current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)
-    best = ask(as_assignment(args, current))
+    every = range(start is not None, len(args))
+    current: list[Shape] = list(start or [(3, 4)] * len(args))
+    found = as_assignment(args, current)
+    best = ask(found)
     for _ in range(FEW if best != TAKEN else 0):
         before = best
         options = [*dict.fromkeys(start or ()), *_shapes(sizes(best), most)]
@@ -61,20 +62,17 @@ def climb(
         # All alike, then one after the other, then some together; where these are many, only if nothing else led on.
         is_much = len(every) > 2 or most is EVERY_SIZE
         for moves, is_last in ((together, False), (single, False), (_joint(every, few), is_much)):
-            if is_last and best > before:
-                break
-            for move in moves:
-                tried = [move.get(index, kept) for index, kept in enumerate(current)]
-                reached = ask(as_assignment(args, tried))
+            for move in moves if best == before or not is_last else ():
+                changed = [move.get(index, kept) for index, kept in enumerate(current)]
+                further = as_assignment(args, changed)
+                reached = ask(further)
                 if reached > best:
-                    best, current = reached, tried
-                    if is_enough(as_assignment(args, current)):
-                        return as_assignment(args, current), best
-                if best == TAKEN:
-                    return as_assignment(args, current), best
-        if best <= before:
+                    best, current, found = reached, changed, further
+                    if best == TAKEN or is_enough(found):
+                        return found, best
+        if best == before:
             break
-    return as_assignment(args, current), best
+    return found, best
 
 
 def _joint(every: Sequence[int], few: Sequence[Shape]) -> Iterator[dict[int, Shape]]:

@@ -1,23 +1,60 @@
 """Kinds: how the shapes of a case's inputs relate, whatever their sizes are, and which kinds are special beside others.
 
-Naming and comparing only; what an op does on a kind is in table.
+Counting, changing and comparing sizes only; what an op does on a kind is in table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import combinations
+import math
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, combinations
 from typing import Any, TypeAlias
 
 from opkit.checker.model.case import Case, plain
-from opkit.checker.search.extents import shapes_of
-from opkit.checker.search.shapes import Assignment
+from opkit.checker.search.shapes import Assignment, Shape
 
 #: Stand for an axis of size 1, and for an axis without elements.
 ONE, NONE = -1, -2
 #: Of each input: a label for each axis, the same where sizes are equal; None for an input left out, a tuple of these
 #: for a list.
 Kind: TypeAlias = "tuple[Any, ...]"
+
+
+def shapes_of(case: Case) -> Assignment:
+    """Return the shapes of a case's inputs."""
+    return tuple(
+        tuple(item.shape for item in value) if isinstance(value, list) else None if value is None else value.shape
+        for value in case.inputs.values()
+    )
+
+
+def is_list(shape: Any) -> bool:
+    """Return whether an input is a list of arrays, of which the shapes are given."""
+    return bool(shape) and isinstance(shape[0], tuple)
+
+
+def every_shape(shapes: Assignment) -> list[Shape]:
+    """Return the shape of each array, those of lists too."""
+    listed: list[Any] = [shape if is_list(shape) else [shape] for shape in shapes]
+    return [shape for shape in chain(*listed) if shape is not None]
+
+
+def elements(shapes: Assignment) -> int:
+    """Return the elements of the largest array."""
+    return max(map(math.prod, every_shape(shapes)), default=1)
+
+
+def shapewise(change: Callable[[Any], Any], shapes: Assignment) -> tuple[Any, ...]:
+    """Return what a function makes of the shape of each array; what is left out stays so."""
+    return tuple(
+        tuple(map(change, shape)) if is_list(shape) else None if shape is None else change(shape)  # type: ignore[arg-type]
+        for shape in shapes
+    )
+
+
+def resized(shapes: Assignment, size: int, other: int) -> Assignment:
+    """Return shapes with one size changed wherever it stands."""
+    return shapewise(lambda shape: tuple(other if one == size else one for one in shape), shapes)
 
 
 def kind_of(case: Case) -> Kind:
@@ -41,32 +78,15 @@ def kind_between(shapes: Assignment) -> Kind:
         ((0, -1), (1, 1))
     """
     labels: dict[int, int] = {0: NONE, 1: ONE}
-
-    def label(shape: Any) -> Any:
-        if shape is None:
-            return None
-        return tuple(label(one) if isinstance(one, tuple) else labels.setdefault(one, len(labels) - 2) for one in shape)
-
-    return tuple(map(label, shapes))
+    return shapewise(lambda shape: tuple(labels.setdefault(one, len(labels) - 2) for one in shape), shapes)
 
 
 def includes(kind: Kind, shapes: Assignment) -> bool:
     """Return whether shapes are of a kind, perhaps with sizes equal, 1 or 0 that need not be."""
     sizes: dict[int, int] = {ONE: 1, NONE: 0}
-
-    def fits(labels: Any, shape: Any) -> bool:
-        if labels is None or shape is None:
-            return labels is None and shape is None
-        if len(labels) != len(shape):
-            return False
-        return all(
-            fits(label, one)
-            if isinstance(label, tuple)
-            else not isinstance(one, tuple) and sizes.setdefault(label, one) == one
-            for label, one in zip(labels, shape)
-        )
-
-    return len(kind) == len(shapes) and all(map(fits, kind, shapes))
+    pairs = zip(chain(*every_shape(kind)), chain(*every_shape(shapes)))
+    has_its_ranks = shapewise(len, kind) == shapewise(len, shapes)
+    return has_its_ranks and all(sizes.setdefault(label, one) == one for label, one in pairs)
 
 
 def is_special(shapes: Assignment, kind: Kind) -> bool:
@@ -83,30 +103,29 @@ def generalised(shapes: Assignment, size: int) -> Iterator[Assignment]:
         shapes: of each input; none is yielded beside a list.
         size: the least that the axes become: one that no usual shape has.
     """
-    if any(shape and isinstance(shape[0], tuple) for shape in shapes):
+    if any(map(is_list, shapes)):
         return
-    flat: list[tuple[int, int, Any]] = [
-        (index, axis - len(shape or ()), one)
+    #: Each size by its place: (input, axis counted from the end).
+    known: dict[tuple[int, int], Any] = {
+        (index, axis - len(shape or ())): one
         for index, shape in enumerate(shapes)
         for axis, one in enumerate(shape or ())
-    ]
-    known = [one for _, _, one in flat]
-    tied = [(index, axis) for index, axis, one in flat if one == 1 or known.count(one) > 1]
+    }
+
+    def changed(sizes: Mapping[tuple[int, int], int]) -> Assignment:
+        made = {**known, **sizes}
+        return tuple(
+            shape and tuple(made[index, axis] for axis in range(-len(shape), 0)) for index, shape in enumerate(shapes)
+        )
+
+    every = list(known.values())
+    tied = [place for place, one in known.items() if one == 1 or every.count(one) > 1]
     # Axes that lie over each other when arrays are broadcast go together first: all of them, then one at a time.
-    yield _changed(shapes, {place: size - place[1] for place in tied})
+    yield changed({place: size - place[1] for place in tied})
     for level in dict.fromkeys(axis for _, axis in tied):
-        yield _changed(shapes, {place: size for place in tied if place[1] == level})
-    for old in dict.fromkeys(known):
-        places = [(index, axis) for index, axis, one in flat if one == old]
+        yield changed({place: size for place in tied if place[1] == level})
+    for old in dict.fromkeys(every):
+        places = [place for place, one in known.items() if one == old]
         for count in range(1, len(places) + (old == 1)):
             for chosen in combinations(places, count):
-                yield _changed(shapes, dict.fromkeys(chosen, size))
-
-
-def _changed(shapes: Assignment, sizes: Mapping[tuple[int, int], int]) -> Assignment:
-    """Return shapes with other sizes at some places: (input, axis counted from the end)."""
-    made: list[Any] = [
-        None if shape is None else tuple(sizes.get((index, axis - len(shape)), one) for axis, one in enumerate(shape))
-        for index, shape in enumerate(shapes)
-    ]
-    return tuple(made)
+                yield changed(dict.fromkeys(chosen, size))

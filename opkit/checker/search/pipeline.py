@@ -15,13 +15,10 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult
-from opkit.checker.model.thresholds import FIRST_SECONDS, LEAST_EFFORT, MOST_SHAPES, PATIENCE, SEED, SLOW_FIRST
+from opkit.checker.model.thresholds import FEW, FIRST_SECONDS, LEAST_EFFORT, MOST_SHAPES, PATIENCE, SEED, SLOW_FIRST
 from opkit.checker.model.trial import Trial
+from opkit.checker.search import sweeps
 from opkit.checker.search.near_recorded import Near
-from opkit.checker.search.roles import Roles
-from opkit.checker.search.scope import SearchScope
-from opkit.checker.search.selection import thinned
-from opkit.checker.search.sweeps import Sweeps
 from opkit.checker.search.table import Table, Unserved
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.errors import KernelError
@@ -65,10 +62,9 @@ def first_cases(
     """
     end = min(seconds, FIRST_SECONDS)
     trial = Trial(checkable, min(end, SLOW_FIRST), end, most=trials, give_up=end, clock=Spent())
-    scope = SearchScope(checkable, options, trial, checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
-    found = UsualShapes(scope, Roles(scope)).accepted(attrs, most, 0, PATIENCE)
-    broken = [case for case, error in scope.trial.errors if isinstance(error, KernelError)]
+    found = UsualShapes(checkable, options, trial, checkable.starts_in).accepted(attrs, most, 0, PATIENCE)
+    broken = [case for case, error in trial.errors if isinstance(error, KernelError)]
     return [*found, *broken][:most]
 
 
@@ -85,8 +81,10 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     """
     found = _round(checkable, options, trial)
     if options.effort < LEAST_EFFORT:
-        kept = thinned(found.cases, options.effort / LEAST_EFFORT)
-        found.notes.append(f"effort {options.effort:g}: {len(kept)} of {len(found.cases)} cases were kept")
+        every = len(found.cases)
+        count = min(max(FEW, round(options.effort / LEAST_EFFORT * every)), every)
+        kept = [found.cases[place * every // count] for place in range(count)]  # they are sorted by kind
+        found.notes.append(f"effort {options.effort:g}: {count} of {every} cases were kept")
         found.cases, found.large = kept, None
         return found
     for number in range(1, round(options.effort) if found.cases else 1):
@@ -96,30 +94,29 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> Collected:
 
 
 def _round(checkable: Checkable, options: Options, trial: Trial) -> Collected:
-    scope = SearchScope(checkable, options, trial, checkable.starts_in)
-    natural = Near(scope, Roles(scope)) if checkable.seen else UsualShapes(scope, Roles(scope))
-    table = Table(scope)
+    natural = (Near if checkable.seen else UsualShapes)(checkable, options, trial, checkable.starts_in)
+    table = Table(natural)
     with trial.half():  # values and attributes are as much of the domain as shapes
         shapes = natural.cases()
     if not shapes:
-        return Collected(dtype=scope.dtype)
-    is_open = scope.is_open(shapes[0])
+        return Collected(dtype=natural.dtype)
+    is_open = natural.is_open(shapes[0])
     if is_open:
         if checkable.infer is None and not table.has_answers(shapes):
-            shapes = natural.climber.answered() + shapes
+            shapes = natural.answered() + shapes
         shapes = table.served(shapes)
-    sweeps = Sweeps(scope, natural)
     # An array among the options goes with the sizes that were seen.
-    is_held = any(isinstance(attr.default, np.ndarray) for attr in checkable.attrs)
-    shapes += [] if is_held else sweeps.grown(shapes)
-    large = None if is_held else sweeps.large(shapes)
-    emptied = [] if checkable.seen else sweeps.emptied(shapes)
-    cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
-    cases += sweeps.masks(shapes) + sweeps.wider(shapes)
+    is_held = bool(options.shapes) or any(isinstance(attr.default, np.ndarray) for attr in checkable.attrs)
+    shapes += [] if is_held else sweeps.grown(natural, shapes)
+    large = None if is_held else sweeps.enlarged(natural, shapes)
+    cases = [*shapes, *(() if natural.is_near else sweeps.emptied(natural, shapes))]
+    for sweep in (sweeps.settings, sweeps.regimes, sweeps.marked, sweeps.masks):
+        cases += sweep(natural, shapes)
+    cases += [] if natural.is_near else sweeps.wider(natural, shapes)
     if is_open:
         cases = table.served(cases)
         large = None if large is None or table.leaves_out(large) else large
-    found = Collected(cases, dtype=scope.dtype, domain=scope.domain, large=large)
+    found = Collected(cases, dtype=natural.dtype, domain=natural.domain, large=large)
     found.table = table if is_open else None
-    found.unlike = [*sweeps.unlike(shapes)]
+    found.unlike = [*sweeps.signs(natural, shapes)]
     return found

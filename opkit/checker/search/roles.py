@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import FEW, MIXED_DOMAINS, MIXED_INPUTS, PLENTY
 from opkit.checker.model.trial import Answer, Attempt
-from opkit.checker.search.extents import every_shape
+from opkit.checker.search.kinds import every_shape
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.values import DOMAINS
@@ -22,42 +23,54 @@ _PLACES = ("int64", "int32")
 
 
 @mutable
-class Roles:
-    """Proposes roles for inputs of given shapes.
+class Roles(SearchScope):
+    """Tries shapes with what their inputs may hold; what was taken is kept in ``roles``.
 
     Args:
-        scope: of the search.
-        is_plain: whether floats alone are proposed.
+        is_plain: whether floats alone are tried.
     """
 
-    scope: SearchScope
     is_plain: bool = False
 
-    def candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:
+    def attempt(self, assignment: Assignment, attrs: Mapping[str, Any], seed: int) -> Case | None:
+        """Return a case of these shapes that lies in the domain, or None."""
+        for roles in self._candidates(assignment, attrs):
+            if self.trial.is_given_up:
+                return None
+            case = self.case(assignment, attrs, roles, seed=seed)
+            outcome = self.trial.attempt(case)
+            if not outcome.is_accepted:
+                continue
+            has_whole = any(role.is_integer for role in roles)
+            if outcome.keeps_promise() or (is_alike(assignment) and not has_whole):
+                if self.roles is None or has_whole:
+                    self.roles = roles
+                return case
+            return None if outcome.may_have_broadcast() or self.roles != roles else case
+        return None
+
+    def _candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:
         """Yield what the inputs may be filled with: what worked before, then other domains, then integers."""
-        count = len(self.scope.args)
-        known = self.scope.roles
-        dtypes = [role.dtype or own for role, own in zip(self.scope.held, self.scope.floats)]
-        if self.scope.trial.reach(self.descs(assignment, dtypes), attrs) < float("inf"):
-            self.scope.trial.counts[Answer.REFUSED] += 1
+        count, known, trial = len(self.args), self.roles, self.trial
+        dtypes = [role.dtype or own for role, own in zip(self.held, self.floats)]
+        if trial.reach(self.descs(assignment, dtypes), attrs) < float("inf"):
+            trial.counts[Answer.REFUSED] += 1
             return
         if known is not None:
-            if all(role.is_fixed or not role.is_integer for role in known):
-                yield known
-            else:
-                yield from self._with_domains(known, assignment, attrs)
+            is_known = all(role.is_fixed or not role.is_integer for role in known)
+            yield from [known] if is_known else self._with_domains(known, assignment, attrs)
             return
         yield (Role(),) * count
         if self.is_plain:
             return
-        said = self.scope.trial.said
+        said = trial.said
         is_told = not said  # where nothing raised, other values may be what is wanted
         others = [Role(name) for name in DOMAINS if name != "real"]
         if any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment):
             others.insert(0, Role(structure="definite"))
         for number, role in enumerate(others):
             yield (role,) * count
-            is_told |= self.scope.trial.said != said
+            is_told |= trial.said != said
             if len(others) - number == FEW and not is_told:  # it is not about the values
                 return
         if 1 < count <= MIXED_INPUTS:
@@ -66,7 +79,7 @@ class Roles:
 
     def descs(self, assignment: Assignment, dtypes: Sequence[str]) -> dict[str, list[TensorDesc]]:
         """Describe inputs of these shapes and dtypes."""
-        parts = zip(self.scope.args, assignment, dtypes)
+        parts = zip(self.args, assignment, dtypes)
         return {arg.name: [TensorDesc(one, dtype) for one in every_shape((shape,))] for arg, shape, dtype in parts}
 
     def _with_domains(
@@ -78,9 +91,9 @@ class Roles:
             if domain == "real" or all(role.is_integer or role == Role() for role in roles):
                 mapped = tuple(Role(domain) if role == Role() else role for role in roles)
                 yield from self._with_limits(mapped, assignment, attrs)
-                if self.scope.trial.said and self.scope.trial.said in said:
+                if self.trial.said and self.trial.said in said:
                     return  # it is not about the values
-                said.add(self.scope.trial.said)
+                said.add(self.trial.said)
 
     def _with_limits(
         self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]
@@ -93,38 +106,43 @@ class Roles:
         def limited(limit: int, least: int) -> tuple[Role, ...]:
             return tuple(replace(role, limit=limit, least=least) if role.is_integer else role for role in roles)
 
-        def is_taken(tried: Sequence[Role]) -> bool:
-            return self.scope.trial.attempt(self.scope.case(assignment, attrs, tried)).is_accepted
+        def case(limit: int, least: int) -> Case:
+            return self.case(assignment, attrs, limited(limit, least))
 
         sizes = {*chain(*every_shape(assignment))}
-        sizes |= {value for value in attrs.values() if type(value) is int and 0 < value <= PLENTY}
-        sizes |= {value for value in self.scope.checkable.constants if type(value) is int and 1 < value <= PLENTY}
-        if any(is_taken(limited(*few)) for few in ((1, 0), (2, 1), (2, 0))):
+        for least, named in ((1, attrs.values()), (2, self.checkable.constants)):
+            sizes |= {value for value in named if type(value) is int and least <= value <= PLENTY}
+        if any(self.trial.attempt(case(*few)).is_accepted for few in ((1, 0), (2, 1), (2, 0))):
             for limit, least in product([*sorted(sizes, reverse=True), 2], (0, 1)):
-                if limit > least and self._takes_extremes(limited(limit, least), assignment, attrs):
+                if limit > least and self._takes_extremes(case(limit, least), limited(limit, least)):
                     yield limited(limit, least)
                     return
         if any(role.dtype in _PLACES for role in roles):  # places that must not repeat
             yield tuple(replace(role, is_order=True) if role.dtype in _PLACES else role for role in roles)
 
-    def _takes_extremes(self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]) -> bool:
-        case = self.scope.case(assignment, attrs, roles)
+    def _takes_extremes(self, case: Case, roles: Sequence[Role]) -> bool:
+        """Return whether forward takes the least and the greatest of the whole numbers, and notices one beyond."""
 
         def with_one(value: Callable[[Role], int]) -> Attempt:
             """Try the case with one element of each array of whole numbers changed, of each another one."""
             inputs = dict(case.inputs)
-            for number, (arg, role) in enumerate(zip(self.scope.args, roles)):
-                array = inputs[arg.name]
+            for number, (name, role) in enumerate(zip(inputs, roles)):
+                array = inputs[name]
                 if role.is_integer and isinstance(array, np.ndarray) and array.size and role.dtype != "bool":
-                    inputs[arg.name] = array = array.copy()
+                    inputs[name] = array = array.copy()
                     array.flat[number % array.size] = value(role)
-            return self.scope.trial.attempt(replace(case, inputs=inputs))
+            return self.trial.attempt(replace(case, inputs=inputs))
 
         if not with_one(lambda role: role.least).is_accepted:
             return False
         greatest = with_one(lambda role: role.limit - 1)
-        if not greatest.is_accepted or not self.scope.trial.attempt(case).is_accepted:
+        if not greatest.is_accepted or not self.trial.attempt(case).is_accepted:
             return False
         # Places beyond an array may be taken in silence: for the last one, or for none.
         is_least = all(role.limit <= 2 for role in roles if role.is_integer)
         return is_least or not greatest.gives_the_same(with_one(lambda role: role.limit))
+
+
+def is_alike(assignment: Assignment) -> bool:
+    """Return whether all inputs that are there have one shape."""
+    return len({shape for shape in assignment if shape is not None}) <= 1

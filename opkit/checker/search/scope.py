@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.checkable import Arg, Checkable, describe_inputs
+from opkit.checker.model.checkable import Arg, Checkable, Infer, describe_inputs
 from opkit.checker.model.draws import generator
 from opkit.checker.model.options import Options
-from opkit.checker.model.thresholds import FEW, MANY, PLENTY, SOME
+from opkit.checker.model.thresholds import FEW, LEAST_ANCHOR, MANY, MOST_ANCHOR, PLENTY, SOME
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.extents import every_shape
+from opkit.checker.search.kinds import every_shape
 from opkit.checker.search.shapes import Assignment, Shape
-from opkit.checker.search.values import ANCHORED, STRUCTURES, fill, is_anchor, near_constants
+from opkit.checker.search.values import ANCHORED, STRUCTURES, fill, near_constants
 from opkit.ir import TensorDesc
 from opkit.record import mutable, record
 
@@ -40,11 +40,6 @@ class Role:
     is_fixed: bool = False
     structure: str = ""
     is_order: bool = False
-
-    @property
-    def is_bound(self) -> bool:
-        """Whether its values go together, so that no single one can be another: integers, and what has a structure."""
-        return self.is_integer or bool(self.structure)
 
     @property
     def is_integer(self) -> bool:
@@ -90,9 +85,19 @@ class SearchScope:
         return self.roles or (Role(),) * len(self.args)
 
     @property
+    def is_declared(self) -> bool:
+        """Whether infer says what is taken: it is asked without a call of forward."""
+        return self.checkable.infer is not None
+
+    @property
     def has_shapes(self) -> bool:
         """Whether it is declared, by hand or in the signature, which shapes all inputs have."""
         return bool(self.options.shapes) or {arg.name for arg in self.args} <= self.checkable.dimensions.axes.keys()
+
+    @property
+    def is_near(self) -> bool:
+        """Whether shapes stay those that are given by hand, or near those of a run."""
+        return bool(self.options.shapes or self.checkable.seen)
 
     @property
     def floats(self) -> tuple[str, ...]:
@@ -108,27 +113,41 @@ class SearchScope:
     @property
     def has_open_places(self) -> bool:
         """Whether nothing but forward says what whole numbers inputs take."""
-        roles = self.roles or ()
-        return self.checkable.infer is None and any(role.is_integer and not role.is_fixed for role in roles)
+        return not self.is_declared and any(role.is_integer and not role.is_fixed for role in self.held)
 
     @property
     def anchors(self) -> list[float]:
         """Numbers that occur in the kernels, around which values are placed."""
-        return sorted({abs(float(value)) for value in self.checkable.constants if is_anchor(value)})[:MANY]
+        numbers = (abs(value) for value in self.checkable.constants if isinstance(value, (int, float)))
+        return sorted({float(size) for size in numbers if LEAST_ANCHOR <= size <= MOST_ANCHOR})[:MANY]
+
+    @property
+    def hinted_sizes(self) -> list[int]:
+        """Sizes that the kernels mention."""
+        return [value for value in self.checkable.constants if type(value) is int and FEW <= value <= PLENTY][:SOME]
 
     def rng(self, *key: int) -> np.random.Generator:
         """Return a generator of its own for a place in the search."""
         return generator(self.options.seed, *key)
 
-    def _fill(self, assignment: Assignment, roles: Sequence[Role], regimes: Sequence[str], seed: int) -> dict[str, Any]:
+    def case(
+        self,
+        assignment: Assignment,
+        attrs: Mapping[str, Any],
+        roles: Sequence[Role],
+        regime: str = "normal",
+        label: str = "normal",
+        seed: int = 0,
+    ) -> Case:
+        """Return a case of these shapes, every input filled by its role, floats with values of a regime."""
         rng = self.rng(seed)
         inputs: dict[str, Any] = {}
-        for arg, shape, role, regime, dtype in zip(self.args, assignment, roles, regimes, self.floats):
-            made = [self.array(one, role, regime, rng, dtype) for one in every_shape((shape,))]
+        for arg, shape, role, dtype in zip(self.args, assignment, roles, self.floats):
+            made = [self._array(one, role, regime, rng, dtype) for one in every_shape((shape,))]
             inputs[arg.name] = made if made and arg.is_variadic else made[0] if made else None
-        return inputs
+        return Case(inputs, dict(attrs), label, seed, precision=self.precision)
 
-    def array(self, shape: Shape, role: Role, regime: str, rng: np.random.Generator, dtype: str) -> np.ndarray:
+    def _array(self, shape: Shape, role: Role, regime: str, rng: np.random.Generator, dtype: str) -> np.ndarray:
         """Return an array of a role's values, of this dtype where they are floats."""
         if not role.is_integer:
             if regime in ANCHORED:
@@ -139,47 +158,26 @@ class SearchScope:
         if role.dtype == "bool":
             return rng.integers(0, 2, shape).astype(bool)
         if role.is_order:
-            return (
-                np.argsort(rng.uniform(size=shape), axis=-1).astype(role.dtype) if shape else np.zeros((), role.dtype)
-            )
+            return (np.argsort(rng.uniform(size=shape), axis=-1) if shape else np.zeros(())).astype(role.dtype)
         values = np.asarray(rng.integers(role.least, max(role.limit, role.least + 1), shape))
         return values.astype(dtype if role.dtype.startswith("float") and dtype else role.dtype)
 
-    def case(
-        self,
-        assignment: Assignment,
-        attrs: Mapping[str, Any],
-        roles: Sequence[Role],
-        regimes: Sequence[str] | None = None,
-        label: str = "normal",
-        seed: int = 0,
-    ) -> Case:
-        """Return a case of these shapes, every input filled by its role."""
-        regimes = regimes or ["normal"] * len(self.args)
-        return Case(self._fill(assignment, roles, regimes, seed), dict(attrs), label, seed, precision=self.precision)
-
-    def hinted_sizes(self) -> list[int]:
-        """Return sizes that the kernels mention."""
-        return [value for value in self.checkable.constants if type(value) is int and FEW <= value <= PLENTY][:SOME]
-
     def is_open(self, case: Case) -> bool:
         """Return whether nothing declares the shapes of some input: backward then says which of them are meant."""
+        infer = self.checkable.infer
         if not self.checkable.has_gradient or self.has_shapes:
             return False
-        unread = (self._is_unread(case, arg.name) for arg in self.args if len(self.args) > 1)
-        return self.checkable.infer is None or any(unread)
+        return infer is None or (len(self.args) > 1 and any(_is_unread(infer, case, arg.name) for arg in self.args))
 
-    def _is_unread(self, case: Case, name: str) -> bool:
-        """Return whether infer's promise stays the same whatever shape an input has."""
-        value = case.inputs[name]
-        if not isinstance(value, np.ndarray):
-            return False
-        descs = describe_inputs(case.inputs)
-        odd = (11,) * (value.ndim + 1) if value.ndim else (11, 13)
-        try:
-            asked = self.checkable.infer
-            assert asked is not None
-            promised = tuple(asked(descs, case.attrs))
-            return tuple(asked({**descs, name: [TensorDesc(odd, value.dtype.name)]}, case.attrs)) == promised
-        except Exception:  # infer refused: it does look at this input
-            return False
+
+def _is_unread(infer: Infer, case: Case, name: str) -> bool:
+    """Return whether infer's promise stays the same whatever shape an input has."""
+    value = case.inputs[name]
+    if not isinstance(value, np.ndarray):
+        return False
+    descs = describe_inputs(case.inputs)
+    odd = TensorDesc((11,) * (value.ndim + 1) if value.ndim else (11, 13), value.dtype.name)
+    try:
+        return tuple(infer({**descs, name: [odd]}, case.attrs)) == tuple(infer(descs, case.attrs))
+    except Exception:  # infer refused: it does look at this input
+        return False

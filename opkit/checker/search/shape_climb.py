@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from enum import Enum
-from itertools import combinations, takewhile
+from itertools import combinations, product, takewhile
 from operator import itemgetter
 from typing import Any
 
@@ -25,9 +25,10 @@ from opkit.checker.model.trial import WHOLE, Answer
 from opkit.checker.search.depth import TAKEN, Depth, depth_of
 from opkit.checker.search.hill_climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
 from opkit.checker.search.roles import Roles
-from opkit.checker.search.scope import Role, SearchScope
+from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape, with_item
 from opkit.checker.search.table import Standing, answer_of
+from opkit.listed import present
 from opkit.record import mutable
 
 #: Dtypes of whole numbers, and those that are tried where forward has to run to tell.
@@ -48,22 +49,16 @@ class _Goal(Enum):
 
 
 @mutable
-class Climber:
+class Climber(Roles):
     """Finds cases step by step.
 
     Args:
-        scope: of the search.
-        roles: proposes what the inputs hold.
-        attempt: returns a case of these shapes that lies in the domain, or None.
         _named: the numbers in what forward raised, by how far it got: a size that is wanted is often among them.
         _is_wanting: whether what it raised last mentions whole numbers.
         assumed: what inputs held where forward raised nothing and gave no numbers: other shapes may go with it.
         _last: where the last climb ended.
     """
 
-    scope: SearchScope
-    roles: Roles
-    attempt: Callable[[Assignment, Mapping[str, Any], int], Case | None]
     _goal: _Goal = _Goal.TAKES
     _attrs: Mapping[str, Any] = field(default_factory=dict)
     _named: defaultdict[Depth, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
@@ -73,66 +68,56 @@ class Climber:
 
     def answered(self) -> list[Case]:
         """Return cases of shapes that backward answers too, found by how far it gets; or nothing."""
-        scope = self.scope
-        if scope.options.shapes or scope.checkable.seen or not scope.args:
-            return []
-        before = scope.roles
+        before, found = self.roles, list[Case]()
         # What forward takes and backward does not may lead on, or be a dead end.
-        for self._goal in (_Goal.ANSWERS, _Goal.NOTHING_ELSE):
-            scope.roles = None
-            found = self.cases(scope.attrs)
+        for goal in (_Goal.ANSWERS, _Goal.NOTHING_ELSE) if self.args and not self.is_near else ():
+            self._goal, self.roles = goal, None
+            found = self.climbed(self.attrs)
             if found:
                 break
-            scope.roles = before
+            self.roles = before
         self._goal = _Goal.TAKES
         return found
 
     @property
-    def _is_declared(self) -> bool:
-        """Whether infer says what is taken: it is asked without a call of forward."""
-        return self.scope.checkable.infer is not None
-
-    @property
     def _sizes(self) -> Mapping[int, int]:
         """How many sizes of each axis a climb tries, by rank."""
-        return EVERY_SIZE if self._is_declared else FEW_SIZES
+        return EVERY_SIZE if self.is_declared else FEW_SIZES
 
-    def cases(self, attrs: Mapping[str, Any], shapes: Assignment | None = None) -> list[Case]:
+    def climbed(self, attrs: Mapping[str, Any], shapes: Assignment | None = None) -> list[Case]:
         """Return a case of the shapes that get furthest, if that is far enough, and some that follow from it.
 
         Args:
             attrs: the attributes.
             shapes: of all inputs, where they are declared: only what these hold is found then.
         """
-        scope, self._attrs = self.scope, attrs
-        hints = [*scope.checkable.sizes, *scope.hinted_sizes()]
+        self._attrs = attrs
+        hints = [*self.checkable.sizes, *self.hinted_sizes]
 
         def sizes(reached: Depth) -> Sequence[int]:
             return [*(size for size, _ in self._named[reached].most_common(2)), *hints]
 
-        for dtypes in takewhile(lambda _: not scope.trial.is_over, self._ranked(shapes)):
+        for dtypes in takewhile(lambda _: not self.trial.is_over, self._ranked(shapes)):
 
             def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> Depth:
-                return self._depth(assignment, dtypes, is_run=not self._is_declared)
+                return self._depth(assignment, dtypes, is_run=not self.is_declared)
 
             if shapes is not None:
                 found, reached = shapes, ask(shapes)
             elif self._last and ask(self._last) == TAKEN:  # what was wanting were whole numbers, not shapes
                 found, reached = self._last, TAKEN
             else:  # floats were tried in shapes all alike before
-                alike = RANKED_SHAPES if self._goal is _Goal.TAKES and tuple(dtypes) != scope.floats else ()
-                found, reached = climb(
-                    scope.args, ask, sizes, most=self._sizes, alike=alike, is_enough=self._wants_whole(dtypes)
-                )
-            former = scope.roles
+                alike = RANKED_SHAPES if self._goal is _Goal.TAKES and tuple(dtypes) != self.floats else ()
+                found, reached = climb(self.args, ask, sizes, None, self._sizes, alike, self._wants_whole(dtypes))
+            former = self.roles
             if former is None and reached == TAKEN:
-                scope.roles = self.assumed = self.roles_of_dtypes(self._unwhole(dtypes, found))
+                self.roles = self.assumed = self.roles_of_dtypes(self._unwhole(dtypes, found))
             # What stops forward may be the values, not the shapes that it got furthest with.
-            is_worth_it = reached == TAKEN or (self._goal is _Goal.TAKES and scope.roles is None)
+            is_worth_it = reached == TAKEN or (self._goal is _Goal.TAKES and self.roles is None)
             case = self.attempt(found, attrs, 9000) if is_worth_it else None
             if case is not None:
                 return [case, *self._climbed_on(found, ask, sizes)]
-            self._last, scope.roles = found, former
+            self._last, self.roles = found, former
         return []
 
     def _ranked(self, declared: Assignment | None) -> Iterator[Sequence[str]]:
@@ -141,17 +126,17 @@ class Climber:
         They are looked for on arrays alike first, then where the last climb ended; without infer one more is assumed in
         the end, or at once where what is raised mentions them.
         """
-        floats = self.scope.floats
-        if self.scope.roles is not None:
-            yield tuple(role.dtype or own for role, own in zip(self.scope.roles, floats))
+        floats = self.floats
+        if self.roles is not None:
+            yield tuple(role.dtype or own for role, own in zip(self.roles, floats))
             return
-        shapes = [as_assignment(self.scope.args, [shape] * len(floats)) for shape in RANKED_SHAPES]
-        shapes = shapes if declared is None else [declared]
+        alike = [as_assignment(self.args, [shape] * len(floats)) for shape in RANKED_SHAPES]
+        shapes = alike if declared is None else [declared]
         last: Sequence[str] = ()
         dtypes = self._whole(floats, shapes)
         is_said = any(self._depth(one, dtypes) and self._is_wanting for one in shapes)
         for is_time in (is_said, not is_said):
-            yield from self.more_whole(dtypes, _TELLING[:1]) if is_time and not self._is_declared else ()
+            yield from self.more_whole(dtypes, _TELLING[:1]) if is_time and not self.is_declared else ()
             while dtypes != last:
                 yield dtypes
                 last, dtypes = dtypes, self._whole(dtypes, [self._last])
@@ -179,7 +164,7 @@ class Climber:
 
         Places that forward cuts off floats lie in an array by chance: several draws tell.
         """
-        for index, own in enumerate(self.scope.floats):
+        for index, own in enumerate(self.floats):
             other = with_item(tuple(dtypes), index, own)
             if dtypes[index] != own and all(self._depth(shapes, other, seed=seed) == TAKEN for seed in range(FEW)):
                 dtypes = other
@@ -191,47 +176,44 @@ class Climber:
         Two at once as well, which may be added to one place; where infer is asked, more: it may compare them before it
         looks at what they are.
         """
-        floats = [index for index, own in enumerate(self.scope.floats) if dtypes[index] == own]
-        most = min(len(floats) - 1, MIXED_INPUTS if self._is_declared else 2)
+        floats = [index for index, own in enumerate(self.floats) if dtypes[index] == own]
+        most = min(len(floats) - 1, MIXED_INPUTS if self.is_declared else 2)
         return [
             tuple(dtype if index in chosen else own for index, own in enumerate(dtypes))
             for count in range(1, most + 1)
             for chosen in combinations(floats[::-1], count)
-            for dtype in whole or (_WHOLE if self._is_declared else _TELLING)
+            for dtype in whole or (_WHOLE if self.is_declared else _TELLING)
         ]
 
     def roles_of(self, case: Case) -> tuple[Role, ...] | None:
         """Return what the inputs of a case hold, None where all hold floats."""
         held = {leaf.name: array.dtype for leaf, array in leaves_of(case.inputs)}
-        dtypes = [held[arg.name] if arg.name in held else np.dtype(float) for arg in self.scope.args]
-        names = [dtype.name if dtype.kind in "iub" else own for dtype, own in zip(dtypes, self.scope.floats)]
-        return self.roles_of_dtypes(names) if tuple(names) != self.scope.floats else None
+        dtypes = [held[arg.name] if arg.name in held else np.dtype(float) for arg in self.args]
+        names = [dtype.name if dtype.kind in "iub" else own for dtype, own in zip(dtypes, self.floats)]
+        return self.roles_of_dtypes(names) if tuple(names) != self.floats else None
 
     def roles_of_dtypes(self, dtypes: Sequence[str]) -> tuple[Role, ...]:
         """Return what inputs of these dtypes hold: floats, or whole numbers whose limit is to be found."""
-        return tuple(
-            Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, self.scope.floats)
-        )
+        return tuple(Role() if dtype == own else Role("real", dtype, 2) for dtype, own in zip(dtypes, self.floats))
 
     def _depth(self, assignment: Assignment, dtypes: Sequence[str], is_run: bool = True, seed: int = 0) -> Depth:
         """Return how far infer's checks get, and past them forward, if it is to run."""
-        scope = self.scope
         past: Depth = ()
         self._is_wanting = False
-        if self._is_declared:
-            line = scope.trial.reach(self.roles.descs(assignment, dtypes), self._attrs)
+        if self.is_declared:
+            line = self.trial.reach(self.descs(assignment, dtypes), self._attrs)
             past = (_PAST_INFER,)
             if line < float("inf"):
                 return (line,)
             if not is_run:
                 return TAKEN
-        where = scope.checkable.forward_where
-        if where is None or scope.trial.is_over:
+        where = self.checkable.forward_where
+        if where is None or self.trial.is_over:
             return past
-        case = scope.case(assignment, self._attrs, self.roles_of_dtypes(dtypes), seed=seed)
+        case = self.case(assignment, self._attrs, self.roles_of_dtypes(dtypes), seed=seed)
         said: list[str] = []
-        depth = depth_of(lambda: scope.checkable.forward(case.inputs, case.attrs), where.file, said)
-        scope.trial.counts[Answer.RAISED] += depth != TAKEN
+        depth = depth_of(lambda: self.checkable.forward(case.inputs, case.attrs), where.file, said)
+        self.trial.counts[Answer.RAISED] += depth != TAKEN
         if self._goal is not _Goal.TAKES:
             depth = (0.0, *depth) if depth != TAKEN else self._answering(case, where.file, said)
         depth = depth if depth == TAKEN else (*past, *depth)
@@ -241,12 +223,12 @@ class Climber:
 
     def _answering(self, case: Case, file: str, said: list[str]) -> Depth:
         """Return how far backward gets on a case that forward takes."""
-        ev = Evaluator(self.scope.checkable, case)
+        ev = Evaluator(self.checkable, case)
         with suppress(Exception):  # user code: what it raises is asked below
             ev.prepare()
             if not (ev.leaves and ev.slots):
                 return (-1.0,)  # it is asked for nothing
-        answer = answer_of(self.scope.checkable, case, compares=False)
+        answer = answer_of(self.checkable, case, compares=False)
         standing = answer.standing
         if standing.is_answered or self._goal is _Goal.NOTHING_ELSE:
             return TAKEN if standing.is_answered else (-1.0,)
@@ -267,15 +249,13 @@ class Climber:
         sizes: Callable[[Depth], Sequence[int]],
     ) -> list[Case]:
         """Climb again from shapes that are taken with one size of the first input changed: others have to follow."""
-        if any(arg.is_variadic for arg in self.scope.args) or len(first) < 2:
+        if any(arg.is_variadic for arg in self.args) or len(first) < 2:
             return []
         shape: Shape = first[0]  # type: ignore[assignment]
-        changed = [with_item(shape, axis, size + 2) for axis, size in enumerate(shape)]
-        changed += [with_item(shape, axis, least) for axis in range(len(shape)) for least in (1, 0)]
+        sizes_of = (*((axis, size + 2) for axis, size in enumerate(shape)), *product(range(len(shape)), (1, 0)))
         cases: list[Case] = []
-        for number, other in enumerate(changed[:SOME]):
-            found, reached = climb(self.scope.args, ask, sizes, (other, *first[1:]), self._sizes)  # type: ignore[arg-type]
-            case = self.attempt(found, self._attrs, 9001 + number) if reached == TAKEN else None
-            if case is not None:
-                cases.append(case)
+        for number, (axis, size) in enumerate(sizes_of[:SOME]):
+            start: Any = (with_item(shape, axis, size), *first[1:])
+            found, reached = climb(self.args, ask, sizes, start, self._sizes)
+            cases += present(self.attempt(found, self._attrs, 9001 + number) if reached == TAKEN else None)
         return cases

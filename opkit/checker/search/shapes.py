@@ -17,62 +17,17 @@ Shape: TypeAlias = tuple[int, ...]
 #: One entry per input: a shape, a tuple of shapes (variadic), or None (left out).
 Assignment: TypeAlias = "tuple[Shape | tuple[Shape, ...] | None, ...]"
 
+#: Of a first input.
 _MAIN: tuple[Shape, ...] = (
-    (3, 4),
-    (5,),
-    (2, 3, 4),
-    (4, 4),
-    (6, 7),
-    (1,),
-    (1, 4),
-    (4, 1),
-    (1, 1),
-    (),
-    (0,),
-    (0, 3),
-    (2, 2, 4, 3),
-    (1, 8, 2, 3),
-    (2, 3, 5, 4),
-    (23,),
-    (2, 70),
-    (2, 1, 3),
-    (3, 3),
-    (2, 2, 6, 6),
-    (7,),
-    (1, 1, 5, 5),
-    (2,),
-    (2, 3, 1),
-    (4, 3),
-    (1, 3, 4),
-    (2, 2, 2),
-    (5, 2, 3),
-    (2, 2, 1, 3, 2),
-    (3, 0),
-    (2, 0, 3),
-    (9, 5),
-    (2, 4, 8, 8),
-    (1, 2, 7),
-    (2, 3, 9),
-)
+    (3, 4), (5,), (2, 3, 4), (4, 4), (6, 7), (1,), (1, 4), (4, 1), (1, 1), (), (0,), (0, 3), (2, 2, 4, 3), (1, 8, 2, 3),
+    (2, 3, 5, 4), (23,), (2, 70), (2, 1, 3), (3, 3), (2, 2, 6, 6), (7,), (1, 1, 5, 5), (2,), (2, 3, 1), (4, 3),
+    (1, 3, 4), (2, 2, 2), (5, 2, 3), (2, 2, 1, 3, 2), (3, 0), (2, 0, 3), (9, 5), (2, 4, 8, 8), (1, 2, 7), (2, 3, 9),
+)  # fmt: skip
 #: Sizes of the names in a signature, all different, some with divisors; and axes where any number may be.
 _DRAWN: tuple[Shape, ...] = (
-    (3, 4, 2, 5, 6, 7),
-    (4, 6, 8, 2, 12, 3),
-    (2, 8, 4, 12, 6, 16),
-    (5, 2, 3, 7, 4, 9),
-    (4,) * 6,
-)
+    (3, 4, 2, 5, 6, 7), (4, 6, 8, 2, 12, 3), (2, 8, 4, 12, 6, 16), (5, 2, 3, 7, 4, 9), (4,) * 6,
+)  # fmt: skip
 _MANY: tuple[Shape, ...] = ((2,), (), (3, 2))
-
-
-def first_shapes(sizes: Sequence[int] = ()) -> Iterator[Shape]:
-    """Yield shapes for a first input; ``sizes`` are numbers that occur in the kernels."""
-    yield from _MAIN
-    for size in sizes:
-        for near in (size + 1, size, size - 1):
-            yield (near,)
-            yield (2, near)
-            yield (near, 2)
 
 
 def with_item(items: tuple[Any, ...], place: int, item: Any) -> tuple[Any, ...]:
@@ -82,23 +37,21 @@ def with_item(items: tuple[Any, ...], place: int, item: Any) -> tuple[Any, ...]:
 
 def _related(shape: Shape) -> list[Shape]:
     """Shapes that other inputs have beside a first input of this shape, the most natural first."""
-    last, first = shape[-1:], shape[:1]
+    last, first, rest = shape[-1:], shape[:1], len(shape) - 2
     found: list[Shape] = [shape, last, shape[1:], shape[:-1], first, (1,) * len(shape)]
-    found[4:4] = [(*shape[:-2], shape[-1])] if len(shape) > 2 else []
-    if len(shape) >= 1:
+    found[4:4] = [(*shape[:-2], *last)] if rest > 0 else []
+    if shape:
         found += [(*last, 5), (5, *last), (*last, *last)]
-    if len(shape) >= 2:
-        found += [(*shape[:-2], shape[-1], 5), (*shape[:-2], 5, shape[-1]), shape[::-1], (5, 2)]
+    if rest >= 0:
+        found += [(*shape[:-2], *last, 5), (*shape[:-2], 5, *last), shape[::-1], (5, 2)]
         found += [(*shape[:-1], 1), (1, *shape[1:]), (shape[1],), (shape[1], 5), (*shape[:-1], 5), (5, *shape[1:])]
-    if len(shape) >= 3:
-        found += [(2, shape[1], *(3,) * (len(shape) - 2)), (2, shape[1], *(2,) * (len(shape) - 2))]
-        found += [(shape[1], 1, *(3,) * (len(shape) - 2)), (shape[1], *(1,) * (len(shape) - 2))]
-        found += [(1, shape[1], *(1,) * (len(shape) - 2)), (3,) * (len(shape) - 2)]
-    if len(shape) == 1:
+    if rest > 0:
+        found += [(2, shape[1], *(3,) * rest), (2, shape[1], *(2,) * rest), (shape[1], 1, *(3,) * rest)]
+        found += [(shape[1], *(1,) * rest), (1, shape[1], *(1,) * rest), (3,) * rest]
+    if rest == -1:
         found += [(3,), (4, *shape)]
     found += [(5,), (2,), (1,) * len(shape), (1,), ()]
-    unique: dict[Shape, None] = dict.fromkeys(found)
-    return list(unique)
+    return list(dict.fromkeys(found))
 
 
 def _lists(shape: Shape, least: int) -> list[tuple[Shape, ...]]:
@@ -106,16 +59,13 @@ def _lists(shape: Shape, least: int) -> list[tuple[Shape, ...]]:
     found = [(shape,) * max(count, least) for count in (2, 3, 1)]
     for axis in range(len(shape)):
         other = with_item(shape, axis, shape[axis] + 2)
-        found.append((shape, other, shape)[: max(2, least)] if least <= 2 else (shape, other, shape))
+        found.append((shape, other, shape)[: max(2, least)])
     return list(dict.fromkeys(found))
 
 
-def _options(arg: Arg, shape: Shape, is_first: bool) -> list[Shape | tuple[Shape, ...] | None]:
-    options: list[Shape | tuple[Shape, ...] | None]
-    if arg.is_variadic:
-        options = list(_lists(shape, arg.min_count))
-    else:
-        options = [shape] if is_first else list(_related(shape))
+def _options(arg: Arg, shape: Shape, is_first: bool) -> list[Any]:
+    """Return what an input may have beside a first input of this shape, or as that."""
+    options: list[Any] = _lists(shape, arg.min_count) if arg.is_variadic else [shape] if is_first else _related(shape)
     if arg.is_optional:
         options.insert(1, None)
     return options
@@ -130,10 +80,8 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
         is_even: of three inputs and more, whether all first shapes come with one relation before any comes with the
             next: where nothing but forward says what is taken, a wrong first shape would use up all tries.
     """
-    shapes = list(first_shapes(sizes))
-    if not args:
-        yield ()
-        return
+    near = (other for size in sizes for other in (size + 1, size, size - 1))
+    shapes = [*_MAIN, *chain.from_iterable(((one,), (2, one), (one, 2)) for one in near)]
     if len(args) > 2:  # a product over many inputs: fewer starting points
         shapes = [shape for shape in shapes if len(shape) <= 4][:MANY]
     depth = RELATIONS.get(len(args), FEW)
@@ -167,10 +115,11 @@ def declared(dimensions: Dimensions, args: Sequence[Arg]) -> Iterator[Assignment
     for number, sizes in enumerate(draws):
         shapes = dimensions.shapes(sizes, _MANY[number % len(_MANY)], _DRAWN[0][0])
         first = next(iter(shapes.values()))
-        options: list[list[Any]] = []
-        for arg in args:
-            if arg.name not in shapes:
-                options.append(_options(arg, first, False)[: RELATIONS.get(len(args), FEW)])
-            else:
-                options.append([shapes[arg.name], None] if arg.is_optional else [shapes[arg.name]])
-        yield from product(*options)
+        yield from product(
+            *(
+                [shapes[arg.name], None][: 1 + arg.is_optional]
+                if arg.name in shapes
+                else _options(arg, first, False)[: RELATIONS.get(len(args), FEW)]
+                for arg in args
+            )
+        )

@@ -23,8 +23,18 @@ from opkit.checker.model.numbers import largest
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SEED, SLOW_FIRST, SMALL_ARRAY
 from opkit.checker.model.trial import without_particulars
-from opkit.checker.search.extents import elements, every_shape, shapes_of
-from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of, setting_of
+from opkit.checker.search.kinds import (
+    Kind,
+    elements,
+    every_shape,
+    generalised,
+    is_list,
+    is_special,
+    kind_between,
+    kind_of,
+    setting_of,
+    shapes_of,
+)
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.errors import AutogradError, CountError
@@ -273,7 +283,7 @@ class Table:
         """Return whether backward answers a case for its sizes of 1 alone: without them there is a misfit."""
         if max(case.sizes, default=0) < 2:
             return True
-        if 1 not in [size for shape in case.arrays for size in shape.shape]:
+        if 1 not in case.lengths:
             return False
         general = self._general(shapes_of(case), setting_of(case))
         return bool(general) and all(not one.is_answered for seen in general for one in seen.standings)
@@ -361,7 +371,7 @@ def _is_tied(case: Case) -> bool:
 
 def _ranks(shapes: Assignment) -> list[int | None]:
     """Return how many axes each input has, None for a list and for one left out."""
-    return [None if shape is None or (shape and isinstance(shape[0], tuple)) else len(shape) for shape in shapes]
+    return [None if shape is None or is_list(shape) else len(shape) for shape in shapes]
 
 
 def unserved_line(unserved: Iterable[Unserved]) -> str:

@@ -1,16 +1,16 @@
 """Values: the regimes of numbers that cases are filled with.
 
-Arrays of one shape only; which regimes an op's domain allows is found out in domain.
+Arrays of one shape only; which domain an op takes is found out in roles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from opkit.checker.model.thresholds import LEAST_ANCHOR, MOST_ANCHOR
+from opkit.checker.model.numbers import is_square
 
 Make: TypeAlias = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -109,16 +109,12 @@ def _shares(values: np.ndarray) -> np.ndarray:
     return found
 
 
-def _is_square(values: np.ndarray) -> bool:
-    return values.ndim > 1 and values.shape[-1] == values.shape[-2]
-
-
 def _symmetric(values: np.ndarray) -> np.ndarray:
-    return np.tril(values) + np.swapaxes(np.tril(values, -1), -1, -2) if _is_square(values) else values
+    return np.tril(values) + np.swapaxes(np.tril(values, -1), -1, -2) if is_square(values) else values
 
 
 def _definite(values: np.ndarray) -> np.ndarray:
-    if not _is_square(values):
+    if not is_square(values):
         return values
     size = values.shape[-1]
     found: np.ndarray = values @ np.swapaxes(values, -1, -2) / max(size, 1) + np.eye(size, dtype=values.dtype)
@@ -163,8 +159,3 @@ def near_constants(
         room = np.minimum(np.minimum(picked - low, high - picked), np.maximum(np.abs(picked), 0.1))
         picked = picked + _signs(rng, size) * room * rng.uniform(0.02, 0.3, size)
     return np.asarray(picked, dtype=dtype).reshape(tuple(shape))
-
-
-def is_anchor(value: Any) -> bool:
-    """Return whether a number is one that values may be placed around."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and LEAST_ANCHOR <= abs(value) <= MOST_ANCHOR
