@@ -38,7 +38,9 @@ def ended() -> Iterator[None]:
             sys.stdout.flush()  # here, where what goes wrong can be reported
     except OpkitError as error:
         warn(error_line(error))
-        raise SystemExit(_status(error)) from error
+        is_spec = isinstance(error, ProjectError)
+        status = USAGE if isinstance(error, UsageError) else SPEC_ERRORS if is_spec else FINDINGS
+        raise SystemExit(status) from error
     except KeyboardInterrupt as stop:
         is_terminated = isinstance(stop, Terminated)
         warn("terminated" if is_terminated else "interrupted")
@@ -54,12 +56,6 @@ def ended() -> Iterator[None]:
         place = f"{str(error.filename)!r}: " if error.filename is not None else "output: "
         warn(f"error: {place}{error.strerror or error}")
         raise SystemExit(FINDINGS) from None
-
-
-def _status(error: OpkitError) -> int:
-    if isinstance(error, UsageError):
-        return USAGE
-    return SPEC_ERRORS if isinstance(error, ProjectError) else FINDINGS
 
 
 def _drop_output() -> None:

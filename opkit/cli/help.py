@@ -68,13 +68,9 @@ def _option(item: Any) -> str:
     short = [name for name in names if not name.startswith("--")]
     long = [name for name in names if name.startswith("--")]
     text = (f"{short[0]}, " if short else "    ") + "/".join(long)
-    if getattr(item, "is_flag", False) or not _takes_value(item):
+    if getattr(item, "is_flag", False) or (item.metavar is None and isinstance(item.default, bool)):
         return text
     return f"{text} {item.metavar or item.name.upper()}"
-
-
-def _takes_value(item: Any) -> bool:
-    return item.metavar is not None or not isinstance(item.default, bool)
 
 
 def _said(item: Any) -> str:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
 
 from opkit.cli.console import styled
+from opkit.reporters.prose import blocks, items_of
 
 _HEADINGS = {"Wrong": "error", "Right": "good"}
 _CODE = re.compile(r"`([^`]+)`")
@@ -19,23 +19,7 @@ _INDENT = "    "
 
 def laid_out(page: str, width: int, *, is_coloured: bool) -> str:
     """Return a page of Markdown as text of a width; code keeps its lines, however long they are."""
-    return "\n\n".join(_block(block, width, is_coloured) for block in _blocks(page))
-
-
-def _blocks(page: str) -> Iterator[list[str]]:
-    """Yield the lines of each block: what stands between blank lines, a fenced block as a whole."""
-    block: list[str] = []
-    is_fenced = False
-    for line in page.splitlines():
-        if line.startswith("```"):
-            is_fenced = not is_fenced
-        if line.strip() or is_fenced:
-            block.append(line)
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+    return "\n\n".join(_block(block, width, is_coloured) for block in blocks(page.splitlines()))
 
 
 def _block(lines: list[str], width: int, is_coloured: bool) -> str:
@@ -46,20 +30,10 @@ def _block(lines: list[str], width: int, is_coloured: bool) -> str:
         text = first.lstrip("# ")
         return styled("\n".join(textwrap.wrap(text, width)), _HEADINGS.get(text, "strong"), is_coloured)
     if first.startswith("- "):
-        return "\n".join(_wrapped(item, width, is_coloured, "- ", "  ") for item in _items(lines))
+        return "\n".join(_wrapped(item, width, is_coloured, "- ", "  ") for item in items_of(lines))
     if first.startswith("|"):
         return "\n".join(lines)
     return _wrapped(" ".join(lines), width, is_coloured)
-
-
-def _items(lines: list[str]) -> list[str]:
-    items: list[str] = []
-    for line in lines:
-        if line.startswith("- "):
-            items.append(line[2:])
-        else:
-            items[-1] += " " + line.strip()
-    return items
 
 
 def _wrapped(text: str, width: int, is_coloured: bool, first: str = "", then: str = "") -> str:

@@ -21,11 +21,13 @@ class ApiFact:
         remark: what is wrong.
         line: 1-based line of the API file.
         text: what to point at in that line or the two after it, "" for the whole line.
+        attr: the attribute whose value it is about, "" for none.
     """
 
     remark: Remark
     line: int
     text: str = ""
+    attr: str = ""
 
 
 def facts_as_findings(

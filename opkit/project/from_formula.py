@@ -14,7 +14,7 @@ from opkit.project.rendering import tidy
 from opkit.project.scaffolding import BackwardInput, check_name, render_directory, write_new
 
 if TYPE_CHECKING:
-    from opkit.formula import Design, Region
+    from opkit.formula import Design
     from opkit.formula.cpp_design import CppDesign, CppLines
 
 
@@ -80,6 +80,7 @@ def _context(name: str, design: Design, attrs: Sequence[ScaffoldAttr]) -> Mappin
     forward_attrs = [attr for attr in attrs if attr.name in design.forward_attrs]
     sizes = design.shapes[0]
     first = design.regions[inputs[0]]
+    low, high = (-1.0, 1.0) if first.low is None or first.high is None else (first.low, first.high)
     return {
         "name": name,
         "job": "job.py",
@@ -107,10 +108,10 @@ def _context(name: str, design: Design, attrs: Sequence[ScaffoldAttr]) -> Mappin
         "job_draws": {
             item: design.regions[item].text(repr(sizes[item])) for item in (inputs[1:] if design.gradients else inputs)
         },
-        "job_goal": _goal(outputs),
-        "job_loss": " + ".join(outputs) if len(outputs) > 1 else outputs[0],
-        "job_low": _bounds(first)[0],
-        "job_high": _bounds(first)[1],
+        "job_goal": f"the mean of {' + '.join(outputs)}",
+        "job_loss": " + ".join(outputs),
+        "job_low": low,
+        "job_high": high,
     }
 
 
@@ -125,14 +126,6 @@ def _cpp(made: CppDesign, attrs: Sequence[ScaffoldAttr]) -> Mapping[str, object]
 
     backward = kernel(made.backward) if made.backward is not None else None
     return {"own": made.own, "helpers": made.helpers, "forward": kernel(made.forward), "backward": backward}
-
-
-def _goal(outputs: Sequence[str]) -> str:
-    return f"the mean of {' + '.join(outputs)}"
-
-
-def _bounds(region: Region) -> tuple[float, float]:
-    return (-1.0, 1.0) if region.low is None or region.high is None else (region.low, region.high)
 
 
 def _bound(item: str, inputs: Sequence[str]) -> BackwardInput:

@@ -6,6 +6,7 @@ Nothing is compiled or run here.
 from __future__ import annotations
 
 import keyword
+import math
 import os
 import re
 import sys
@@ -203,21 +204,10 @@ def render_directory(
     name: str, family: str, context: Mapping[str, object], *, cases: bool, job: bool, cpp: bool = False
 ) -> dict[str, str]:
     """Render the templates of a family as an op directory: {path relative to the target folder: text}."""
-    files = {
-        "cpp_def.cpp": f"{name}/{name}_cpp_def.cpp",
-        "py_api.py": f"{name}/{name}_py_api.py",
-        "py_kernel.py": f"{name}/{name}_py_kernel.py",
-        "cpp_kernel.cpp": f"{name}/{name}_cpp_kernel.cpp",
-        "cases.py": f"{name}/{name}_cases.py",
-        "test.py": f"{name}/test_{name}.py",
-        "job.py": "job.py",
-    }
-    if not cases:
-        del files["cases.py"]
-    if not cpp:
-        del files["cpp_kernel.cpp"]
-    if not job:
-        del files["job.py"]
+    parts = ["cpp_def.cpp", "py_api.py", "py_kernel.py", *["cpp_kernel.cpp"] * cpp, *["cases.py"] * cases]
+    files = {part: f"{name}/{name}_{part}" for part in parts} | {"test.py": f"{name}/test_{name}.py"}
+    if job:
+        files["job.py"] = "job.py"
     environment = environment_of()
     return {
         path: environment.get_template(f"{family}/{template}.jinja").render(context) for template, path in files.items()
@@ -234,9 +224,7 @@ def context_of(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool) 
     """Return what the templates of a kind read."""
     scales = [attr for attr in attrs if attr.is_scale]
     factor = "".join(f"{attr.name} * " for attr in scales)
-    times = 1
-    for attr in scales:
-        times *= attr.test_value
+    times = math.prod(attr.test_value for attr in scales)
     lines = "".join(f'    {attr.name} = attrs["{attr.name}"]\n' for attr in scales)
     lines += "".join(f'    # Not used yet: attrs["{attr.name}"].\n' for attr in attrs if not attr.is_scale)
     backward = [

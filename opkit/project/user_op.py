@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
+from itertools import accumulate
 from typing import Any
 
 from opkit.errors import AutogradError, Location, ProjectError, UsageError, unknown
@@ -245,12 +246,8 @@ def _flat(name: str, index: int) -> str:
 
 
 def _out_slots(counts: Mapping[str, int], variadic: Collection[str]) -> list[ArgGroup]:
-    slots: list[ArgGroup] = []
-    start = 0
-    for name, count in counts.items():
-        slots.append(ArgGroup(name, start, count, name in variadic))
-        start += count
-    return slots
+    starts = accumulate(counts.values(), initial=0)
+    return [ArgGroup(name, start, counts[name], name in variadic) for name, start in zip(counts, starts)]
 
 
 def _kernel(

@@ -14,17 +14,8 @@ from opkit.errors import UsageError, unknown
 if TYPE_CHECKING:  # whoever only asks for the names needs no checker
     from opkit.reporters.run import RunView
 
-_HOMES = {
-    "text": ("opkit.reporters.text", "text_report"),
-    "json": ("opkit.reporters.json_form", "json_report"),
-    "html": ("opkit.reporters.html", "html_report"),
-    "junit": ("opkit.reporters.junit", "junit_report"),
-    "github": ("opkit.reporters.github", "github_report"),
-    "sarif": ("opkit.reporters.sarif", "sarif_report"),
-}
-
-#: The names that ``--format`` and ``--report NAME=FILE`` take.
-FORMS: tuple[str, ...] = tuple(_HOMES)
+#: The names that ``--format`` and ``--report NAME=FILE`` take; the package has a reporter for each.
+FORMS = ("text", "json", "html", "junit", "github", "sarif")
 
 
 def render(run: RunView, form: str, invocation: str = "", made: str = "", portraits: Any = None) -> str:
@@ -40,8 +31,7 @@ def render(run: RunView, form: str, invocation: str = "", made: str = "", portra
     Raises:
         UsageError: there is no such form; the nearest is named.
     """
-    if form not in _HOMES:
+    if form not in FORMS:
         raise unknown("there is no report form", form, FORMS, has="there are").error(UsageError)
-    module, name = _HOMES[form]
-    reporter: Callable[..., str] = getattr(import_module(module), name)
+    reporter: Callable[..., str] = getattr(import_module("opkit.reporters"), f"{form}_report")
     return reporter(run, invocation, made, portraits) if form == "html" else reporter(run)

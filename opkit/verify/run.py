@@ -39,14 +39,6 @@ class Progress(Protocol):
         """Say that an op is checked."""
 
 
-class _Silent:
-    def planned(self, ops: tuple[str, ...]) -> None:
-        """Do nothing."""
-
-    def done(self, report: OpReport) -> None:
-        """Do nothing."""
-
-
 def run_targets(
     words: Iterable[StrPath],
     options: RunOptions,
@@ -68,11 +60,14 @@ def run_targets(
         UsageError: a target does not exist or cannot hold an op.
         OpkitError: worker processes cannot be run.
     """
-    return collect(resolve(words), options, progress or _Silent(), interpreter)
+    return collect(resolve(words), options, progress, interpreter)
 
 
 def collect(
-    targets: tuple[Target, ...], options: RunOptions, progress: Progress, interpreter: Popen[bytes] | None = None
+    targets: tuple[Target, ...],
+    options: RunOptions,
+    progress: Progress | None = None,
+    interpreter: Popen[bytes] | None = None,
 ) -> Outcome:
     """Run targets and put their messages in order."""
     started = time.perf_counter()
@@ -83,9 +78,9 @@ def collect(
     try:
         for message in _messages(targets, options, interpreter) if targets else ():
             ledger.note(message)
-            if isinstance(message, Planned):
+            if progress is not None and isinstance(message, Planned):
                 progress.planned(message.ops)
-            elif isinstance(message, Checked):
+            elif progress is not None and isinstance(message, Checked):
                 progress.done(message.report)
     except KeyboardInterrupt as stop:
         is_interrupted, is_terminated = True, isinstance(stop, Terminated)

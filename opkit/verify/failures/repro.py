@@ -5,9 +5,8 @@ The script runs the user's own kernels where they can be run without opkit; else
 
 from __future__ import annotations
 
-import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +21,7 @@ from opkit.project.gradient import plan_of
 from opkit.record import record
 from opkit.spec import BackwardOp, Blob, compile_spec, forward_blob
 from opkit.verify.failures.framework_repro import framework_lines
-from opkit.verify.failures.store import Failure, FailureStore
+from opkit.verify.failures.store import Failure, FailureStore, packed
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.raw_kernel import TAG, describe
 
@@ -57,13 +56,9 @@ def write_repro(failure_id: str, folder: StrPath = ".", options: RunOptions | No
     else:
         needs, body = framework_lines(failure, options) or ("numpy", _recorded(failure))
         arrays.update(failure.slopes)
-    lines = [*_head(failure, needs), *body]
     data, script = stem.with_suffix(".npz"), stem.with_suffix(".py")
-    packed = io.BytesIO()
-    save: Callable[..., None] = np.savez
-    save(packed, **arrays)
-    text = "\n".join(lines) + "\n"
-    contents = {data.name: packed.getvalue(), script.name: text.encode(errors="backslashreplace")}
+    text = "\n".join([*_head(failure, needs), *body]) + "\n"
+    contents = {data.name: packed(arrays), script.name: text.encode(errors="backslashreplace")}
     write_together(data.parent, stem.name, contents)
     return data, script
 

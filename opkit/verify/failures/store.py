@@ -226,10 +226,15 @@ def _write(path: Path, failure: Failure) -> None:
     arrays = {name: value for name, value in _arrays(failure) if value.dtype.kind != "O"}
     lists = {name: len(value) for name, value in failure.case.inputs.items() if isinstance(value, (list, tuple))}
     text = json.dumps({"key": failure.key, "lists": lists, **failure.facts})
+    write_file(path, packed({"meta": np.array(text), **arrays}))
+
+
+def packed(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Return arrays by name as the content of an .npz."""
     data = io.BytesIO()
     save: Callable[..., None] = np.savez
-    save(data, meta=np.array(text), **arrays)
-    write_file(path, data.getvalue())
+    save(data, **arrays)
+    return data.getvalue()
 
 
 def _read(path: Path) -> Failure | None:

@@ -77,11 +77,11 @@ def blame_left(left: Left, call: UserCall, limits: str) -> CheckResult:
     if type(left.cause).__name__ in ("Paused", "BdbQuit"):
         message = f"a debugger was asked for {call.phase.text}, where there is no terminal"
         return _finding(EXIT, f"{message}; take the call out, or run opkit gradcheck --pdb", call, where)
-    did = "called sys.exit" if isinstance(left.cause, SystemExit) else f"raised {type(left.cause).__name__}"
-    status = left.cause.code if isinstance(left.cause, SystemExit) else None
-    code = f" (status {status!r})" if status is None or type(status) in (int, str) else ""
-    code = code if isinstance(left.cause, SystemExit) else ""
-    message = f"{did}{code} {call.phase.text}; a kernel returns its results or raises an Exception"
+    did = f"raised {type(left.cause).__name__}"
+    if isinstance(left.cause, SystemExit):
+        status = left.cause.code
+        did = "called sys.exit" + (f" (status {status!r})" if status is None or type(status) in (int, str) else "")
+    message = f"{did} {call.phase.text}; a kernel returns its results or raises an Exception"
     return _finding(EXIT, message, call, where)
 
 
@@ -119,32 +119,22 @@ def is_avoidable(ended: Ended) -> bool:
     return is_death and ended.flight.phase in (Phase.FORWARD, Phase.BACKWARD)
 
 
-def _is_hang(ended: Ended) -> bool:
-    """Return whether the last call took most of the time (a hang), or many calls did (a slow op)."""
-    spent = ended.flight.deadline - ended.flight.since
-    return ended.flight.phase is Phase.LOADING or spent > 0.5 * ended.seconds
-
-
 def _verdict(ended: Ended, limits: str) -> tuple[CheckCode, str]:
     at = ended.flight.phase.text
     if ended.death is Death.TIMEOUT:
         if ended.flight.phase is Phase.LOADING:
             return TIMEOUT, f"the file had not finished loading at the time limit ({limits})"
-        if _is_hang(ended):
-            spent = ended.flight.deadline - ended.flight.since
+        spent = ended.flight.deadline - ended.flight.since
+        if spent > 0.5 * ended.seconds:  # a hang; else many calls took the time, of a slow op
             return TIMEOUT, f"a call had not returned after {spent:.3g} s, at the time limit ({limits}), {at}"
-        return (
-            TIMEOUT,
-            f"the checks did not finish within the limit ({limits}); every call returned, so raise --timeout",
-        )
+        said = f"the checks did not finish within the limit ({limits}); every call returned, so raise --timeout"
+        return TIMEOUT, said
     if ended.death is Death.SWOLLEN:
         return MEMORY, f"more memory was held than the limit allows ({limits}) {at}"
     if ended.death is Death.KILLED:
         if ended.status == signal.SIGKILL and ended.is_starved:
-            return (
-                MEMORY,
-                f"the worker was killed ({ended.signal}) {at}: most likely the machine ran out of memory ({limits})",
-            )
+            said = f"the worker was killed ({ended.signal}) {at}: most likely the machine ran out of memory ({limits})"
+            return MEMORY, said
         return CRASH, f"the process was killed by {ended.signal} {at}"
     if ended.death is Death.GARBLED:
         return EXIT, f"wrote to a descriptor that is not its own, or closed it, {at}; the process was ended"

@@ -89,7 +89,11 @@ def end_descent(process: int) -> None:
     """
     with contextlib.suppress(OSError):
         os.kill(process, signal.SIGSTOP)
-    for each in [*_beneath(process, _parents()), process]:
+    _kill_all(process, _parents())
+
+
+def _kill_all(process: int, parents: dict[int, int]) -> None:
+    for each in [*_beneath(process, parents), process]:
         with contextlib.suppress(OSError):
             os.kill(each, signal.SIGKILL)
 
@@ -121,9 +125,7 @@ def end_orphans(known: Collection[int]) -> None:
             return
         parents = _parents()
         for stranger in strangers:
-            for each in [*_beneath(stranger, parents), stranger]:
-                with contextlib.suppress(OSError):
-                    os.kill(each, signal.SIGKILL)
+            _kill_all(stranger, parents)
         _reap(strangers)
 
 

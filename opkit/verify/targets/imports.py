@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from opkit.paths import StrPath
@@ -92,9 +91,12 @@ def _is_library(path: Path) -> bool:
     text = _read(path)
     if not any(name.encode() in text for name in _BASES | _MAKERS):  # a text is searched in no time, and parsed in some
         return False
-    tree = _parsed(text)
-    if not tree.body and _is_broken(text):  # loading it says where
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # loading it says where
         return True
+    except (ValueError, RecursionError, MemoryError):
+        return False
     nodes = list(ast.walk(tree))
     bases = {_last(base) for node in nodes if isinstance(node, ast.ClassDef) for base in node.bases}
     makes = bases & _BASES or _MAKERS.intersection(map(_last, nodes))
@@ -133,15 +135,6 @@ def _parsed(text: bytes) -> ast.Module:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
-
-
-def _is_broken(text: bytes) -> bool:
-    with suppress(ValueError, RecursionError, MemoryError):
-        try:
-            ast.parse(text)
-        except SyntaxError:
-            return True
-    return False
 
 
 def _tree(path: StrPath) -> ast.Module:

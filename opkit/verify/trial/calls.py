@@ -25,7 +25,7 @@ from opkit.ops.core.types import Function
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
 from opkit.record import mutable
-from opkit.verify.trial.recorder import BuilderRecorder, Desk, Misplaced, Noted, TrialStop, Unclear, Use
+from opkit.verify.trial.recorder import BuilderRecorder, Desk, Misplaced, TrialStop, Unclear, Use
 from opkit.verify.trial.stubs import MADE_UP, CallPlan, StubGuess, StubKind, Uses, first_plans, plausible, varied
 
 _MOST_CALLS = 24
@@ -36,7 +36,7 @@ class _Call:
     """The outcome of one call."""
 
     plan: CallPlan
-    noted: list[Noted]
+    noted: list[ApiFact]
     error: BaseException | None = None
     is_unclear: bool = False
     learned: CallPlan | None = None
@@ -81,31 +81,32 @@ class FunctionTrial:
         calls = self._calls(plans)
         if any(call.is_clean for call in calls):
             return []
-        complete = [call for call in calls if call.plan.is_full and self._certain(call)]
+        complete = [facts for call in calls if call.plan.is_full and (facts := self._certain(call))]
         if complete:
-            shared = set.intersection(*({noted.fact.remark for noted in self._certain(call)} for call in complete))
-            return [noted.fact for noted in self._certain(complete[0]) if noted.fact.remark in shared]
-        if self.is_helper or any(call.noted for call in calls):
+            shared = set.intersection(*({fact.remark for fact in facts} for facts in complete))
+            return [fact for fact in complete[0] if fact.remark in shared]
+        error = next((call.error for call in calls if call.error is not None), None)
+        if error is None or self.is_helper or any(call.noted for call in calls):
             return []
-        return self._note(calls)
+        said = (str(error).splitlines() or [""])[0][:200]
+        message = f"{self.name}() could not be tried: on stub blobs it raised {type(error).__name__}: {said}"
+        return [ApiFact(Remark("PROJ023", message), line_of(error, self.file))]
 
     def _calls(self, plans: list[CallPlan]) -> list[_Call]:
         calls: list[_Call] = []
         waiting = list(plans)
-        tried: list[CallPlan] = []
         while waiting and len(calls) < _MOST_CALLS:
             plan = waiting.pop(0)
-            if plan in tried:
+            if plan in (call.plan for call in calls):
                 continue
-            tried.append(plan)
             call = self._call(plan)
             calls.append(call)
-            if call.is_clean or (call.noted and call.learned is None and plan.is_full and len(tried) > 1):
+            if call.is_clean or (call.noted and call.learned is None and plan.is_full and len(calls) > 1):
                 break
             if call.learned is not None:
                 waiting.insert(0, call.learned)
             elif not call.noted and not waiting:
-                waiting = [item for item in varied(plans[0], self.uses) if item not in tried]
+                waiting = list(varied(plans[0], self.uses))
         return calls
 
     def _call(self, plan: CallPlan) -> _Call:
@@ -189,13 +190,10 @@ class FunctionTrial:
         takes_several = any(arg.is_variadic or arg.count > 1 for arg in declared)
         return StubGuess(StubKind.BLOBS) if takes_several or self.uses.is_list(name) else None
 
-    def _certain(self, call: _Call) -> list[Noted]:
+    def _certain(self, call: _Call) -> list[ApiFact]:
         """Return what was noted and does not come from a value that was made up."""
-        return [
-            noted
-            for noted in call.noted
-            if MADE_UP not in noted.fact.remark.message and (not noted.attr or self._is_own(noted.attr, call.plan))
-        ]
+        real = (fact for fact in call.noted if MADE_UP not in fact.remark.message)
+        return [fact for fact in real if not fact.attr or self._is_own(fact.attr, call.plan)]
 
     def _is_own(self, attr: str, plan: CallPlan) -> bool:
         """Whether the value of an attribute is the function's own: no made-up argument goes into it."""
@@ -225,13 +223,6 @@ class FunctionTrial:
             remark = Remark("PROJ020", message, "return what the function computes", last.op.name)
             recorder.note(remark, self.name, reading.line if reading is not None else 1)
 
-    def _note(self, calls: list[_Call]) -> list[ApiFact]:
-        error = next((call.error for call in calls if call.error is not None), None)
-        if error is None:
-            return []
-        message = f"{self.name}() could not be tried: on stub blobs it raised {type(error).__name__}: {_short(error)}"
-        return [ApiFact(Remark("PROJ023", message), line_of(error, self.file))]
-
 
 def _nothing() -> None:
     """Stand in for a job's function."""
@@ -256,10 +247,6 @@ def _is_lost(recorder: BuilderRecorder) -> bool:
     gc.collect()
     holders = [owner for item in ends for owner in gc.get_referrers(item)]
     return all(id(owner) in known or isinstance(owner, (Value, FrameType)) for owner in holders)
-
-
-def _short(error: BaseException) -> str:
-    return (str(error).splitlines() or [""])[0][:200]
 
 
 def line_of(error: BaseException, file: str) -> int:

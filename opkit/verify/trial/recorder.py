@@ -37,19 +37,6 @@ class Unclear(BaseException):
     """Ends a call where what went wrong may be the stub's fault."""
 
 
-@record
-class Noted:
-    """A fact with what it depends on.
-
-    Args:
-        fact: the fact.
-        attr: the attribute whose value it is about, "" for none.
-    """
-
-    fact: ApiFact
-    attr: str = ""
-
-
 class Use(Enum):
     """How a value was used that was given as something else."""
 
@@ -95,7 +82,7 @@ class BuilderRecorder:
     ops: Mapping[str, CompiledOp]
     skipped: Collection[str]
     tracer: static.JobTracer
-    noted: list[Noted] = field(default_factory=list)
+    noted: list[ApiFact] = field(default_factory=list)
     misplaced: list[Misplaced] = field(default_factory=list)
     builders: list[RecordingBuilder] = field(default_factory=list)
     made: list[RecordedOp] = field(default_factory=list)
@@ -115,7 +102,7 @@ class BuilderRecorder:
 
     def note(self, remark: Remark, text: str = "", line: int = 0, attr: str = "") -> None:
         """Note a fact at the running line, or at another."""
-        self.noted.append(Noted(ApiFact(remark, line or self.line(), text), attr))
+        self.noted.append(ApiFact(remark, line or self.line(), text, attr))
 
     def wrong_use(self, message: str, op: str, text: str, help: str = _CHAIN) -> TrialStop:
         """Note that a builder is used wrongly; the result is to be raised."""
@@ -144,11 +131,10 @@ class Desk:
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Put it in the place of OneFlow's builder within a ``with`` block."""
-        names = ("user_op_builder", "consistent_user_op_builder")
         before = [
             (vars(module), name, vars(module)[name])
             for module in (flow, user_op)
-            for name in names
+            for name in ("user_op_builder", "consistent_user_op_builder")
             if name in vars(module)
         ]
         for scope, name, _ in before:

@@ -143,11 +143,10 @@ def _required(name: str, uses: Uses) -> StubGuess:
 
 def _where_none(item: inspect.Parameter, uses: Uses) -> StubGuess:
     """Return what a parameter with a default gets where nothing is to be left out."""
-    if item.default is not None:
-        return StubGuess(StubKind.DEFAULT)
-    if uses.input_of(item.name) is not None:
-        return StubGuess(StubKind.BLOBS if uses.is_list(item.name) else StubKind.BLOB)
-    return uses.attr_value(item.name) or StubGuess(StubKind.DEFAULT)
+    if item.default is None and uses.input_of(item.name) is not None:
+        return _required(item.name, uses)
+    value = uses.attr_value(item.name) if item.default is None else None
+    return value or StubGuess(StubKind.DEFAULT)
 
 
 def varied(plan: CallPlan, uses: Uses) -> Iterator[CallPlan]:

@@ -11,7 +11,6 @@ import inspect
 import os
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any
 
 from opkit import static
 from opkit.oneflow.session import session
@@ -76,10 +75,6 @@ def _functions(module: ModuleType, file: str) -> Iterator[tuple[str, Function]]:
         seen.add(id(value))
         function = value.func if isinstance(value, functools.partial) else value
         code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
-        if code is not None and code.co_filename == file and not hasattr(value, "job") and not _is_deferred(function):
+        is_deferred = inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function)
+        if code is not None and code.co_filename == file and not hasattr(value, "job") and not is_deferred:
             yield name, value
-
-
-def _is_deferred(function: Any) -> bool:
-    """Whether calling a function does not run it."""
-    return inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function)

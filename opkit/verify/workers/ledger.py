@@ -69,7 +69,8 @@ class Account:
             seconds: how long was spent.
         """
         running = self.running
-        beside = replace(finding, message=f"{finding.message}; this op had not begun ({_named(running)} ran)")
+        others = ", ".join(running.values())
+        beside = replace(finding, message=f"{finding.message}; this op had not begun ({others} ran)")
         found = [
             self.closed(order, beside if running and order not in running else finding, seconds) for order in self.owed
         ]
@@ -103,10 +104,6 @@ def _distinct(results: Iterable[CheckResult]) -> list[CheckResult]:
         is_good = item.status in (Status.PASS, Status.SKIP)
         kept.setdefault((item.code, item.input, item.output) if is_good else place, item)
     return list(kept.values())
-
-
-def _named(ops: dict[int, str]) -> str:
-    return ", ".join(ops.values())
 
 
 class Ledger:
