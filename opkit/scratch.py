@@ -29,7 +29,7 @@ _PATIENCE = 30.0
 
 
 class Held:
-    """A scratch file or folder that this process holds.
+    """A scratch file or folder that this process holds; a context manager.
 
     Args:
         path: where it is.
@@ -42,7 +42,10 @@ class Held:
         self.path = path
         self.handle = handle
 
-    def release(self) -> None:
+    def __enter__(self) -> Held:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         """Let go of it and remove what is left of it at its first place."""
         if os.path.isdir(self.path) and not os.path.islink(self.path):
             shutil.rmtree(self.path, ignore_errors=True)
@@ -52,9 +55,8 @@ class Held:
         _close(self.handle)
 
 
-@contextlib.contextmanager
-def scratch_file(folder: StrPath) -> Iterator[Held]:
-    """Make an empty file in a folder, and remove it at the end if it is still there.
+def scratch_file(folder: StrPath) -> Held:
+    """Make an empty file in a folder, which is removed at the end of a ``with`` block if it is still there.
 
     Raises:
         OSError: it cannot be made.
@@ -62,18 +64,12 @@ def scratch_file(folder: StrPath) -> Iterator[Held]:
     while True:
         handle, path = tempfile.mkstemp(dir=folder, prefix=_PREFIX)
         if _is_ours(handle, path):
-            break
+            return Held(path, handle)
         os.close(handle)
-    held = Held(path, handle)
-    try:
-        yield held
-    finally:
-        held.release()
 
 
-@contextlib.contextmanager
-def scratch_folder(folder: StrPath) -> Iterator[Held]:
-    """Make an empty folder in a folder, and remove it at the end if it is still there.
+def scratch_folder(folder: StrPath) -> Held:
+    """Make an empty folder in a folder, which is removed at the end of a ``with`` block if it is still there.
 
     Raises:
         OSError: it cannot be made.
@@ -85,13 +81,8 @@ def scratch_folder(folder: StrPath) -> Iterator[Held]:
         except FileNotFoundError:  # another run took it for a dead one's
             continue
         if _is_ours(handle, path):
-            break
+            return Held(path, handle)
         _close(handle)
-    held = Held(path, handle)
-    try:
-        yield held
-    finally:
-        held.release()
 
 
 def sweep(folder: StrPath) -> None:

@@ -150,22 +150,26 @@ def _parameters(scope: ast.AST) -> list[str]:
 
 def _never_ends(body: list[ast.stmt]) -> bool:
     """Whether a block cannot be left at its end: it ends in an exception, an exit or an endless loop."""
-    last = body[-1]
-    if isinstance(last, ast.If):
-        return bool(last.orelse) and _never_ends(last.body) and _never_ends(last.orelse)
-    if isinstance(last, ast.With):
-        return _never_ends(last.body)
-    if isinstance(last, ast.Expr):
-        return isinstance(last.value, ast.Call) and _may_raise_only(last.value.func)
-    if isinstance(last, (ast.While, ast.Assert)):
-        return isinstance(last.test, ast.Constant) and bool(last.test.value) is isinstance(last, ast.While)
-    return isinstance(last, (ast.Raise, ast.Try, ast.Match))
+    match body[-1]:
+        case ast.If(body=one, orelse=other):
+            return bool(other) and _never_ends(one) and _never_ends(other)
+        case ast.With(body=inner):
+            return _never_ends(inner)
+        case ast.Expr(value=ast.Call(func=function)):
+            return _may_raise_only(function)
+        case ast.While(test=ast.Constant(value=value)):
+            return bool(value)
+        case ast.Assert(test=ast.Constant(value=value)):
+            return not value
+    return isinstance(body[-1], (ast.Raise, ast.Try, ast.Match))
 
 
 def _may_raise_only(function: ast.expr) -> bool:
     """Whether a function may be one that never returns: one of this file or of ``sys``, unlike numpy's."""
-    owner = function.value if isinstance(function, ast.Attribute) else None
-    return isinstance(function, ast.Name) or (isinstance(owner, ast.Name) and owner.id in ("sys", "os"))
+    match function:
+        case ast.Name() | ast.Attribute(value=ast.Name(id="sys" | "os")):
+            return True
+    return False
 
 
 def _takings(function: ast.FunctionDef, args: str) -> Iterator[Taking]:
@@ -199,8 +203,10 @@ def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _is_no_guard(item: ast.withitem) -> bool:
     """Whether a context manager lets exceptions pass, as far as is known: numpy's ``errstate``."""
-    call = item.context_expr
-    return isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) == "errstate"
+    match item.context_expr:
+        case ast.Call(func=ast.Attribute(attr="errstate") | ast.Name(id="errstate")):
+            return True
+    return False
 
 
 def _certain(node: ast.AST) -> Iterator[ast.AST]:

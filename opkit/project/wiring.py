@@ -21,11 +21,8 @@ def orphans_of(result: CompileResult) -> frozenset[str]:
     These are the types ``STEM_backward`` and ``STEM_grad`` that no gradient builds and whose forward op stands in the
     same file without a gradient registration, or with one that has errors.
     """
-    return frozenset(
-        name
-        for name, forward in _pairs(result)
-        if not _is_built(name, result) and not _is_usable(result.grads.get(forward.name))
-    )
+    pairs = ((name, result.grads.get(forward.name)) for name, forward in _pairs(result))
+    return frozenset(name for name, grad in pairs if not _is_built(name, result) and (grad is None or grad.has_errors))
 
 
 def check_wiring(result: CompileResult) -> list[Diagnostic]:
@@ -58,10 +55,6 @@ def _pairs(result: CompileResult) -> Iterator[tuple[str, CompiledOp]]:
 
 def _is_built(name: str, result: CompileResult) -> bool:
     return any(name in grad.built_types for grad in result.grads.values())
-
-
-def _is_usable(grad: CompiledGrad | None) -> bool:
-    return grad is not None and not grad.has_errors
 
 
 def _forgotten(op: CompiledOp, forward: CompiledOp) -> Diagnostic:
