@@ -581,7 +581,6 @@ row(
     real(2, 3),
     has_gradient=False,
 )
-row("in_top_k", lambda i, x: named("in_top_k", {"targets": [i], "predictions": [x]}, {"k": 2}), integers(4, 3), distinct(3, 4), has_gradient=False)
 row("diag/vector", lambda x: ops.diag(x, 1), real(3))
 row("diag/matrix", lambda x: ops.diag(x, -1), real(3, 4))
 row("cumprod", lambda x: ops.cumprod(x, 1), real(2, 3))
@@ -676,7 +675,6 @@ row("resize/corners-last", lambda x: resized(x, (5,), (), "linear", True, "chann
 for _kind in ("nearest", "bilinear"):
     _attrs = {"height_scale": 2.0, "width_scale": 2.0, "interpolation": _kind}
     row(f"upsample/{_kind}", lambda x, a=_attrs: named("upsample", {"x": [x]}, a), real(1, 2, 2, 3))
-    row(f"upsample_grad/{_kind}", lambda x, a=_attrs: named("upsample_grad", {"dy": [x]}, a), real(1, 2, 4, 6))
 row("full_like", lambda x: ops.mul(x, ops.full_like(x, 2.5)), real(2, 3))
 row("ones_like", lambda x: ops.mul(x, ops.ones_like(x)), real(2, 3))
 row(

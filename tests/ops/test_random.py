@@ -47,12 +47,6 @@ def test_ranges_and_dtypes() -> None:
     assert drawn.min() >= -1
     assert drawn.max() < 1
     assert abs(drawn.mean()) < 0.05
-    cut = named(
-        "truncated_normal", {}, {"shape": (10000,), "dtype": "float64", "seed": 0, "mean": 1.0, "std": 2.0}
-    )._data
-    assert cut.dtype == "float64"
-    assert cut.min() >= -3
-    assert cut.max() <= 5
     assert set(ops.randint(2, 5, (100,))._data.tolist()) == {2, 3, 4}
     assert sorted(ops.randperm(6)._data.tolist()) == list(range(6))
     with pytest.raises(UsageError, match="empty"):

@@ -87,7 +87,6 @@ RULES = {
     "bias_add": _bias_add,
     "fused_bias_add_gelu": _bias_add,
     "upsample": _images,
-    "upsample_grad": _images,
     **dict.fromkeys(("softmax_cross_entropy", "sparse_softmax_cross_entropy", "sparse_cross_entropy"), rows),
     **dict.fromkeys(
         ("softmax_cross_entropy_grad", "sparse_softmax_cross_entropy_grad", "sparse_cross_entropy_grad"),

@@ -156,11 +156,6 @@ class Tensor:
         return self._device.type == "cuda"
 
     @property
-    def is_determined(self) -> bool:
-        """Whether it has data: always."""
-        return True
-
-    @property
     def is_consistent(self) -> bool:
         """Whether it lies on several devices: never."""
         return False

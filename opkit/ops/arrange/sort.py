@@ -221,20 +221,3 @@ def searchsorted(edges: Value, x: Value, right: bool = False, dtype: Any = "int6
     """Return, for each x, where it would be inserted into the sorted edges."""
     attrs = {"right": bool(right), "dtype": canonical_dtype(dtype)}
     return local.mode.apply(SEARCHSORTED, (edges, x), attrs)
-
-
-# ---- in_top_k --------------------------------------------------------------------------------------------------------
-def _in_top_k(targets: ndarray, predictions: ndarray, k: int) -> Any:
-    chosen = np.take_along_axis(predictions, targets[:, None].astype(np.int64), 1)
-    finite = np.isfinite(chosen[:, 0])
-    return (((predictions > chosen).sum(1) < k) & finite).astype(np.int8)
-
-
-def _infer_in_top_k(descs: Descs, attrs: Attrs) -> Descs:
-    targets, predictions = descs
-    if targets.ndim != 1 or predictions.ndim != 2 or not is_same_size(targets.shape[0], predictions.shape[0]):
-        raise shape_error("in_top_k", descs, "it takes (rows,) targets and (rows, classes) predictions")
-    return [TensorDesc(targets.shape, "int8")]
-
-
-IN_TOP_K = define("in_top_k", "targets predictions", "out", _in_top_k, infer=_infer_in_top_k, attrs="k:int32")

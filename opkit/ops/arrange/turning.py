@@ -13,21 +13,11 @@ from numpy import ndarray
 from opkit.errors import ShapeError
 from opkit.ir import Shape, TensorDesc
 from opkit.ops.core.define import define_linear, define_map
+from opkit.ops.core.inference import along
 from opkit.ops.core.mode import local, perform
-from opkit.ops.core.opdef import Infer, OpDef
+from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis
-
-
-def _infer_along(op: str) -> Infer:
-    """Return the inference of an op that keeps shape and dtype and has a list of axes."""
-
-    def infer(descs: Descs, attrs: Attrs) -> Descs:
-        normal_axes(attrs["axis"], descs[0].ndim, op)
-        return [descs[0]]
-
-    return infer
-
 
 FLIP: OpDef = define_map(
     "flip",
@@ -35,7 +25,7 @@ FLIP: OpDef = define_map(
     lambda applied, dout: perform(FLIP, dout, **applied.attrs),
     attrs="axis:vector<int32>",
     view=True,
-    infer=_infer_along("flip"),
+    infer=along("flip"),
 )
 
 
@@ -49,7 +39,7 @@ ROLL = define_map(
     lambda x, shifts, axis: np.roll(x, tuple(shifts), tuple(axis) or None) if axis else np.roll(x, shifts[0]),
     _roll_rule,
     attrs="shifts:vector<int32> axis:vector<int32>",
-    infer=_infer_along("roll"),
+    infer=along("roll"),
 )
 
 

@@ -79,17 +79,8 @@ def _normal(shape: Ints, dtype: str, seed: int, mean: float, std: float) -> ndar
     return np.asarray(_rng(seed).standard_normal(tuple(shape)) * std + mean).astype(dtype)
 
 
-def _truncated_normal(shape: Ints, dtype: str, seed: int, mean: float, std: float) -> ndarray:
-    rng = _rng(seed)
-    drawn = np.asarray(rng.standard_normal(tuple(shape)))
-    while (far := np.abs(drawn) > 2).any():
-        drawn[far] = rng.standard_normal(int(far.sum()))
-    return np.asarray(drawn * std + mean).astype(dtype)
-
-
 UNIFORM = _source("uniform", _uniform, "low:double high:double")
 NORMAL = _source("normal", _normal, "mean:double std:double")
-TRUNCATED_NORMAL = _source("truncated_normal", _truncated_normal, "mean:double std:double")
 RANDINT = _source(
     "randint",
     lambda shape, dtype, seed, low, high: np.asarray(_rng(seed).integers(low, high, tuple(shape))).astype(dtype),

@@ -27,9 +27,9 @@ HOMES: Mapping[str, str] = {
     ),
     "arrange.sizes": "shape_of fill_by reshape_by range_by",
     "arrange.slicing": "slice slice_grad slice_update logical_slice pad pad_grad pad_mode pad_mode_grad",
-    "arrange.sort": "arg_sort sort top_k argwhere unique_values unique_with_counts searchsorted in_top_k",
+    "arrange.sort": "arg_sort sort top_k argwhere unique_values unique_with_counts searchsorted",
     "arrange.turning": "flip roll tile tile_grad repeat_interleave repeat_interleave_grad",
-    "basis.random": "uniform normal truncated_normal randint randperm poisson random_mask_like bernoulli multinomial",
+    "basis.random": "uniform normal randint randperm poisson random_mask_like bernoulli multinomial",
     "basis.unbroadcast": (
         "multiply add_n scalar_add_by_tensor scalar_sub_by_tensor scalar_mul_by_tensor scalar_div_by_tensor"
     ),
@@ -87,7 +87,7 @@ HOMES: Mapping[str, str] = {
         "max_pool_1d max_pool_2d_grad max_pool_2d_grad_grad max_pool_2d max_pool_3d_grad max_pool_3d_grad_grad "
         "max_pool_3d avg_pool_1d_grad avg_pool_1d avg_pool_2d_grad avg_pool_2d avg_pool_3d_grad avg_pool_3d"
     ),
-    "network.resize": "resize resize_grad upsample upsample_grad",
+    "network.resize": "resize resize_grad upsample",
     "pointwise.bitwise": "bitwise_and bitwise_or bitwise_xor left_shift right_shift bitwise_not",
     "pointwise.error_inverse": "erfinv",
     "reduce.counting": "histogram bincount mode_places",

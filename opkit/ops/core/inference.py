@@ -11,7 +11,7 @@ from opkit.errors import DtypeError, OpkitError, ShapeError
 from opkit.ir import Shape, TensorDesc, is_floating
 from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.types import Attrs, Descs, Ints, Values
-from opkit.ops.core.value import desc_of
+from opkit.ops.core.value import desc_of, normal_axes
 
 
 def operands(descs: Sequence[TensorDesc | None]) -> str:
@@ -129,6 +129,16 @@ def unchanged_floats(op: str) -> Infer:
 
     def infer(descs: Descs, attrs: Attrs) -> Descs:
         check_floating(op, descs)
+        return [descs[0]]
+
+    return infer
+
+
+def along(op: str) -> Infer:
+    """Return the inference of an op that keeps shape and dtype and has an axis, or a list of them."""
+
+    def infer(descs: Descs, attrs: Attrs) -> Descs:
+        normal_axes(attrs["axis"], descs[0].ndim, op)
         return [descs[0]]
 
     return infer

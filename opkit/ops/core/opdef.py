@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from types import MappingProxyType
 from typing import Any, Protocol
 
 from opkit.errors import Location, UsageError, unknown
@@ -25,8 +24,6 @@ GradRule = Callable[[Any, Values], Values]
 #: ``kernel(kept, dy)`` -> one array or None per input: what the rule gives, computed on arrays (see ``Kept``);
 #: where the op has several outputs, dy is a list with an array or None for each.
 GradKernel = Callable[[Any, Any], Sequence[Any]]
-
-_NO_ATTRS: Attrs = MappingProxyType({})
 
 
 @record

@@ -368,7 +368,3 @@ def adaptive_pool(
             ends = [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
             x = concat([reduce(slice_of(x, [axis], [low], [high]), axis, True) for low, high in ends], axis)
     return x
-
-
-def _spatial(x: Value, data_format: str) -> tuple[int, ...]:
-    return tuple(range(1, ndim_of(x) - 1)) if data_format == "channels_last" else tuple(range(2, ndim_of(x)))

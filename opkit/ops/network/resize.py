@@ -98,19 +98,6 @@ def _of_upsample(attrs: Attrs) -> dict[str, Any]:
     return {"sizes": (), "scales": (attrs["height_scale"], attrs["width_scale"]), **{n: attrs[n] for n in names}}
 
 
-def _infer_upsample_grad(descs: Descs, attrs: Attrs) -> Descs:
-    shape = list(descs[0].shape)
-    scales = (attrs["height_scale"], attrs["width_scale"])
-    for scale, axis in zip(scales, _axes(len(shape), attrs["data_format"])):
-        shape[axis] = -1 if shape[axis] == -1 else int(shape[axis] / scale)
-    return [TensorDesc(tuple(shape), descs[0].dtype)]
-
-
-def _upsample_back(dy: ndarray, **attrs: Any) -> Any:
-    (desc,) = _infer_upsample_grad([TensorDesc(dy.shape, dy.dtype.name)], attrs)
-    return _resize_back(dy, desc, **_of_upsample(attrs))
-
-
 UPSAMPLE = define(
     "upsample",
     "x",
@@ -120,14 +107,4 @@ UPSAMPLE = define(
     attrs=_UPSAMPLE,
     defaults={"data_format": "channels_first", "interpolation": "nearest"},
     grad=first_only(lambda applied, dout: perform(RESIZE_GRAD, dout, applied.inputs[0], **_of_upsample(applied.attrs))),
-)
-UPSAMPLE_GRAD = define(
-    "upsample_grad",
-    "dy",
-    "dx",
-    _upsample_back,
-    infer=_infer_upsample_grad,
-    attrs=_UPSAMPLE,
-    defaults={"data_format": "channels_first", "interpolation": "nearest"},
-    grad=first_only(lambda applied, dout: perform(UPSAMPLE, dout, **applied.attrs)),
 )

@@ -21,8 +21,6 @@ from opkit.ops.core.value import Value, ndim_of, normal_axis
 from opkit.ops.linear.products import matmul
 from opkit.ops.pointwise.elementwise import exp
 
-# ---- cummax, cummin --------------------------------------------------------------------------------------------------
-
 
 # ---- logcumsumexp ----------------------------------------------------------------------------------------------------
 @quiet

@@ -14,9 +14,9 @@ from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.arithmetic import div, mul
 from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import define_map, quiet
+from opkit.ops.core.inference import along
 from opkit.ops.core.mode import local, perform
-from opkit.ops.core.opdef import Infer, OpDef
-from opkit.ops.core.types import Attrs, Descs
+from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 from opkit.ops.pointwise.compare import equal, logical_and, where
 
@@ -29,22 +29,12 @@ def _cumsum(x: ndarray, axis: int, reverse: bool) -> ndarray:
     return np.add.accumulate(x, axis, x.dtype)
 
 
-def _infer(op: str) -> Infer:
-    """Return the inference of an op that keeps shape and dtype and has an axis."""
-
-    def infer(descs: Descs, attrs: Attrs) -> Descs:
-        normal_axis(attrs["axis"], descs[0].ndim, op)
-        return [descs[0]]
-
-    return infer
-
-
 CUMSUM: OpDef = define_map(
     "cumsum",
     _cumsum,
     lambda applied, dout: perform(CUMSUM, dout, axis=applied.attrs["axis"], reverse=not applied.attrs["reverse"]),
     attrs="axis:int32 reverse:bool",
-    infer=_infer("cumsum"),
+    infer=along("cumsum"),
 )
 
 
@@ -75,7 +65,7 @@ def _cumprod_rule(applied: Any, dout: Value) -> Value:
     return where(first, _behind(mul(dout, without), axis), where(is_zero, 0, elsewhere))
 
 
-CUMPROD = define_map("cumprod", _cumprod, _cumprod_rule, attrs="axis:int32", reads="x y", infer=_infer("cumprod"))
+CUMPROD = define_map("cumprod", _cumprod, _cumprod_rule, attrs="axis:int32", reads="x y", infer=along("cumprod"))
 
 
 def cumprod(x: Value, axis: int) -> Value:
