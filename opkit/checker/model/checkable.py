@@ -299,7 +299,7 @@ class Checkable:
     fatal: tuple[FatalCall, ...] = ()
     claims: Claims | None = None
     ordinary: Any = None
-    held: Callable[[Attrs], Collection[tuple[str, int | None]]] = field(default=lambda attrs: ())
+    held: Callable[[Attrs], Collection[Any]] = field(default=lambda attrs: ())
     directory: str | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None

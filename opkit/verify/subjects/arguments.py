@@ -21,7 +21,7 @@ MOST_BYTES = 1 << 22
 def kept(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments with arrays in place of Tensors, all of them copies: views of one buffer are so again."""
     arrays = _arrays(values)
-    small = [array for array in arrays if _is_small(array)]
+    small = [array for array in arrays if root_of(array).nbytes <= MOST_BYTES]
     copies = dict(zip(map(id, small), recast(small)))
     return {name: _replaced(value, copies) for name, value in values.items()}
 
@@ -40,10 +40,6 @@ def arrangement(values: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _arrays(values: Mapping[str, Any]) -> list[np.ndarray]:
     return [item._data if isinstance(item, Tensor) else item for item in parts(values, (Tensor, np.ndarray))]
-
-
-def _is_small(array: np.ndarray) -> bool:
-    return root_of(array).nbytes <= MOST_BYTES
 
 
 def _replaced(value: Any, copies: Mapping[int, np.ndarray]) -> Any:

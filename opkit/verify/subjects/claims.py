@@ -6,16 +6,15 @@ The signatures come from the compiled definition; what they are worth is the che
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from opkit.checker import Attrs
 from opkit.checker.model.claim import Claim, Claims, Descs
 from opkit.errors import InferError
 from opkit.sharding import parse_sbp
 from opkit.spec import CompiledOp
+from opkit.verify.subjects.remembered import remembered
 from opkit.verify.subjects.source_location import shown
-
-#: Answers to a shape function that are kept.
-_MOST_ANSWERS = 10_000
 
 
 def claims_of(compiled: CompiledOp, outputs: Mapping[str, Sequence[str]] | None = None) -> Claims:
@@ -41,20 +40,8 @@ def claims_of(compiled: CompiledOp, outputs: Mapping[str, Sequence[str]] | None 
     answers: dict[object, str] = {}
 
     def refuse(descs: Descs, attrs: Attrs) -> str:
-        key = tuple((name, tuple((item.shape, item.dtype) for item in items)) for name, items in descs.items())
-        known = answers.get((key, repr(attrs)))
-        if known is not None:
-            return known
-        given = {name: list(items) for name, items in descs.items() if items}
-        said = ""
-        try:
-            compiled.infer(given, dict(attrs), outputs=counts)
-        except InferError as error:
-            said = error.message
-        if len(answers) >= _MOST_ANSWERS:
-            answers.clear()
-        answers[key, repr(attrs)] = said
-        return said
+        key = tuple((name, *items) for name, items in descs.items())
+        return remembered(answers, (key, repr(attrs)), partial(_refused, compiled, descs, attrs, counts))
 
     # The shape function looks at shards only where the definition sets it for them too.
     unit = compiled.units.get("physical")
@@ -68,3 +55,12 @@ def claims_of(compiled: CompiledOp, outputs: Mapping[str, Sequence[str]] | None 
         compiled.makes_claims,
         shown(compiled.span.location),
     )
+
+
+def _refused(compiled: CompiledOp, descs: Descs, attrs: Attrs, counts: Mapping[str, int] | None) -> str:
+    """Say why a shape function refuses inputs, "" where it takes them."""
+    try:
+        compiled.infer({name: list(items) for name, items in descs.items() if items}, dict(attrs), outputs=counts)
+    except InferError as error:
+        return error.message
+    return ""

@@ -5,16 +5,17 @@ Imported only where an op directory has C++ kernels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Checkable, KernelCall, Results
+from opkit.checker import Arrays, Attrs, Checkable, Results
 from opkit.checker.model.agreement import agree
 from opkit.checker.model.checkable import describe_inputs
+from opkit.checker.model.evaluate import frozen
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.errors import KernelError, OpkitError
 from opkit.listed import each, listed
@@ -26,8 +27,6 @@ from opkit.project.user_op import UserOp
 from opkit.record import record
 from opkit.spec import CompiledOp
 from opkit.verify.codes import BOUNDS, IN_PLACE, TWINS
-from opkit.verify.subjects.gradient import RawGradient
-from opkit.verify.subjects.raw_kernel import RawKernel
 from opkit.verify.subjects.source_location import shown
 
 #: What the name of an op with C++ kernels ends in, where its Python kernels are checked too.
@@ -56,15 +55,22 @@ def twins_of(loaded: LoadedOps, kernel: str) -> tuple[LoadedOps, ...]:
 
 def with_own_checks(made: Checkable, loaded: LoadedOps, op: UserOp) -> Checkable:
     """Add to an op with C++ kernels the checks of their memory and of their agreement with the Python kernels."""
-    if op.compiled is None:
-        return made
-    used = _Used(loaded, op)
-    checks = [OwnCheck(BOUNDS, used.bounds, is_forward=True, is_thorough=True)]
-    checks.append(OwnCheck(IN_PLACE, used.in_place, is_forward=True))
+
+    def every(
+        check: Callable[[_Call], Iterator[Fault]], arrays: Arrays, attrs: Attrs, douts: Results
+    ) -> Iterator[Fault]:
+        for name, args, options in _calls(made, op, arrays, attrs, douts):
+            kernel = loaded.ops[name].kernel if name in loaded.ops else None
+            if kernel is not None and isinstance(kernel.function, CppKernel):
+                yield from check(_Call(kernel, kernel.function, args, options))
+
+    checks = [OwnCheck(BOUNDS, partial(every, _bounds), is_forward=True, is_thorough=True)]
+    checks.append(OwnCheck(IN_PLACE, partial(every, _in_place), is_forward=True))
     name = made.name
     if loaded.kernel_module is not None:
         name += SUFFIX
-        checks.append(OwnCheck(TWINS, used.twins, is_forward=True, is_thorough=True))
+        twins = partial(_twins, with_kernels(loaded, None))
+        checks.append(OwnCheck(TWINS, partial(every, twins), is_forward=True, is_thorough=True))
     return replace(made, name=name, own=(*made.own, *checks))
 
 
@@ -78,68 +84,52 @@ class _Call:
     attrs: Attrs
 
 
-class _Used:
-    """The kernels that an op and its gradient run."""
+def _calls(
+    made: Checkable, op: UserOp, arrays: Arrays, attrs: Attrs, douts: Results
+) -> Iterator[tuple[str, tuple[Any, ...], Attrs]]:
+    """Yield the calls of kernels that forward and its gradient make: op types, arguments and attributes."""
+    yield op.name, tuple(arrays.get(arg.name) for arg in made.inputs), attrs
+    if made.trace is None or made.registration is None or op.grad_trouble:
+        return
+    try:
+        needs = made.registration(describe_inputs(arrays), attrs).bound
+        _, calls = made.trace(arrays, made.forward(arrays, attrs), douts, attrs, needs)
+    except OpkitError:  # other checks report it
+        return
+    for call in calls:
+        yield call.kernel.name, tuple(call.inputs.get(name) for name in call.kernel.inputs), call.attrs
 
-    def __init__(self, loaded: LoadedOps, op: UserOp) -> None:
-        self.loaded = loaded
-        self.op = op
-        assert op.compiled is not None
-        self.raw = RawKernel(op, op.compiled)
-        self.gradient = RawGradient(op, op.compiled, op.grad) if op.grad is not None and not op.grad_trouble else None
-        self.python = with_kernels(loaded, None).ops
 
-    def calls(self, arrays: Arrays, attrs: Attrs, douts: Results) -> Iterator[_Call]:
-        """Return the calls of C++ kernels that forward and its gradient make."""
-        if self.op.kernel is not None and isinstance(self.op.kernel.function, CppKernel):
-            args = tuple(arrays.get(name) for name in self.raw.inputs)
-            yield _Call(self.op.kernel, self.op.kernel.function, args, attrs)
-        for call in self._traced(arrays, attrs, douts):
-            kernel = self.loaded.ops[call.kernel.name].kernel if call.kernel.name in self.loaded.ops else None
-            if kernel is not None and isinstance(kernel.function, CppKernel):
-                args = tuple(call.inputs.get(name) for name in call.kernel.inputs)
-                yield _Call(kernel, kernel.function, args, call.attrs)
+def _bounds(call: _Call) -> Iterator[Fault]:
+    """GC222: nothing is written but the outputs, and these wholly."""
+    (plan, outputs), given = call.cpp.prepared(call.args, call.attrs)
+    for trouble in run_guarded(plan, given, outputs)[1]:
+        yield Fault(f"the C++ kernel of {call.kernel.op!r}: {trouble}", where=shown(call.kernel.where))
 
-    def _traced(self, arrays: Arrays, attrs: Attrs, douts: Results) -> Sequence[KernelCall]:
-        if self.gradient is None:
-            return ()
-        try:
-            needs = self.gradient.registration(describe_inputs(arrays), attrs).bound
-            return self.gradient.trace(arrays, self.raw.call(arrays, attrs), douts, attrs, needs)[1]
-        except OpkitError:
-            return ()  # other checks report it
 
-    def bounds(self, arrays: Arrays, attrs: Attrs, douts: Results) -> Iterator[Fault]:
-        """GC222: nothing is written but the outputs, and these wholly."""
-        for call in self.calls(arrays, attrs, douts):
-            (plan, outputs), given = call.cpp.prepared(call.args, call.attrs)
-            for trouble in run_guarded(plan, given, outputs)[1]:
-                yield Fault(f"the C++ kernel of {call.kernel.op!r}: {trouble}", where=shown(call.kernel.where))
+def _in_place(call: _Call) -> Iterator[Fault]:
+    """GC223: an output that may be written over an input is the same when it is."""
+    (plan, outputs), given = call.cpp.prepared(call.args, call.attrs)
+    for output, source in plan.in_place:
+        if (given[source].shape, given[source].dtype) != outputs[output]:
+            continue
+        expected = run_guarded(plan, given, outputs)[0]
+        shared = [array.copy() for array in given]
+        results = [np.empty(*item) for item in outputs]
+        results[output] = shared[source]
+        plan.run((*shared, *results))
+        if not agree(expected[output], results[output]):
+            names = plan.signature.outputs[output].name, plan.signature.inputs[source].name
+            message = f"the C++ kernel of {call.kernel.op!r} proposes to write {names[0]!r} over {names[1]!r}, "
+            yield Fault(message + "and then computes something else", where=shown(call.kernel.where))
 
-    def in_place(self, arrays: Arrays, attrs: Attrs, douts: Results) -> Iterator[Fault]:
-        """GC223: an output that may be written over an input is the same when it is."""
-        for call in self.calls(arrays, attrs, douts):
-            (plan, outputs), given = call.cpp.prepared(call.args, call.attrs)
-            for output, source in plan.in_place:
-                if (given[source].shape, given[source].dtype) != outputs[output]:
-                    continue
-                expected = run_guarded(plan, given, outputs)[0]
-                shared = [array.copy() for array in given]
-                results = [np.empty(*item) for item in outputs]
-                results[output] = shared[source]
-                plan.run((*shared, *results))
-                if not agree(expected[output], results[output]):
-                    names = plan.signature.outputs[output].name, plan.signature.inputs[source].name
-                    message = f"the C++ kernel of {call.kernel.op!r} proposes to write {names[0]!r} over {names[1]!r}, "
-                    yield Fault(message + "and then computes something else", where=shown(call.kernel.where))
 
-    def twins(self, arrays: Arrays, attrs: Attrs, douts: Results) -> Iterator[Fault]:
-        """GC221: a C++ kernel gives what the Python kernel gives, also on empty arrays."""
-        for call in self.calls(arrays, attrs, douts):
-            twin = self.python[call.kernel.op].kernel
-            if twin is not None:
-                yield from _compared(call, twin, call.args)
-                yield from _compared(call, twin, _emptied(call.args))
+def _twins(python: LoadedOps, call: _Call) -> Iterator[Fault]:
+    """GC221: a C++ kernel gives what the Python kernel gives, also on empty arrays."""
+    twin = python.ops[call.kernel.op].kernel
+    if twin is not None:
+        yield from _compared(call, twin, call.args)
+        yield from _compared(call, twin, _emptied(call.args))
 
 
 def _refuse_stray(twin: UserKernel, op: CompiledOp, args: tuple[Any, ...], attrs: Attrs, results: Results) -> None:
@@ -221,12 +211,12 @@ def _difference(one: np.ndarray, other: np.ndarray) -> str:
         distance = np.where(finite, np.abs(one.astype(float) - other.astype(float)) / np.spacing(np.abs(one)), np.inf)
     distance[(one == other) | np.isnan(one)] = 0
     place = np.unravel_index(int(np.argmax(distance)), distance.shape)
-    at = f"[{', '.join(map(str, place))}]"
-    return f"by {distance[place]:.3g} units in the last place at {at}, {other[place]} in C++, {one[place]} in Python"
+    where = f"at {list(map(int, place))}, {other[place]} in C++, {one[place]} in Python"
+    return f"by {distance[place]:.3g} units in the last place {where}"
 
 
 def _index(where: np.ndarray) -> str:
-    return f"[{', '.join(str(int(item)) for item in np.argwhere(where)[0])}]"
+    return str(np.argwhere(where)[0].tolist())
 
 
 def _flat(result: Any) -> list[np.ndarray]:
@@ -234,14 +224,7 @@ def _flat(result: Any) -> list[np.ndarray]:
 
 
 def _read_only(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    def view(value: Any) -> Any:
-        if value is None:
-            return None
-        made = np.asarray(value).view()
-        made.flags.writeable = False
-        return made
-
-    return tuple(each(view, value) for value in args)
+    return tuple(each(frozen, value) for value in args)
 
 
 def _emptied(args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from opkit.checker import Arg, Arrays, Attr, Attrs, Checkable
 from opkit.checker.model.reference import Reference
-from opkit.errors import Location, OpkitError, UsageError
+from opkit.errors import Location, UsageError
 from opkit.ir import TensorDesc
 from opkit.ops.core.types import Function
 from opkit.project.kernel import positional_count
@@ -24,17 +25,15 @@ from opkit.shim import frameworks
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.subjects.claims import claims_of
 from opkit.verify.subjects.declared import Declared, declared_in, drawn_by, surrogate_of
-from opkit.verify.subjects.gradient import RawGradient
+from opkit.verify.subjects.gradient import RawGradient, compiled_of
 from opkit.verify.subjects.half_precision_ops import of_halves
 from opkit.verify.subjects.hints import hints_of, sizes_of
 from opkit.verify.subjects.modes import runners_of
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.raw_kernel import TAG, RawKernel
 from opkit.verify.subjects.references import NumpyReference, referred, taken_by
+from opkit.verify.subjects.remembered import remembered
 from opkit.verify.subjects.source_location import location_of, shown
-
-#: Answers of an infer function that are kept.
-_MOST_ANSWERS = 4096
 
 
 def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Checkable | None:
@@ -45,10 +44,10 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
     kernel = RawKernel(op, compiled)
     made = Checkable(
         name=op.name,
-        inputs=tuple(_arg(spec) for spec in compiled.inputs),
-        outputs=tuple(_arg(spec) for spec in compiled.outputs),
+        inputs=tuple(map(_arg, compiled.inputs)),
+        outputs=tuple(map(_arg, compiled.outputs)),
         forward=kernel.call,
-        attrs=tuple(_attr(spec) for spec in compiled.attrs.values() if spec.name != TAG),
+        attrs=tuple(Attr(one.name, one.type, one.default) for one in compiled.attrs.values() if one.name != TAG),
         infer=_infer(kernel),
         directory=shown_path(loaded.directory.path),
         runners=runners_of(op),
@@ -67,18 +66,16 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
             registration=gradient.registration,
             backward_where=_backward_where(loaded, op),
         )
-    return _with_cases(made, loaded, op, module)
+    return _with_cases(made, loaded, kernel, module)
 
 
 def _afresh(loaded: LoadedOps, name: str) -> Checkable:
     """Return an op with its kernel file run again: what it and its gradient compute, nothing else."""
     with frameworks():
         op = refreshed(loaded).ops[name]
-    if op.compiled is None:
-        raise OpkitError(f"op {name!r} cannot be used: {op.trouble}", where=op.where)
-    made = Checkable(name, (), (), RawKernel(op, op.compiled).call)
+    made = Checkable(name, (), (), RawKernel(op, compiled_of(op)).call)
     if op.grad is not None:
-        made = replace(made, backward=RawGradient(op, op.compiled, op.grad).backward)
+        made = replace(made, backward=RawGradient(op, compiled_of(op), op.grad).backward)
     return made
 
 
@@ -86,24 +83,13 @@ def _arg(spec: Any) -> Arg:
     return Arg(spec.name, spec.is_optional, spec.is_variadic or spec.count > 1, spec.count)
 
 
-def _attr(spec: Any) -> Attr:
-    return Attr(spec.name, spec.type, spec.default)
-
-
 def _infer(kernel: RawKernel) -> Callable[..., Sequence[TensorDesc]]:
     """Return the op's infer function, which is asked about the same few descriptions again and again."""
-    compiled = kernel.compiled
     answers: dict[object, tuple[TensorDesc, ...]] = {}
 
     def infer(descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> Sequence[TensorDesc]:
         key = tuple([(name, *items) for name, items in descs.items()]), repr(attrs) if attrs else ""
-        found = answers.get(key)
-        if found is None:
-            found = tuple(kernel.infer(descs, compiled.check_attrs(dict(attrs))))
-            if len(answers) >= _MOST_ANSWERS:
-                answers.clear()
-            answers[key] = found
-        return found
+        return remembered(answers, key, lambda: tuple(kernel.infer(descs, kernel.compiled.check_attrs(dict(attrs)))))
 
     return infer
 
@@ -119,19 +105,19 @@ def _backward_where(loaded: LoadedOps, op: UserOp) -> Location | None:
     return span.location if span is not None else None
 
 
-def _with_cases(made: Checkable, loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Checkable:
+def _with_cases(made: Checkable, loaded: LoadedOps, kernel: RawKernel, module: ModuleType | None) -> Checkable:
     """Add what the cases file says: the domain, and the exceptions it declares."""
     if module is None:
         return made
-    suffix = op.name[len(loaded.directory.name) + 1 :] or "forward"
-    declared = declared_in(vars(module), [suffix, op.name, "forward"])
-    cases = None if declared.cases is None else _of_op(declared.cases, op.name, loaded.forward_ops)
+    suffix = made.name[len(loaded.directory.name) + 1 :] or "forward"
+    declared = declared_in(vars(module), [suffix, made.name, "forward"])
+    cases = None if declared.cases is None else _of_op(declared.cases, made.name, loaded.forward_ops)
     made = replace(
         made,
         cases=cases,
         cases_where=declared.cases_where or Location(shown_path(loaded.directory.cases), 1),
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
-        surrogate=surrogate_of(declared, made.forward, lambda function: _surrogate(function, op)),
+        surrogate=surrogate_of(declared, made.forward, partial(_surrogate, kernel)),
         reference=None if declared.reference is None else _reference(declared, made),
         tolerance=declared.tolerance,
         allow=declared.allow,
@@ -189,12 +175,10 @@ def _of_op(
     return drawn
 
 
-def _surrogate(function: Function, op: UserOp) -> Function:
+def _surrogate(raw: RawKernel, function: Function) -> Function:
     """Return a declared function as a forward; it has the kernel's own signature."""
-    if op.compiled is None or op.kernel is None:
-        raise OpkitError(f"op {op.name!r} cannot be used: {op.trouble}", where=op.where)
+    own = raw.op.kernel
+    assert own is not None
     takes_attrs = (positional_count(function) or 1) >= 2
-    kernel = replace(
-        op.kernel, function=function, takes_attrs=takes_attrs, where=location_of(function) or op.kernel.where
-    )
-    return RawKernel(replace(op, kernel=kernel), op.compiled).call
+    kernel = replace(own, function=function, takes_attrs=takes_attrs, where=location_of(function) or own.where)
+    return RawKernel(replace(raw.op, kernel=kernel), raw.compiled).call

@@ -29,6 +29,7 @@ from opkit.verify.codes import HALF
 from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.subjects.declared import Declared, drawn_by, first_drawn, surrogate_of
+from opkit.verify.subjects.functions import is_list_of_arrays
 from opkit.verify.subjects.half_precision import half_precision
 from opkit.verify.subjects.input_formats import as_given, formats_in, formats_tried, given_in, in_formats
 from opkit.verify.subjects.neighbours import near
@@ -66,32 +67,32 @@ def of_examples(
     Raises:
         UsageError: there is no case, or a case does not fit the parameters.
     """
-    first = first_drawn(cases, declared.cases_where) if cases else ()
-    drawn = [subject.named(case, declared.cases_where) for case in first]
+    where = declared.cases_where
+    drawn = [subject.named(case, where) for case in first_drawn(cases, where)] if cases else []
     for number, case in enumerate(drawn):
         missing = subject.missing_in(case)
         if missing:
             said = f"case {number} has no value for {missing[0]!r}, for which {subject.name} has no default"
-            raise UsageError(said, where=declared.cases_where)
+            raise UsageError(said, where=where)
         subject.learn(case)
-    every = [*calls, *drawn]
-    pairs = {
-        name for case in every for name, value in case.items() if any(map(is_complex, listed(subject.plain(value))))
-    }
+    every = [(name, value) for case in (*calls, *drawn) for name, value in case.items()]
+    pairs = frozenset(name for name, value in every if any(map(is_complex, listed(subject.plain(value)))))
     if pairs and subject.complex_maps is not None:
-        subject = subject.paired(frozenset(pairs))
-    every = [*calls, *(_scaled(subject, case) for case in drawn)]
-    if not every:
-        raise UsageError(f"there is no case for {subject.name}", where=declared.cases_where)
-    given = [(name, value) for case in every for name, value in case.items() if isinstance(subject.plain(value), list)]
+        subject = subject.paired(pairs)
+    examples = [*calls, *(_scaled(subject, case) for case in drawn)]
+    if not examples:
+        raise UsageError(f"there is no case for {subject.name}", where=where)
+    given = [
+        (name, value) for case in examples for name, value in case.items() if isinstance(subject.plain(value), list)
+    ]
     tuples, lists = (frozenset(name for name, value in given if isinstance(value, kind)) for kind in (tuple, list))
     subject = replace(subject, parameters=replace(subject.parameters, tuples=tuples - lists))
     traits = traits or Traits()
-    constants = constants_in(subject, every) if traits.constants is None else traits.constants
-    made = _read(subject, every, declared, label, replace(traits, constants=constants))
+    constants = constants_in(subject, examples) if traits.constants is None else traits.constants
+    made = _read(subject, examples, declared, label, replace(traits, constants=constants))
     names = [arg.name for arg in made.inputs]
     seen = (_case(subject, call, names, origin, number if calls[1:] else None) for number, call in enumerate(calls))
-    is_half = any(set(HALVES) & set(_given(call, names).values()) for call in every)
+    is_half = any(set(HALVES) & set(_given(call, names).values()) for call in examples)
     seen = (cast_case(case, "float32") for case in seen) if made.format or is_half else seen
     made = replace(made, recorded=tuple(seen), is_beyond=traits.is_idle)
     if cases is None:
@@ -102,12 +103,12 @@ def of_examples(
         for case in drawn_by(source, rng):
             call = subject.named(case)
             subject.learn(call)
-            scaled = _scaled(subject, {key: subject.plain(value) for key, value in call.items()})
+            scaled = _scaled(subject, subject.plainly(call))
             if made.format or is_half:
                 scaled = {key: cast_to(value, np.float32) for key, value in scaled.items()}
             yield scaled
 
-    return replace(made, cases=every_case, cases_where=declared.cases_where)
+    return replace(made, cases=every_case, cases_where=where)
 
 
 def _case(subject: Subject, values: Mapping[str, Any], inputs: Sequence[str], origin: str, number: int | None) -> Case:
@@ -120,17 +121,11 @@ def _case(subject: Subject, values: Mapping[str, Any], inputs: Sequence[str], or
 
 def _scaled(subject: Subject, case: Mapping[str, Any]) -> dict[str, Any]:
     """Return a case with the Python floats that are arrays as such, of the dtype that its float arrays have."""
-    arrays = [array for value in case.values() for _, array in leaves_of({"": subject.plain(value)})]
-    dtypes = [array.dtype for array in arrays if isinstance(array, np.ndarray) and array.dtype.kind == "f"]
-    dtype = next(iter(dtypes), np.dtype(np.float64))
+    dtype = next((array.dtype for _, array in leaves_of(subject.plainly(case)) if is_float(array)), np.float64)
     return {
         name: np.asarray(value, dtype) if type(value) is float and name in subject.scalars else value
         for name, value in case.items()
     }
-
-
-def _dense(value: Any) -> Any:
-    return np.ascontiguousarray(value).reshape(value.shape) if isinstance(value, np.ndarray) else value
 
 
 def _laid_out(made: Checkable, case: Case) -> Checkable:
@@ -138,20 +133,19 @@ def _laid_out(made: Checkable, case: Case) -> Checkable:
 
     What is drawn for which element follows the layout and the dtype; neither makes the function wrong.
     """
-    dtypes = {array.dtype for _, array in leaves_of(case.inputs) if array.dtype.kind == "f"}
+    dtypes = {array.dtype for array in case.floats}
 
     def dense(arrays: Arrays) -> dict[str, Any]:
-        if {array.dtype for _, array in leaves_of(arrays) if array.dtype.kind == "f"} - dtypes:
+        if not dtypes.issuperset(array.dtype for array in Case(arrays).floats):
             raise UsageError("what a function draws depends on the dtype")
-        return {name: each(_dense, value) for name, value in arrays.items()}
+        return {name: each(partial(np.asarray, order="C"), value) for name, value in arrays.items()}
 
     forward, vjp = made.forward, made.vjp
     assert vjp is not None
     return replace(
-        made,
+        saying(made, "forward draws random numbers: the same ones at every call of a check"),
         forward=lambda arrays, attrs: forward(dense(arrays), attrs),
         vjp=lambda arrays, attrs: vjp(dense(arrays), attrs),
-        remarks=(*made.remarks, "forward draws random numbers: the same ones at every call of a check"),
     )
 
 
@@ -188,11 +182,8 @@ def silent_in(runner: SubjectRunner, announced: Looks, case: Case) -> frozenset[
         return frozenset()
 
 
-def _is_array(subject: Subject, value: Any) -> bool:
-    value = subject.plain(value)
-    return isinstance(value, np.ndarray) or (
-        isinstance(value, list) and bool(value) and all(isinstance(item, np.ndarray) for item in value)
-    )
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or (isinstance(value, list) and is_list_of_arrays(value))
 
 
 def _read(
@@ -205,24 +196,14 @@ def _read(
     """Return a checkable that takes what examples show, still without cases."""
     parameters = subject.parameters
     names = list(dict.fromkeys((*parameters.names, *(name for case in every for name in case))))
-    inputs = [
-        name
-        for name in names
-        if name not in traits.options and any(_is_array(subject, case.get(name)) for case in every)
-    ]
+    plain = {name: [subject.plain(case.get(name)) for case in every] for name in names}
+    inputs = [name for name in names if name not in traits.options and any(map(_is_array, plain[name]))]
     constants = frozenset() if traits.is_idle else traits.constants
     runner = subject.make(frozenset(inputs), constants or frozenset(), traits.leaves)
     args = []
     for name in inputs:
-        is_list = any(isinstance(subject.plain(case.get(name)), list) for case in every)
-        args.append(
-            Arg(
-                name,
-                any(not _is_array(subject, case.get(name)) for case in every),
-                is_list,
-                is_tuple=name in parameters.tuples,
-            )
-        )
+        is_list = any(isinstance(value, list) for value in plain[name])
+        args.append(Arg(name, not all(map(_is_array, plain[name])), is_list, is_tuple=name in parameters.tuples))
     attrs = []
     for name in names:
         values = [case[name] for case in every if name in case]
@@ -231,16 +212,16 @@ def _read(
             attrs.append(Attr(name, "any", default, is_required=name not in parameters.defaults))
     runner.unsaid = frozenset(parameters.defaults).difference(*every)
     made = replace(frame(runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
-    arrays = {name: subject.plain(every[0].get(name)) for name in inputs}
+    arrays = {name: plain[name][0] for name in inputs}
     unseen = [name for name in inputs if any(map(is_complex, listed(arrays[name])))]
     if unseen:
         said = f"{' and '.join(unseen)} complex as given: the gradient of what is given so is not checked"
-        made = replace(made, remarks=(*made.remarks, said))
+        made = saying(made, said)
     left = set(names).difference(inputs, traits.options)
     apart = [name for name in names if name in left and any(subject.takes_gradient(case.get(name)) for case in every)]
     if apart:
         said = f"the gradient of {' and '.join(apart)} is not checked, for want of a dense array"
-        made = replace(made, remarks=(*made.remarks, said))
+        made = saying(made, said)
     case = Case(arrays, {**made.default_attrs, **{k: v for k, v in every[0].items() if k not in inputs}})
     announced = Looks()
     single, given = cast_case(case, "float32"), _given(every[0], inputs)
@@ -252,7 +233,7 @@ def _read(
         narrow = in_formats(made, runner, formats)
         if len(set(formats.values())) > 1:
             said = ", ".join(f"{name} as {formats[name]}" for name in inputs)
-            narrow = replace(narrow, remarks=(*narrow.remarks, f"it gets {said}"))
+            narrow = saying(narrow, f"it gets {said}")
         if _takes(narrow, announced, single):
             return finished(narrow, runner, announced, given_in(runner, formats, single), constants)
     return finished(in_formats(made, runner, {}), runner, announced, case, constants)
@@ -281,6 +262,11 @@ def _takes(made: Checkable, announced: Looks, case: Case) -> bool:
 
 
 # --- what all have in common
+def saying(made: Checkable, said: str) -> Checkable:
+    """Return a checkable with more that a reader of its reports should know."""
+    return replace(made, remarks=(*made.remarks, said))
+
+
 def _need_own_signature(surrogate: Function, parameters: Parameters) -> None:
     """Refuse a surrogate that forward's arguments cannot be given to.
 
@@ -315,7 +301,6 @@ def frame(runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
         forward=runner.forward,
         backward=runner.backward,
         vjp=None if runner.backward else runner.vjp,
-        infer=subject.infer,
         surrogate=surrogate_of(declared, runner.forward, runner.surrogate),
         reference=None if declared.reference is None else referred(declared, runner.reference(declared.reference)),
         in_format=runner.in_format,
@@ -353,7 +338,6 @@ def finished(
     try:
         fixed = announced.call(Phase.FORWARD, runner.fixed_outputs, case.inputs, case.attrs)
         is_slow = perf_counter() - begun > SLOW_GRADIENT
-        is_steady = announced.call(Phase.FORWARD, runner.steady, case.inputs, case.attrs)
     except Exception:  # user code: the checks report what it raises
         return replace(made, own=_own(made, runner), fatal=announced.fatal)
     names = numbered(runner.result, len(fixed), {arg.name for arg in made.inputs})
@@ -361,7 +345,7 @@ def finished(
     if not all(fixed):
         hidden = hidden | {name for name, is_fixed in zip(names, fixed) if is_fixed}
     outputs = tuple(map(Arg, names))
-    if not is_steady:
+    if runner.draws:
         made = _laid_out(made, case)
     whole = frozenset(leaf.name for leaf, array in leaves_of(case.inputs) if array.dtype.kind not in "fV")
     floats = frozenset(arg.name for arg in made.inputs) - (constants or frozenset()) - whole
@@ -377,7 +361,7 @@ def finished(
         return made
     if is_slow and not made.asks_second:
         said = "the gradient of the gradient is not looked for where calls take long: --second-order asks for it"
-        return replace(made, remarks=(*made.remarks, said))
+        return saying(made, said)
     example = {**case.inputs, **case.attrs}
 
     def second(arrays: Arrays, attrs: Attrs) -> Checkable | None:

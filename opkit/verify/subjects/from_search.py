@@ -6,6 +6,7 @@ checker's business.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
@@ -42,7 +43,7 @@ from opkit.record import mutable, record
 from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.subjects.annotated import dimensions_in, shaped
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.from_cases import finished, frame, silent_in
+from opkit.verify.subjects.from_cases import finished, frame, saying, silent_in
 from opkit.verify.subjects.input_formats import formats_tried, given_in, in_formats
 from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.readings import Reading, readings
@@ -74,7 +75,6 @@ class _Taken:
     Args:
         made: the subject so read.
         runner: runs it.
-        announced: calls it.
         case: that forward took; backward answered it where it answered any.
         constants: the inputs for which backward gives None.
         is_answered: whether backward answered a case.
@@ -84,31 +84,24 @@ class _Taken:
 
     made: Checkable
     runner: SubjectRunner
-    announced: Looks
     case: Case
     constants: frozenset[str] = frozenset()
     is_answered: bool = False
     said: str = ""
     formats: Formats = field(default_factory=dict)
 
-    @property
-    def has_elements(self) -> bool:
-        """Whether no array of the case is empty."""
-        return not self.case.is_empty
-
-    def finished(self, unserved: _Taken | None = None) -> Checkable:
+    def finished(self, announced: Looks, unserved: _Taken | None = None) -> Checkable:
         """Return the subject as a checkable, which says what another reading is not served with (rule 4)."""
         made = replace(self.made, first=self.case)
         if made.starts_in == "float32":
-            said = "checked in float32: forward refuses float64, or drops its digits"
-            made = replace(made, remarks=(*made.remarks, said))
+            made = saying(made, "checked in float32: forward refuses float64, or drops its digits")
         known = {arg.name for arg in made.inputs}
         others = [arg.name for arg in unserved.made.inputs if arg.name not in known] if unserved else []
         if unserved is not None and unserved.said and others:
             line = f"not served: {' and '.join(others)} as {'arrays' if others[1:] else 'an array'} ({unserved.said})"
-            made = replace(made, remarks=(*made.remarks, line))
+            made = saying(made, line)
         case = given_in(self.runner, self.formats, self.case)
-        return finished(made, self.runner, self.announced, case, self.constants)
+        return finished(made, self.runner, announced, case, self.constants)
 
 
 def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
@@ -128,12 +121,14 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
         made = _searched(subject, declared, label, options)
         return replace(made, spent=perf_counter() - begun)
     except UntakenError as error:
-        unmeant = dimensions_in(subject.annotations).axes
+        unmeant = dimensions_in(subject.parameters.annotations).axes
         if unmeant:
             said = f"forward takes none of the shapes annotated for {', '.join(unmeant)}; others were searched"
-            rest = {name: value for name, value in subject.annotations.items() if name not in unmeant}
-            return searched(replace(subject, annotations=rest, remark=said), declared, label, options)
-        if subject.complex_maps is None or "complex" not in str(error).lower():
+            known = subject.parameters
+            rest = {name: value for name, value in known.annotations.items() if name not in unmeant}
+            subject = replace(subject, parameters=replace(known, annotations=rest), remark=said)
+            return searched(subject, declared, label, options)
+        if not _wants_complex(subject, error):
             raise
         names = next(iter(readings(subject))).inputs
         for chosen in chain.from_iterable(combinations(names, count + 1) for count in range(len(names))):
@@ -150,18 +145,20 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
         for reading, count in search.readings():
             search.trials = trials // count
             taken = search.taken(reading) if reading.inputs else None
-            if first is None and taken is not None and not taken.is_answered and taken.has_elements:
+            if first is None and taken is not None and not taken.is_answered and not taken.case.is_empty:
                 search.looks = _MOST_LOOKED_AT  # before it counts for less than a reading with fewer arrays
                 taken = search.taken(reading) or taken
                 search.looks = _LOOKED_AT
             if taken is not None and taken.is_answered:
-                return taken.finished(first)
-            if taken is not None and taken.has_elements:
+                return taken.finished(search.announced, first)
+            if taken is not None and not taken.case.is_empty:
                 first = first or taken
             empty = empty or taken
             if search.spent() > seconds:
                 break
-        if first is not None or (empty is None and (search.wants_complex or is_unbound(search.first_error))):
+        if first is not None or (
+            empty is None and (_wants_complex(subject, search.first_error) or is_unbound(search.first_error))
+        ):
             break
     first = first or empty
     if first is None:
@@ -172,7 +169,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
     if called:
         said = f"backward calls {called}: a function is not searched"
         raise UntakenError(subject, said, subject.backward_where)
-    return first.finished()
+    return first.finished(search.announced)
 
 
 @mutable
@@ -197,11 +194,6 @@ class _Search:
     first_error: Exception | None = None
     announced: Looks = field(default_factory=Looks)
     _others: list[Reading] | None = None
-
-    @property
-    def wants_complex(self) -> bool:
-        """Whether what forward raised first mentions complex numbers, which others may then be."""
-        return self.subject.complex_maps is not None and "complex" in str(self.first_error).lower()
 
     def readings(self) -> Iterator[tuple[Reading, int]]:
         """Yield the readings, and how many share the attempts: those with the most arrays, which differ in options.
@@ -243,15 +235,13 @@ class _Search:
             made = replace(made, starts_in="float32")
             cases = self._cases(made) or cases
         formats: Formats = {}
-        if not cases and self._speaks_of_half():
-            usual = made
-            for formats in islice(formats_tried({}, runner.inputs), len(HALVES)):
+        first, usual = self.first_error, made
+        if not cases and (isinstance(first, AssertionError) or re.search("half|16", str(first), re.IGNORECASE)):
+            for formats in (*islice(formats_tried({}, runner.inputs), len(HALVES)), {}):
                 made = in_formats(usual, runner, formats)
-                cases = self._cases(made)
+                cases = self._cases(made) if formats else []
                 if cases:
                     break
-            else:
-                formats, made = {}, in_formats(usual, runner, {})
         cases = [self._numbered(made, case) for case in cases[:FEW]] + cases[FEW:]
         if not any(case.floats for case in cases):
             return None  # nothing to differentiate
@@ -275,15 +265,13 @@ class _Search:
                 answer = None if is_mute else answer_of(self.announced.over(made), case, compares=False)
                 said = said or (answer.said if answer else "")
                 if answer is not None and answer.standing.is_answered:
-                    found = found or _Taken(
-                        made, runner, self.announced, case, constants, is_answered=True, formats=formats
-                    )
+                    found = found or _Taken(made, runner, case, constants, is_answered=True, formats=formats)
                     unanswered -= {name for name in unanswered if case.inputs.get(name) is not None}
             if found is not None and not unanswered:
                 return found
         if found is not None:  # backward answers only where these are left out: they are options
             return self.taken(self._without(reading, unanswered))
-        return _Taken(made, runner, self.announced, cases[0], constants, said=said, formats=formats)
+        return _Taken(made, runner, cases[0], constants, said=said, formats=formats)
 
     def called(self, taken: _Taken) -> str:
         """Return the parameter that backward calls of what forward alone takes, "" for none."""
@@ -371,11 +359,6 @@ class _Search:
             return False
         return ("float32" in made_of and "float64" not in made_of) or is_inside
 
-    def _speaks_of_half(self) -> bool:
-        """Return whether what forward raised first may be that it takes half precision alone."""
-        said = str(self.first_error).lower()
-        return isinstance(self.first_error, AssertionError) or "half" in said or "16" in said
-
     def _made(self, runner: SubjectRunner, reading: Reading) -> Checkable:
         subject = self.subject
         made = replace(
@@ -387,7 +370,12 @@ class _Search:
             ),
             constants=constants_of(subject.functions),
         )
-        return with_choices(shaped(made, subject.annotations), subject.functions)
+        return with_choices(shaped(made, subject.parameters.annotations), subject.functions)
+
+
+def _wants_complex(subject: Subject, error: Exception | None) -> bool:
+    """Return whether what forward raised mentions complex numbers, which its inputs may then be."""
+    return subject.complex_maps is not None and "complex" in str(error).lower()
 
 
 def _nothing_taken(subject: Subject, said: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.verify.isolation.blame import is_users
 from opkit.verify.subjects.parameters import Parameters, parameters_in
-from opkit.verify.subjects.references import NumpyReference
 from opkit.verify.subjects.subject import Signature, SubjectRunner
 
 #: First parameters of a backward that takes the incoming gradients before the inputs.
@@ -84,7 +84,8 @@ class FunctionsRunner(SubjectRunner):
         self._given = [name for name in known.positional if name in signature.inputs or name not in known.defaults]
         self._arrays = [name for name in names if name in signature.inputs]
         self._options = [name for name in names if name not in self._given]
-        self._calls: dict[int, Function] = {}
+        #: How backward is called for so many results: (values by name, results, incoming gradients) -> its result.
+        self.binding = cache(self._bound)
 
     def like(self, function: Function, signature: Signature) -> FunctionsRunner:
         """Return a runner of another function, with the same backward."""
@@ -114,10 +115,6 @@ class FunctionsRunner(SubjectRunner):
         outputs = self.forward(arrays, attrs)
         return outputs, lambda douts, needs: self.backward(arrays, outputs, douts, attrs, needs)
 
-    def reference(self, function: Function) -> NumpyReference:
-        """Return a declared function of arrays, in any format."""
-        return NumpyReference.of(function, self.parameters)
-
     def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
         """Return the inputs for which backward gives None while it gives others a gradient."""
         outputs, pullback = self.vjp(arrays, attrs)
@@ -125,17 +122,12 @@ class FunctionsRunner(SubjectRunner):
         silent = frozenset(name for name in self.inputs if found.get(name) is None)
         return silent if silent != self.inputs else frozenset()
 
-    def binding(self, outputs: int) -> Bound:
-        """Return how backward is called for that many results: (values by name, results, incoming) -> its result.
+    def _bound(self, outputs: int) -> Bound:
+        """Return how backward is called.
 
         Raises:
             UsageError: its parameters fit no signature.
         """
-        if outputs not in self._calls:
-            self._calls[outputs] = self._bound(outputs)
-        return self._calls[outputs]
-
-    def _bound(self, outputs: int) -> Bound:
         try:
             known = parameters_in(self._backward)
         except ValueError:

@@ -11,41 +11,24 @@ from typing import Any
 from opkit.checker import Arrays, Attrs, KernelCall, Registration, Results
 from opkit.errors import AutogradError, KernelError, OpkitError
 from opkit.ir import TensorDesc
+from opkit.listed import listed, present
 from opkit.project.gradient import GradientPlan, plan_of, run_builtin
 from opkit.project.user_op import UserOp, is_list
 from opkit.record import record
 from opkit.spec import BackwardOp, Blob, CompiledGrad, CompiledOp, forward_blob
 from opkit.verify.subjects.raw_kernel import TAG, RawKernel, describe
+from opkit.verify.subjects.remembered import remembered
 
-#: Plans for other shapes and attributes that are kept.
-_MOST_PLANS = 512
-
-
-@record
-class _UserStep:
-    """A backward op with a user kernel, ready to run.
-
-    Args:
-        step: the op in the gradient graph.
-        raw: its kernel.
-        attrs: its complete attributes.
-        inputs: (argument, blobs, whether the kernel gets a list).
-        targets: the blob of each result.
-    """
-
-    step: BackwardOp
-    raw: RawKernel
-    attrs: dict[str, Any]
-    inputs: tuple[tuple[str, list[Blob], bool], ...]
-    targets: tuple[Blob, ...]
+#: Called with what each user kernel received and returned.
+Tell = Callable[[KernelCall], None]
 
 
 @record
 class _Ready:
-    """A gradient plan with its steps prepared: user kernels, or ops of the registry as they are."""
+    """A gradient plan, and what runs each of its steps on the values of blobs and adds its results to them."""
 
     plan: GradientPlan
-    steps: tuple[_UserStep | BackwardOp, ...]
+    steps: tuple[Callable[[dict[Blob, Any], Tell | None], None], ...]
 
 
 class _Values(dict[Blob, Any]):
@@ -85,7 +68,7 @@ class RawGradient:
         self, arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]
     ) -> dict[str, Any]:
         """Run the gradient; see ``opkit.checker.Backward``."""
-        return self._run(arrays, outputs, douts, attrs, needs, None)
+        return self._run(arrays, outputs, douts, attrs, needs)
 
     def trace(
         self, arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]
@@ -96,10 +79,13 @@ class RawGradient:
 
     def registration(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> Registration:
         """Return the facts of the wiring for one signature."""
-        promised = self._by_output(self._forward.infer(descs, attrs))
         key = tuple([(name, *items) for name, items in descs.items()]), repr(sorted(attrs.items()))
-        given = {name: list(items) for name, items in descs.items() if items}
-        plan = self._kept(key, lambda: self._plan(given, promised, attrs, None)).plan
+
+        def make() -> _Ready:
+            given = {name: list(items) for name, items in descs.items() if items}
+            return self._plan(given, self._by_output(self._forward.infer(descs, attrs)), attrs, None)
+
+        plan = remembered(self._plans, key, make).plan
         bound = frozenset(name for name, _ in plan.bindings)
         reads = frozenset(blob.arg for blob in plan.reads if blob.kind == "dout")
         return Registration(bound, reads, plan.unused)
@@ -112,28 +98,26 @@ class RawGradient:
         douts: Results,
         attrs: Attrs,
         needs: frozenset[str],
-        tell: Callable[[KernelCall], None] | None,
+        tell: Tell | None = None,
     ) -> dict[str, Any]:
         ready = self._ready(arrays, outputs, attrs, needs)
         values = _Values(self._op.name, self._where())
         for name, value in arrays.items():
-            if isinstance(value, (list, tuple)):
-                for index, item in enumerate(value):
-                    values[forward_blob("in", name, index)] = item
-            else:
-                values[forward_blob("in", name, 0)] = value
+            for index, item in enumerate(listed(value)):
+                values[forward_blob("in", name, index)] = item
         for (name, index), item, dout in zip(self._output_names(len(outputs)), outputs, douts):
             values[forward_blob("out", name, index)] = item
             values[forward_blob("dout", name, index)] = dout
         for step in ready.steps:
-            if isinstance(step, _UserStep):
-                self._user_step(step, values, tell)
-            else:
-                values.update(run_builtin(self._op.registry, step, values))
-        plan = ready.plan
-        return {
-            name: self._gradient(name, arrays[name], values, plan) for name in needs if arrays.get(name) is not None
-        }
+            step(values, tell)
+        found: dict[str, Any] = {}
+        for name in needs:
+            value, bindings = arrays.get(name), ready.plan.bindings
+            blobs = [bindings.get((name, index)) for index in range(len(present(value)))]
+            given = [None if blob is None else values[blob] for blob in blobs]
+            if value is not None:
+                found[name] = given if isinstance(value, (list, tuple)) else given[0]
+        return found
 
     def _ready(self, arrays: Arrays, outputs: Results, attrs: Attrs, needs: frozenset[str]) -> _Ready:
         if attrs and self._attrs[0] is not attrs:
@@ -150,45 +134,10 @@ class RawGradient:
             described = self._by_output([item for value in outputs for item in describe(value)])
             return self._plan(descs, described, attrs, needs)
 
-        return self._kept(form, make)
-
-    def _kept(self, key: Any, make: Callable[[], _Ready]) -> _Ready:
-        ready = self._plans.get(key)
-        if ready is None:
-            if len(self._plans) >= _MOST_PLANS:
-                self._plans.clear()
-            ready = self._plans[key] = make()
-        return ready
-
-    def _gradient(self, name: str, value: Any, values: Mapping[Blob, Any], plan: GradientPlan) -> Any:
-        if isinstance(value, (list, tuple)):
-            blobs = [plan.bindings.get((name, index)) for index in range(len(value))]
-            return [None if blob is None else values[blob] for blob in blobs]
-        blob = plan.bindings.get((name, 0))
-        return None if blob is None else values[blob]
+        return remembered(self._plans, form, make)
 
     def _where(self) -> Any:
         return self._grad.span.location if self._grad.span is not None else self._op.where
-
-    def _user_step(self, ready: _UserStep, values: dict[Blob, Any], tell: Callable[[KernelCall], None] | None) -> None:
-        named: dict[str, Any] = {}
-        for name, blobs, is_variadic in ready.inputs:
-            if is_variadic:
-                named[name] = [values[blob] for blob in blobs]
-            else:
-                named[name] = values[blobs[0]] if blobs else None
-        step, raw = ready.step, ready.raw
-        results = raw.call(named, ready.attrs, step.outputs)
-        values.update(zip(ready.targets, results))
-        if tell is not None:
-            shown = {name: value for name, value in ready.attrs.items() if name != TAG}
-            inputs = {arg: [values[blob] for blob in blobs] for arg, blobs in step.inputs.items()}
-            descs = {arg: describe(items) for arg, items in inputs.items()}
-            try:
-                promise: Sequence[TensorDesc] | None = raw.infer(descs, ready.attrs, step.outputs)
-            except OpkitError:
-                promise = None
-            tell(KernelCall(raw.as_kernel(step.outputs), named, results, shown, promise))
 
     def _plan(
         self,
@@ -205,15 +154,33 @@ class RawGradient:
         plan = plan_of(graph, wanted)
         return _Ready(plan, tuple(self._prepared(step) for step in plan.steps))
 
-    def _prepared(self, step: BackwardOp) -> _UserStep | BackwardOp:
+    def _prepared(self, step: BackwardOp) -> Callable[[dict[Blob, Any], Tell | None], None]:
+        """Return what runs a step: a user kernel as it is, or an op of the registry by its kernel."""
         op = self._op.registry.get(step.type)
         if not isinstance(op, UserOp):
-            return step
-        compiled = _compiled(op)
-        inputs = tuple((arg.name, list(step.inputs.get(arg.name, ())), is_list(arg)) for arg in compiled.inputs)
-        targets = tuple(blob for arg in compiled.outputs for blob in step.outputs.get(arg.name, ()))
-        attrs = compiled.check_attrs(dict(step.attrs))
-        return _UserStep(step, RawKernel(op, compiled), attrs, inputs, targets)
+            return lambda values, tell: values.update(run_builtin(self._op.registry, step, values))
+        raw = RawKernel(op, compiled_of(op))
+        attrs = raw.compiled.check_attrs(dict(step.attrs))
+        inputs = [(arg.name, list(step.inputs.get(arg.name, ())), is_list(arg)) for arg in raw.compiled.inputs]
+        targets = [blob for name in raw.outputs for blob in step.outputs.get(name, ())]
+
+        def run(values: dict[Blob, Any], tell: Tell | None) -> None:
+            named = {
+                name: [values[blob] for blob in blobs] if is_variadic else values[blobs[0]] if blobs else None
+                for name, blobs, is_variadic in inputs
+            }
+            results = raw.call(named, attrs, step.outputs)
+            values.update(zip(targets, results))
+            if tell is not None:
+                shown = {name: value for name, value in attrs.items() if name != TAG}
+                descs = {arg: describe([values[blob] for blob in blobs]) for arg, blobs in step.inputs.items()}
+                try:
+                    promise: Sequence[TensorDesc] | None = raw.infer(descs, attrs, step.outputs)
+                except OpkitError:
+                    promise = None
+                tell(KernelCall(raw.as_kernel(step.outputs), named, results, shown, promise))
+
+        return run
 
     def _output_names(self, count: int) -> list[tuple[str, int]]:
         names = self._forward.outputs
@@ -228,7 +195,12 @@ class RawGradient:
         return described
 
 
-def _compiled(op: UserOp) -> CompiledOp:
+def compiled_of(op: UserOp) -> CompiledOp:
+    """Return the definition of an op.
+
+    Raises:
+        KernelError: it cannot be used.
+    """
     if op.compiled is None:
         raise KernelError(f"op {op.name!r} cannot be used: {op.trouble}", where=op.where)
     return op.compiled

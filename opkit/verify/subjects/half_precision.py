@@ -31,6 +31,7 @@ _POWER = 4
 def half_precision(run: InFormat, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
     """GC207: results and gradients in bfloat16 and float16 against float32; what is not served there is a line."""
     lines: list[Fault] = []
+    sources = [array for _, array in leaves_of(arrays)]
     for form in (FORMATS[name] for name in HALVES):
         given = {name: each(partial(_rounded, form), value) for name, value in arrays.items()}
         seeds = [form.rounded(dout) for dout in douts]
@@ -41,10 +42,9 @@ def half_precision(run: InFormat, arrays: Arrays, attrs: Attrs, douts: Results) 
             continue
         if form.name == "float16" and _largest(expected) > _SMALL:
             continue
-        if not all(np.isfinite(item).all() for item in _floats(actual)):
+        if not all(np.isfinite(item).all() for item in filter(is_float, actual)):
             lines.append(Fault(f"{form.name}, in which forward gives NaN or infinity", is_line=True))
             continue
-        sources = [array for _, array in leaves_of(arrays)]
         if not mostly_agree(expected, actual, form.eps, _largest(sources)):
             return [Fault(f"forward gives other results in {form.name} than in float32")]
         try:
@@ -56,10 +56,9 @@ def half_precision(run: InFormat, arrays: Arrays, attrs: Attrs, douts: Results) 
             continue
         there = dict(leaves_of(found))
         for leaf, exact in leaves_of(wanted):
-            off = difference(exact, there[leaf], form.name, form.eps, douts, actual, sources)
-            if off and not mostly_agree(
-                [exact], [there[leaf]], form.eps, _lost(run, given, attrs, seeds, leaf, exact) / CANCELLED
-            ):
+            off = _difference(exact, there[leaf], form, douts, sources)
+            lost = _lost(run, given, attrs, seeds, leaf, exact) / CANCELLED if off else 0.0
+            if off and not mostly_agree([exact], [there[leaf]], form.eps, lost):
                 return [Fault(f"the gradient of {leaf.name} {off}", input=leaf.name)]
     return lines
 
@@ -77,36 +76,16 @@ def _rounded(form: Format, value: Any) -> Any:
     return form.rounded(value) if is_float(value) else value
 
 
-def difference(
-    exact: np.ndarray,
-    given: np.ndarray,
-    dtype: str,
-    eps: float,
-    incoming: Results,
-    results: Results,
-    sources: Results,
-) -> str:
-    """Say what a gradient in half precision is that float32's is not, "" where they agree or the range explains it.
-
-    Args:
-        exact: the gradient in float32.
-        given: that in half precision, as float32 or as it is.
-        dtype: "float16" or "bfloat16".
-        eps: its resolution.
-        incoming: the incoming gradients.
-        results: forward's, in half precision.
-        sources: the inputs.
-    """
-    if dtype == "float16" and not np.isfinite(given).all():
-        if not all(np.isfinite(item).all() for item in _floats(results)) or is_beyond_half(exact, given, sources):
-            return ""
-        return f"is not finite in {dtype}, which can hold what float32 gives"
-    return (
-        "" if mostly_agree([exact], [given], eps, _largest(incoming)) else f"is another one in {dtype} than in float32"
-    )
+def _difference(exact: np.ndarray, given: np.ndarray, form: Format, incoming: Results, sources: Results) -> str:
+    """Say what a gradient in half precision is that float32's is not, "" where they agree or the range explains it."""
+    if form.name == "float16" and not np.isfinite(given).all():
+        is_explained = _is_beyond_half(exact, given, sources)
+        return "" if is_explained else "is not finite in float16, which can hold what float32 gives"
+    is_same = mostly_agree([exact], [given], form.eps, _largest(incoming))
+    return "" if is_same else f"is another one in {form.name} than in float32"
 
 
-def is_beyond_half(exact: np.ndarray, given: np.ndarray, sources: Results) -> bool:
+def _is_beyond_half(exact: np.ndarray, given: np.ndarray, sources: Results) -> bool:
     """Return whether float16's range explains why a gradient is not finite in it.
 
     It does where the exact gradient lies beyond the range, or a power of an input that formulas go through on the way.
@@ -119,7 +98,7 @@ def is_beyond_half(exact: np.ndarray, given: np.ndarray, sources: Results) -> bo
     lost = ~np.isfinite(given)
     if exact.shape != given.shape or not (np.abs(exact[lost]) <= float(_HALF.max)).all():
         return True
-    for array in _floats(sources):
+    for array in filter(is_float, sources):
         sizes = np.abs(array.astype(np.float64))
         least = float(sizes.min(initial=1.0, where=sizes > 0))
         with np.errstate(over="ignore"):
@@ -129,10 +108,6 @@ def is_beyond_half(exact: np.ndarray, given: np.ndarray, sources: Results) -> bo
     return False
 
 
-def _floats(items: Results) -> list[np.ndarray]:
-    return [item for item in items if item.dtype.kind == "f"]
-
-
 def _largest(items: Results) -> float:
     """Return the largest magnitude among floats."""
-    return max((float(np.abs(item).max(initial=0.0)) for item in _floats(items)), default=0.0)
+    return max((float(np.abs(item).max(initial=0.0)) for item in filter(is_float, items)), default=0.0)

@@ -13,6 +13,7 @@ from typing import Any
 from numpy import ndarray
 
 from opkit.checker import Arrays, Attrs, Checkable, Results
+from opkit.checker.model.checkable import Infer
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import InferError, KernelError
@@ -38,18 +39,17 @@ def of_halves(made: Checkable, example: Arrays, attrs: Attrs) -> Checkable:
         return made
     single = {arg.name: widen(example.get(arg.name)) for arg in made.inputs}
     descs = {name: describe(value) for name, value in single.items()}
+    infer, cases = made.infer, made.cases
+    assert infer is not None
+    assert cases is not None
     try:
-        if made.infer is not None:
-            made.infer(_described(descs, given), attrs)
+        infer(_described(descs, given), attrs)
     except InferError:  # what the definition refuses is no case of it: that is reported
         return made
-    cases = made.cases
-    assert cases is not None
     wide = replace(made, cases=lambda rng: map(_wide, cases(rng)))
-    narrowed = _in(wide, given)
+    narrowed = _in(wide, infer, given)
     try:
-        if made.infer is not None:
-            made.infer(descs, attrs)
+        infer(descs, attrs)
         made.forward(single, attrs)
     except Exception:  # user code, or a definition: half precision alone is taken
         return narrowed
@@ -62,17 +62,15 @@ def _wide(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: widen(value) for name, value in values.items()}
 
 
-def _in(made: Checkable, formats: Formats) -> Checkable:
+def _in(made: Checkable, infer: Infer, formats: Formats) -> Checkable:
     """Return an op that gets its inputs in formats; what gives other dtypes than its definition says raises."""
-    forward, backward, trace, infer, registration = (
-        made.forward, made.backward, made.trace, made.infer, made.registration,
-    )  # fmt: skip
+    forward, backward, trace, registration = made.forward, made.backward, made.trace, made.registration
     dtypes: list[Any] = []
 
     def run(arrays: Arrays, attrs: Attrs) -> list[ndarray]:
         given = narrow(arrays, formats)
         outputs = forward(given, attrs)
-        said = [] if infer is None else infer({name: describe(value) for name, value in given.items()}, attrs)
+        said = infer({name: describe(value) for name, value in given.items()}, attrs)
         for item, desc in zip(outputs, said):
             if item.dtype.name != desc.dtype:
                 raise KernelError(f"forward returned {item.dtype.name} where the definition infers {desc.dtype}")
@@ -86,7 +84,6 @@ def _in(made: Checkable, formats: Formats) -> Checkable:
         return (_wide(found[0]), *found[1:]) if isinstance(found, tuple) else _wide(found)
 
     def inferred(descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> list[TensorDesc]:
-        assert infer is not None
         found = infer(_described(descs, formats), attrs)
         return [replace(desc, dtype="float32") if desc.dtype in HALVES else desc for desc in found]
 
@@ -95,7 +92,7 @@ def _in(made: Checkable, formats: Formats) -> Checkable:
         forward=run,
         backward=None if backward is None else partial(back, backward),
         trace=None if trace is None else partial(back, trace),
-        infer=None if infer is None else inferred,
+        infer=inferred,
         registration=registration and (lambda descs, attrs: registration(_described(descs, formats), attrs)),
         format=coarsest(formats),
         starts_in="float32",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from opkit.checker.model.reference import InFormat
 from opkit.checker.model.types import Computed, Ran
 from opkit.errors import UsageError
 from opkit.listed import each, listed
-from opkit.verify.subjects.subject import Formats, SubjectRunner
+
+if TYPE_CHECKING:  # which imports this
+    from opkit.verify.subjects.subject import Formats, SubjectRunner
 
 #: Runs a function: (arrays, attributes) -> its results and the way back.
 Runs = Callable[[Arrays, Attrs], Ran]

@@ -35,10 +35,8 @@ def _dynamic(op: UserOp, arrays: Arrays, attrs: Attrs, douts: Results) -> tuple[
     def made(name: str, array: np.ndarray) -> Tensor:
         return wrap(array, stop_gradient=array.dtype.kind != "f")
 
-    outputs, found = _applied(op, arrays, attrs, douts, made, partial(eager.grad, allow_unused=True))
-    return [tensor._data for tensor in outputs], _by_name(
-        arrays, {name: [None if item is None else item._data for item in items] for name, items in found.items()}
-    )
+    names, values = _applied(op, arrays, attrs, douts, made, partial(eager.grad, allow_unused=True))
+    return _sorted(arrays, names, [None if item is None else item._data for item in values])
 
 
 def _static(op: UserOp, arrays: Arrays, attrs: Attrs, douts: Results) -> tuple[list[np.ndarray], Gradients]:
@@ -53,19 +51,16 @@ def _static(op: UserOp, arrays: Arrays, attrs: Attrs, douts: Results) -> tuple[l
 
     program = Program()
     with build_in(program):
-        outputs, found = _applied(op, arrays, attrs, douts, made, gradients)
-        wanted = [variable for items in found.values() for variable in items if variable is not None]
-        values = iter(Executor().run(program, feed=feed, fetch_list=[*outputs, *wanted], scope=Scope()))
-    results = [next(values) for _ in outputs]
-    return results, _by_name(
-        arrays, {name: [None if item is None else next(values) for item in items] for name, items in found.items()}
-    )
+        names, values = _applied(op, arrays, attrs, douts, made, gradients)
+        wanted = [variable for variable in values if variable is not None]
+        run = iter(Executor().run(program, feed=feed, fetch_list=wanted, scope=Scope()))
+    return _sorted(arrays, names, [None if item is None else next(run) for item in values])
 
 
 def _applied(
     op: UserOp, arrays: Arrays, attrs: Attrs, douts: Results, made: Function, walk: Function
-) -> tuple[list[Any], dict[str, list[Any]]]:
-    """Return an op's outputs, and a gradient of each float among its inputs, by input.
+) -> tuple[list[str], list[Any]]:
+    """Return the inputs of which there are gradients, once for each float; and an op's outputs, then these gradients.
 
     Args:
         op: the op.
@@ -82,16 +77,21 @@ def _applied(
     }
     bound = op.bind(given, dict(attrs))
     outputs = listed(ops.apply(bound.opdef, bound.inputs, bound.attrs))
+    if op.grad is None:
+        return [], outputs
+    leaves = [(name, item) for name, items in given.items() for item in items if not item.stop_gradient]
+    places = [index for index, item in enumerate(outputs) if not item.stop_gradient]
+    seeds = [made(f"d_output_{index}", np.asarray(douts[index])) for index in places]
+    found = walk([outputs[index] for index in places], [item for _, item in leaves], seeds)
+    return [name for name, _ in leaves], [*outputs, *found]
+
+
+def _sorted(arrays: Arrays, names: Sequence[str], values: Sequence[Any]) -> tuple[list[Any], Gradients]:
+    """Return an op's results, and its gradients by input."""
+    count = len(values) - len(names)
     found: dict[str, list[Any]] = {}
-    if op.grad is not None:
-        leaves = [(name, item) for name, items in given.items() for item in items if not item.stop_gradient]
-        places = [index for index, item in enumerate(outputs) if not item.stop_gradient]
-        seeds = [made(f"d_output_{index}", np.asarray(douts[index])) for index in places]
-        values = walk([outputs[index] for index in places], [item for _, item in leaves], seeds)
-        for (name, _), value in zip(leaves, values):
-            found.setdefault(name, []).append(value)
-    return outputs, found
-
-
-def _by_name(arrays: Arrays, found: dict[str, list[Any]]) -> dict[str, Any]:
-    return {name: items if isinstance(arrays[name], (list, tuple)) else items[0] for name, items in found.items()}
+    for name, value in zip(names, values[count:]):
+        found.setdefault(name, []).append(value)
+    return list(values[:count]), {
+        name: items if isinstance(arrays[name], (list, tuple)) else items[0] for name, items in found.items()
+    }

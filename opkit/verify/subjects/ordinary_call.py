@@ -15,8 +15,9 @@ import numpy as np
 
 from opkit.blind.call import Form, Kind, Leaf, Manner, Origin, Step, Taken, filled
 from opkit.checker import Checkable, Results
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
+from opkit.checker.model.evaluate import Evaluator, copies, leaves_of, snapshot
 from opkit.record import record
+from opkit.verify.subjects.leaves import leaves_in, nested
 from opkit.verify.subjects.parameters import Parameters
 
 
@@ -43,7 +44,7 @@ def found_at(
 def form_of(ordinary: Ordinary | None, ev: Evaluator) -> Form:
     """Return the arguments of a case's calls; by name where a copy of this process makes them."""
     numbers = {leaf: Leaf(number, leaf in ev.leaves) for number, (leaf, _) in enumerate(leaves_of(ev.inputs))}
-    inputs = {name: _marked(name, value, numbers) for name, value in ev.inputs.items() if value is not None}
+    inputs = {name: value for name, value in ev.inputs.items() if value is not None} | nested(numbers)
     leaves = tuple(numbers.values())
     if ordinary is None:
         return Form((), inputs, ev.attrs, leaves)
@@ -53,12 +54,6 @@ def form_of(ordinary: Ordinary | None, ev: Evaluator) -> Form:
     if ordinary.origin.kind is Kind.JAX:
         inputs.update(_trees(ordinary.origin.name, inputs))
     return _of_function(ordinary.parameters, {**ev.attrs, **_nothing(ev, ordinary.parameters), **inputs}, leaves)
-
-
-def _marked(name: str, value: Any, numbers: Mapping[InputLeaf, Leaf]) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [numbers[InputLeaf(name, index)] for index in range(len(value))]
-    return numbers[InputLeaf(name)] if isinstance(value, np.ndarray) else value
 
 
 def _nothing(ev: Evaluator, parameters: Parameters) -> dict[str, None]:
@@ -111,8 +106,8 @@ class CopiedPlayer:
         """Call forward and backward."""
         arrays = filled(dict(form.kwargs), held)
         arrays = {name: arrays.get(name) for name in self._names} | arrays
-        places = [place for place in _places(form) if form.leaves[place[2]].takes_gradient]
-        needs = frozenset(name for name, _, _ in places)
+        places = [place for place, leaf in leaves_in(form.kwargs) if isinstance(leaf, Leaf) and leaf.takes_gradient]
+        needs = frozenset(place.name for place in places)
         found: Mapping[str, Any] = {}
         if self._vjp is not None:
             outputs, pullback = self._vjp(arrays, form.attrs)
@@ -121,20 +116,7 @@ class CopiedPlayer:
             outputs = self._forward(arrays, form.attrs)
             if self._backward is not None and places and len(douts):
                 found = self._backward(arrays, outputs, douts, form.attrs, needs)
-        gradients = [found.get(name) for name, _, _ in places]
-        single = [item if at is None or item is None else item[at] for item, (_, at, _) in zip(gradients, places)]
-        return Taken(
-            [np.array(item) for item in outputs], [None if item is None else np.array(item) for item in single]
-        )
-
-
-def _places(form: Form) -> Iterator[tuple[str, int | None, int]]:
-    """Yield (input, index in a list, number of the leaf)."""
-    for name, value in form.kwargs.items():
-        if isinstance(value, list):
-            yield from ((name, index, item.number) for index, item in enumerate(value))
-        elif isinstance(value, Leaf):
-            yield name, None, value.number
+        return Taken(snapshot(outputs), copies(map(dict(leaves_in(found)).get, places)))
 
 
 def step_of(form: Form, inputs: Mapping[str, Any], douts: list[np.ndarray]) -> Step:

@@ -6,6 +6,7 @@ No framework takes part; how the two are called is in ``functions``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -19,7 +20,7 @@ from opkit.verify.subjects.from_cases import of_examples
 from opkit.verify.subjects.from_search import UntakenError, searched
 from opkit.verify.subjects.functions import FunctionsRunner, as_input, is_input, options_of
 from opkit.verify.subjects.input_formats import widen
-from opkit.verify.subjects.parameters import Parameters, annotations_of, names_taken, parameters_in
+from opkit.verify.subjects.parameters import Parameters, names_taken, parameters_in
 from opkit.verify.subjects.references import reference_in
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Signature, Subject
@@ -85,7 +86,6 @@ def pair_subject(forward: Function, backward: Function, name: str, parameters: P
     return Subject(
         name=name,
         parameters=parameters,
-        annotations=annotations_of(forward),
         runs=lambda signature: FunctionsRunner(forward, backward, signature),
         plain=lambda value: widen(as_input(value)) if is_input(value) else value,  # numpy has no bfloat16
         takes_gradient=lambda value: None,
@@ -111,7 +111,7 @@ def _own_parameters(forward: Function) -> Parameters:
         tuple(name for name in names if name in defaults or name not in known.defaults)
         for names in ((*known.positional, *filter(None, [known.starred])), known.named)
     )
-    return Parameters(positional, "", named, known.takes_any, defaults)
+    return replace(known, positional=positional, starred="", named=named, defaults=defaults)
 
 
 def _cases_of(inputs: Any) -> Sequence[Any]:

@@ -27,6 +27,7 @@ class Parameters:
         takes_any: whether there is a ``**kwargs``.
         defaults: {name: default} of those that have one.
         tuples: those that get a list of arrays as a tuple.
+        annotations: {name: annotation}, as it is written.
     """
 
     positional: tuple[str, ...]
@@ -35,6 +36,7 @@ class Parameters:
     takes_any: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
     tuples: frozenset[str] = frozenset()
+    annotations: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,15 +115,8 @@ def sorted_parameters(every: Sequence[inspect.Parameter]) -> Parameters:
         tuple(kinds.get(inspect.Parameter.KEYWORD_ONLY, [])),
         inspect.Parameter.VAR_KEYWORD in kinds,
         {item.name: item.default for item in every if item.default is not item.empty},
+        annotations={item.name: item.annotation for item in every},
     )
-
-
-def annotations_of(function: Function) -> dict[str, Any]:
-    """Return the annotations of a function's parameters; none where it has no signature."""
-    try:
-        return {item.name: item.annotation for item in inspect.signature(function).parameters.values()}
-    except (TypeError, ValueError):
-        return {}
 
 
 def numbered(stem: str, count: int, taken: Iterable[str]) -> list[str]:

@@ -52,7 +52,6 @@ def checkable_of_py_func(
     subject = Subject(
         name=name,
         parameters=Parameters(tuple(names)),
-        annotations={},
         runs=lambda signature: PyFuncRunner(opdef.function, signature, opdef, stopped),
         plain=lambda value: value,
         takes_gradient=lambda value: None,

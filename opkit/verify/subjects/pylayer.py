@@ -13,7 +13,7 @@ from opkit.eager import PyLayer, Tensor, install
 from opkit.errors import KernelError
 from opkit.ops import local
 from opkit.verify.subjects.ownership import Owned
-from opkit.verify.subjects.parameters import annotations_of, parameters_of
+from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.pylayer_gradient_op import LayerGradient
 from opkit.verify.subjects.runner import Runner, plain_arrays, tensors_in
 from opkit.verify.subjects.source_location import method_at
@@ -39,7 +39,6 @@ def layer_subject(value: Any) -> Subject:
     return Subject(
         name=value.__name__,
         parameters=parameters_of(value),
-        annotations=annotations_of(value.forward),
         runs=lambda signature: LayerRunner(value, signature),
         plain=plain_arrays,
         takes_gradient=lambda value: not value.stop_gradient if isinstance(value, Tensor) else None,

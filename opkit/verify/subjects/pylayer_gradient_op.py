@@ -38,20 +38,13 @@ class _GradientRunner(Runner):
 
         return outputs, filled
 
-    def leads_back(self, arrays: Arrays, attrs: Attrs, targets: frozenset[str]) -> bool:
-        """Return whether some gradient leads back to a target."""
-        outputs, pullback = super().vjp(arrays, attrs)
-        found = pullback([np.ones_like(item) for item in outputs], targets)
-        return any(item is not None for item in found.values())
-
 
 class LayerGradient(GradientOp[Runner]):
     """See ``GradientOp``."""
 
     def made(self, signature: Signature) -> Runner:
         """Return a runner of the gradient."""
-        self.gradients = _GradientRunner(self.gradient, signature)
-        return self.gradients
+        return _GradientRunner(self.gradient, signature)
 
     def gradient(self, *values: Tensor, **options: Any) -> list[Tensor]:
         """Return a gradient for each target."""
@@ -68,4 +61,7 @@ class LayerGradient(GradientOp[Runner]):
         """Return whether the gradients can be differentiated with respect to some input."""
         if any(item.dtype.kind != "f" for item in self.outputs(arrays, attrs)):
             return False
-        return self.gradients.leads_back(arrays, attrs, frozenset(self.targets))
+        assert isinstance(self.runner, Runner)
+        outputs, pullback = Runner.vjp(self.runner, arrays, attrs)
+        found = pullback([np.ones_like(item) for item in outputs], frozenset(self.targets))
+        return any(item is not None for item in found.values())

@@ -6,6 +6,7 @@ Nothing is cast, protected or compared here: the checker wants to see what the k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -127,11 +128,7 @@ class RawKernel:
     def as_kernel(self, outputs: Mapping[str, Any] | None = None) -> Kernel:
         """Return the kernel in the checker's form, for the outputs that are asked for."""
         where = self.op.kernel.where if self.op.kernel is not None else None
-
-        def call(arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
-            return self.call(arrays, attrs, outputs)
-
-        claims = claims_of(self.compiled, outputs)
+        call, claims = partial(self.call, outputs=outputs), claims_of(self.compiled, outputs)
         return Kernel(self.op.name, self.inputs, self.requested(outputs), call, where, claims)
 
 

@@ -62,7 +62,7 @@ class _Signature:
 
     def plain_type(self, name: str) -> str:
         """Return the plain type that a parameter is annotated with, "" for none."""
-        annotation = self.subject.annotations.get(name, inspect.Parameter.empty)
+        annotation = self.subject.parameters.annotations.get(name, inspect.Parameter.empty)
         text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
         return text if text in _OF_TYPE else ""
 
@@ -77,7 +77,15 @@ class _Signature:
         parameters = self.subject.parameters
         inputs = tuple(name for name in parameters.names if name in arrays or name in optional)
         rest = {name: value for name, value in parameters.defaults.items() if name not in inputs}
-        return Reading(inputs, {**rest, **options}, optional, lists)
+        return Reading(inputs, {**rest, **options}, optional, lists.intersection(inputs))
+
+    def settings(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Yield values of several parameters read as options: the same place of every pool first, then mixtures."""
+        pools = [self.pool(name) for name in names]
+        longest = max(map(len, pools), default=1)
+        alike = [tuple(pool[min(place, len(pool) - 1)] for pool in pools) for place in range(longest)]
+        every = (*alike, *islice(product(*pools), _MOST_SETTINGS))
+        yield from (dict(zip(names, values)) for values in {repr(values): values for values in every}.values())
 
 
 def readings(subject: Subject) -> Iterator[Reading]:
@@ -93,9 +101,8 @@ def _found(known: _Signature) -> Iterator[Reading]:
     """Yield readings of a function of which nothing says what its parameters are."""
     parameters = known.subject.parameters
     required = [name for name in parameters.names if name not in parameters.defaults]
-    plain = {name: known.pool(name)[0] for name in required if known.is_plain(name)}
-    open_ = [name for name in required if name not in plain] or required[:1]
-    plain = {name: value for name, value in plain.items() if name not in open_}
+    open_ = [name for name in required if not known.is_plain(name)] or required[:1]
+    plain = {name: known.pool(name)[0] for name in required if name not in open_}
     optional = frozenset(
         name for name, value in parameters.defaults.items() if value is None and not known.is_plain(name)
     )
@@ -115,13 +122,11 @@ def _with_options(
     """Yield readings in which the last parameters are options, then any single one, then those with a type."""
     groups: list[list[str]] = [[]] if plain else []
     groups += [list(open_[place:]) for place in range(len(open_) - 1, 0, -1)]
-    groups += [[name] for name in open_[:-1] if len(open_) > 1]
+    groups += [[name] for name in open_[:-1]]
     for group in groups:
         rest = [name for name in open_ if name not in group]
-        names = group or list(plain)
-        pools = [known.pool(name) for name in names]
-        for values in _settings(pools):
-            yield known.reading(rest, {**plain, **dict(zip(names, values))}, lists=starred & frozenset(rest))
+        for values in known.settings(group or list(plain)):
+            yield known.reading(rest, {**plain, **values}, lists=starred)
 
 
 def _declared(known: _Signature, inputs: Sequence[str]) -> Iterator[Reading]:
@@ -132,14 +137,6 @@ def _declared(known: _Signature, inputs: Sequence[str]) -> Iterator[Reading]:
     names = [name for name in parameters.names if name not in inputs and name not in told]
     for chosen in (inputs, [name for name in inputs if name not in optional]) if optional else (inputs,):
         absent = dict.fromkeys(name for name in inputs if name not in chosen)
-        for values in _settings([known.pool(name) for name in names]):
-            options = {**usual, **absent, **dict(zip(names, values))}
-            yield known.reading(chosen, options, optional & frozenset(chosen), subject.lists & frozenset(chosen))
-
-
-def _settings(pools: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
-    """Yield values of several options: the same place of every pool first, then mixtures."""
-    longest = max(map(len, pools), default=1)
-    alike = [tuple(pool[min(place, len(pool) - 1)] for pool in pools) for place in range(longest)]
-    every = (*alike, *islice(product(*pools), _MOST_SETTINGS))
-    yield from {repr(values): values for values in every}.values()
+        for values in known.settings(names):
+            options = {**usual, **absent, **values}
+            yield known.reading(chosen, options, optional.intersection(chosen), subject.lists)

@@ -38,30 +38,17 @@ class Traits:
     device: str = ""
 
 
-@record
-class Call:
-    """One call.
-
-    Args:
-        values: arguments by name, arrays as numpy arrays.
-        traits: how these stood in the graph.
-    """
-
-    values: Mapping[str, Any]
-    traits: Traits
-
-
 @mutable
 class Recording:
     """What a run called.
 
     Attributes:
-        calls: of each function, by the functions themselves.
+        calls: arguments by name, arrays as numpy arrays, of each function, by how these stood and by signature.
         failures: what a forward raised, of each call that did, where that is heard.
         twice: the functions of whose gradient a gradient was asked for (``create_graph=True``), where that is heard.
     """
 
-    calls: dict[Any, dict[Any, list[Call]]] = field(default_factory=dict)
+    calls: dict[Any, dict[tuple[Traits, Any], list[Mapping[str, Any]]]] = field(default_factory=dict)
     failures: dict[Any, list[Exception]] = field(default_factory=dict)
     twice: set[Any] = field(default_factory=set)
 
@@ -69,22 +56,21 @@ class Recording:
         """Keep the values of a call, where another one of these traits and this signature is to be kept."""
         known, key = self.calls.setdefault(function, {}), (traits, signature)
         if len(known[key]) < MOST_CALLS if key in known else len(known) < MOST_SIGNATURES:
-            known.setdefault(key, []).append(Call(values(), traits))
+            known.setdefault(key, []).append(values())
 
     def groups(self, function: Any) -> list[tuple[Traits, list[Mapping[str, Any]]]]:
         """Return the calls of a function by their traits, those that say least of constants first.
 
         Calls of evaluation alone count only where there are no others; an input is a leaf where it was one in each.
         """
-        every = [call for calls in self.calls.get(function, {}).values() for call in calls]
-        used = [call for call in every if not call.traits.is_idle] or every
-        found: dict[Traits, list[Call]] = {}
-        for call in used:
-            found.setdefault(replace(call.traits, leaves=frozenset()), []).append(call)
+        every = [(traits, values) for (traits, _), calls in self.calls.get(function, {}).items() for values in calls]
+        found: dict[Traits, list[tuple[Traits, Mapping[str, Any]]]] = {}
+        for traits, values in [call for call in every if not call[0].is_idle] or every:
+            found.setdefault(replace(traits, leaves=frozenset()), []).append((traits, values))
         groups = []
-        for traits, calls in sorted(found.items(), key=lambda group: len(group[0].constants or ())):
-            leaves = frozenset.intersection(*(call.traits.leaves for call in calls))
-            groups.append((replace(traits, leaves=leaves), [call.values for call in calls]))
+        for common, calls in sorted(found.items(), key=lambda group: len(group[0].constants or ())):
+            leaves = frozenset.intersection(*(traits.leaves for traits, _ in calls))
+            groups.append((replace(common, leaves=leaves), [values for _, values in calls]))
         return groups
 
 

@@ -5,7 +5,7 @@ Makes no checkable: what the arguments mean is decided elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -22,7 +22,6 @@ from opkit.ops import local
 from opkit.ops.basis.random import generator_state, seed
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.ownership import Owned
-from opkit.verify.subjects.references import NumpyReference
 from opkit.verify.subjects.subject import Signature, SubjectRunner
 from opkit.verify.subjects.upstream import as_result
 
@@ -65,7 +64,6 @@ class Runner(SubjectRunner):
         self._names, self._leaves = signature.parameters.names, signature.leaves
         self._raw: list[Any] = [] if raw is None else raw
         self._order: tuple[tuple[str, ...], list[tuple[str, bool]]] = ((), [])
-        self._draws = False
 
     def like(self, function: Function, signature: Signature) -> Runner:
         """Return a runner of a declared function, which takes no ctx."""
@@ -100,10 +98,6 @@ class Runner(SubjectRunner):
             self._order = given, [(name, name in self.inputs) for name in names]
         return self._order[1]
 
-    def reference(self, function: Function) -> NumpyReference:
-        """Return a declared function of arrays, without ctx, in any format."""
-        return NumpyReference.of(function, self.parameters)
-
     def _apply(self, values: Mapping[str, Any]) -> tuple[list[Tensor], Owned]:
         """Return the outputs of one application to arguments by name, and the watch over these arguments."""
         known: dict[int, Tensor] = {}
@@ -112,7 +106,7 @@ class Runner(SubjectRunner):
             if (isinstance(value, Tensor) or type(value) is list) and name not in self._leaves:
                 given[name] = _passed_on(value, known)
         owned = Owned(given)
-        if self._draws:
+        if self.draws:
             seed(RANDOM_SEED)
         outputs = tensors_in(self.called(owned.values))
         owned.verify("forward", outputs)
@@ -146,12 +140,12 @@ class Runner(SubjectRunner):
         except NoTensorError as error:  # it took its arguments, whatever it then did
             raise KernelError(error.message, where=error.where, help=error.help) from error
 
-    def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Return whether forward draws none of opkit's random numbers; if it does, they are the same from now on."""
+    def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
+        """Say that no output is fixed; what forward draws is the same from now on."""
         before = generator_state()
-        self.forward(arrays, attrs)
-        self._draws = generator_state() != before
-        return not self._draws
+        found = super().fixed_outputs(arrays, attrs)
+        self.draws = generator_state() != before
+        return found
 
     def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
         """Return the inputs for which backward gives None while it gives others a gradient; none where it raises."""
@@ -175,10 +169,10 @@ class Runner(SubjectRunner):
         owned.keep("its output", outputs)
 
         def pullback(douts: Results, needs: frozenset[str]) -> dict[str, Any]:
-            leaves = [leaf for _, items in slots for leaf in items if not leaf._sg]
+            leaves = [leaf for items in slots.values() for leaf in items if not leaf._sg]
             self._raw.clear()
             seeds = [wrap(dout) for dout in douts]
-            if self._draws:
+            if self.draws:
                 seed(RANDOM_SEED + 1)  # backward gets other numbers than forward
             found = grad(outputs, leaves, seeds, retain_graph=True, allow_unused=True)
             owned.verify("backward")
@@ -188,23 +182,15 @@ class Runner(SubjectRunner):
         return [tensor._data for tensor in outputs], pullback
 
     def _by_name(
-        self,
-        slots: Sequence[tuple[str, list[Tensor]]],
-        found: Mapping[int, Any],
-        arrays: Arrays,
-        needs: frozenset[str],
+        self, slots: Mapping[str, list[Tensor]], found: Mapping[int, Any], arrays: Arrays, needs: frozenset[str]
     ) -> dict[str, Any]:
         """Return gradients by input, as backward itself returned them, where this is known."""
-        raw = _raw_slots(self._raw[-1], len(slots)) if self._raw else None
+        raw = _raw_slots(self._raw[-1] if self._raw else None, len(slots))
         result: dict[str, Any] = {}
-        for position, (name, leaves) in enumerate(slots):
-            if name not in needs:
-                continue
-            values = [found.get(id(leaf)) for leaf in leaves]
-            given = None if raw is None else raw[position]
-            if given is not None and len(given) == len(values):
-                values = [value if own is None else own for own, value in zip(given, values)]
-            result[name] = values if isinstance(arrays[name], (list, tuple)) else values[0]
+        for (name, leaves), given in zip(slots.items(), raw):
+            if name in needs:
+                values = given if len(given) == len(leaves) else [found.get(id(leaf)) for leaf in leaves]
+                result[name] = values if isinstance(arrays[name], (list, tuple)) else values[0]
         return result
 
 
@@ -224,7 +210,7 @@ def _tensors(value: Any, takes_gradient: bool, known: dict[Any, Tensor] | None) 
 
 def _passed_on(value: Any, known: dict[int, Tensor]) -> Any:
     """Return what an op made of a leaf that takes a gradient, on the same array; of one leaf the same."""
-    if isinstance(value, list) and any(isinstance(item, Tensor) for item in value):
+    if isinstance(value, list):
         return [_passed_on(item, known) for item in value]
     if not isinstance(value, Tensor) or value._sg:
         return value
@@ -233,27 +219,13 @@ def _passed_on(value: Any, known: dict[int, Tensor]) -> Any:
     return known[id(value)]
 
 
-def _slots(values: Mapping[str, Any]) -> list[tuple[str, list[Tensor]]]:
-    """Return the gradient slots of a call in its order: (parameter, its Tensors)."""
-    slots: list[tuple[str, list[Tensor]]] = []
-    for name, value in values.items():
-        if isinstance(value, Tensor):
-            slots.append((name, [value]))
-        elif isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
-            slots.append((name, [item for item in value if isinstance(item, Tensor)]))
-    return slots
+def _slots(values: Mapping[str, Any]) -> dict[str, list[Tensor]]:
+    """Return the gradient slots of a call in its order: the Tensors of each parameter that has some."""
+    every = {name: [item for item in listed(value) if isinstance(item, Tensor)] for name, value in values.items()}
+    return {name: items for name, items in every.items() if items}
 
 
-def _raw_slots(result: Any, count: int) -> list[list[Any] | None] | None:
-    """Return the arrays that backward returned, by slot; None where they do not line up with the slots."""
-    items = list(result) if isinstance(result, (list, tuple)) and count != 1 else [result]
-    if count == 1 and isinstance(result, (list, tuple)) and len(result) == 1:
-        items = list(result)
-    if len(items) != count:
-        return None
-    return [
-        [item._data]
-        if isinstance(item, Tensor)
-        else ([part._data for part in tensors_in(item)] if isinstance(item, (list, tuple)) else None)
-        for item in items
-    ]
+def _raw_slots(result: Any, count: int) -> list[list[Any]]:
+    """Return the arrays that backward returned, by slot; none of any where they do not line up with the slots."""
+    items = listed(result) if count != 1 or len(listed(result)) == 1 else [result]
+    return [[part._data for part in tensors_in(item)] for item in items] if len(items) == count else [[]] * count

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Backward, Checkable, Forward, Infer, Results
+from opkit.checker import Arrays, Attrs, Backward, Checkable, Forward, Results
+from opkit.checker.model.evaluate import InputLeaf
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
 from opkit.checker.model.types import Ran
@@ -22,6 +23,7 @@ from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.options import NamedError
 from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.references import NumpyReference
 
 #: Gives complex numbers for an input's real ones, and the real and imaginary parts of what a function gives.
 ComplexMaps = tuple[Function, Function]
@@ -73,7 +75,7 @@ class SubjectRunner(ABC):
         subject: that it is of, where it was made for one.
         overwrites: the inputs that it overwrites on purpose, which it gets as copies.
         complex_inputs: the inputs that the function gets as complex numbers.
-        complex_maps: how they are made of real ones.
+        draws: whether forward was seen to draw the framework's random numbers.
         unsaid: the options that no case and no call states: at their defaults they are left out.
         formats: {input: the format in which the function gets float32 arrays}, which a framework's own runner keeps
             to; None of one that hands on arrays as they are.
@@ -88,6 +90,7 @@ class SubjectRunner(ABC):
     formats: Formats | None = None
     result = "y"
     gives_none = False
+    draws = False
     backward: Backward | None = None
     gradient_op: Callable[[Checkable, Any], Any] | None = None
 
@@ -96,7 +99,6 @@ class SubjectRunner(ABC):
         self.parameters, self.inputs, self.constants = signature.parameters, signature.inputs, signature.constants
         self.overwrites: frozenset[str] = frozenset()
         self.complex_inputs: frozenset[str] = frozenset()
-        self.complex_maps: ComplexMaps | None = None
         self.unsaid: frozenset[str] = frozenset()
 
     @abstractmethod
@@ -111,16 +113,16 @@ class SubjectRunner(ABC):
     def vjp(self, arrays: Arrays, attrs: Attrs) -> Ran:
         """Run it and return the way back; what it keeps serves any number of calls."""
 
-    @abstractmethod
     def reference(self, function: Function) -> InFormat:
         """Return a declared function, which takes the same arguments or some of them by name, in any format."""
+        return NumpyReference.of(function, self.parameters)
 
     @abstractmethod
     def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
         """Return the float inputs for which backward gives nothing at all, where it runs."""
 
     def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
-        """Say of each output whether it takes no part in differentiation: none, whatever its dtype."""
+        """Say of each output whether it takes no part in differentiation: none, whatever its dtype; note ``draws``."""
         return [False] * len(self.forward(arrays, attrs))
 
     @property
@@ -139,10 +141,6 @@ class SubjectRunner(ABC):
     def surrogate(self, function: Function) -> Forward:
         """Return a declared function, which takes the same arguments, as a forward."""
         return self.like(function, self.signature).forward
-
-    def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Return whether forward draws none of the framework's random numbers; what it draws depends on the layout."""
-        return True
 
     def own_checks(self) -> Sequence[OwnCheck]:
         """Return the checks that only this framework's custom functions need."""
@@ -166,7 +164,6 @@ class Subject:
     Args:
         name: as its file calls it.
         parameters: what it takes, context left out.
-        annotations: of its parameters, as they are written.
         runs: makes a runner of it for a signature that reads its parameters.
         plain: a value of the framework (an array of its own, a list of them) as numpy arrays; all else as it is.
         takes_gradient: whether a value is marked as one that takes a gradient; None for what cannot say.
@@ -177,7 +174,6 @@ class Subject:
         scalars: the parameters for which a Python float is an array without axes, and takes a gradient.
         usual: usual values of the other parameters, where that is declared.
         static: the parameters that are declared to take no arrays.
-        infer: gives shapes and dtypes of results, where the framework has such a function of the user's.
         forward_where: file and line of forward.
         backward_where: file and line of backward.
         remark: what a reader of its reports should know, "" for nothing.
@@ -192,7 +188,6 @@ class Subject:
 
     name: str
     parameters: Parameters
-    annotations: Mapping[str, Any]
     runs: Callable[[Signature], SubjectRunner]
     plain: Callable[[Any], Any]
     takes_gradient: Callable[[Any], bool | None]
@@ -203,13 +198,12 @@ class Subject:
     scalars: frozenset[str] = frozenset()
     usual: Mapping[str, Any] = field(default_factory=dict)
     static: frozenset[str] = frozenset()
-    infer: Infer | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None
     remark: str = ""
     offers_second: bool = False
     settings: Callable[[], Mapping[str, Any]] = np.geterr
-    held: Callable[[Attrs], Collection[tuple[str, int | None]]] = field(default=lambda attrs: ())
+    held: Callable[[Attrs], Collection[InputLeaf]] = field(default=lambda attrs: ())
     uses_misfits: bool = False
     complex_maps: ComplexMaps | None = None
     complex_inputs: frozenset[str] = frozenset()
@@ -220,8 +214,7 @@ class Subject:
     ) -> SubjectRunner:
         """Return its runner, with the inputs that take a gradient and those of them that do not told apart."""
         runner = self.runs(Signature(self.parameters, inputs, constants, leaves))
-        runner.subject, runner.complex_maps = self, self.complex_maps
-        runner.complex_inputs = self.complex_inputs & inputs
+        runner.subject, runner.complex_inputs = self, self.complex_inputs & inputs
         return runner
 
     def named(self, case: Any, where: Location | None = None) -> dict[str, Any]:
@@ -245,6 +238,10 @@ class Subject:
             raise said.error(UsageError if where else NamedError, where)
         return dict(case)
 
+    def plainly(self, call: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a call's arguments with numpy arrays for those of the framework."""
+        return {name: self.plain(value) for name, value in call.items()}
+
     def missing_in(self, call: Mapping[str, Any]) -> list[str]:
         """Return the parameters that have neither a value nor a default."""
         needed = (*self.parameters.positional, *self.parameters.named)
@@ -260,13 +257,15 @@ class Subject:
             return each(_pairs, found) if isinstance(found, (list, np.ndarray)) else found
 
         said = f"{' and '.join(sorted(names))} complex as given: (real, imaginary) in the places of the last axis"
-        remark = "; ".join(filter(None, (self.remark, said)))
-        return replace(
-            self, complex_inputs=names, complex_maps=(_joined, self.complex_maps[1]), plain=plain, remark=remark
-        )
+        maps = _joined, self.complex_maps[1]
+        return replace(self.saying(said), complex_inputs=names, complex_maps=maps, plain=plain)
 
     def complex_in(self, names: frozenset[str]) -> Subject:
         """Return it with complex numbers for some inputs."""
         named = " and ".join(sorted(names))
         said = f"{named} complex: (x + i x**2 / hypot(x, 1)) e**(i t) for every x, with t of its place"
-        return replace(self, complex_inputs=names, remark="; ".join(filter(None, (self.remark, said))))
+        return replace(self.saying(said), complex_inputs=names)
+
+    def saying(self, *said: str) -> Subject:
+        """Return it with more that a reader of its reports should know."""
+        return replace(self, remark="; ".join(filter(None, (self.remark, *said))))

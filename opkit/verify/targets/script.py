@@ -109,7 +109,7 @@ def _gathered(
         yield from framework.gathered(heard, names, label, options.check, is_single)
     directories: dict[str, LoadedOps] = {}
     for (sort, which), opdefs in recorder.opdefs.items():
-        calls = [call.values for kept in recorder.others.calls[sort, which].values() for call in kept]
+        calls = [call for kept in recorder.others.calls[sort, which].values() for call in kept]
         if sort is Sort.OP:
             yield _op(opdefs[0], calls, directories)
         else:

@@ -273,7 +273,7 @@ class _Case:
         """
         held, found = self._ev.checkable.held(self._ev.attrs), {}
         for leaf in self._ev.leaves:
-            if (leaf.name, leaf.index) in held:
+            if leaf in held:
                 found[leaf] = np.zeros(self._ev.array(leaf).shape)
                 continue
             array = self._ev.array(leaf).astype(np.float64)

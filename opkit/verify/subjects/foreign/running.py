@@ -13,11 +13,12 @@ import numpy as np
 
 from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.agreement import agree
-from opkit.checker.model.evaluate import InputLeaf
+from opkit.checker.model.evaluate import InputLeaf, leaves_of
 from opkit.checker.model.own import Fault
 from opkit.checker.model.reference import InFormat
 from opkit.checker.model.types import Computed
 from opkit.ops.core.types import Function
+from opkit.verify.subjects.leaves import nested
 from opkit.verify.subjects.references import taken_by
 from opkit.verify.subjects.subject import Signature, SubjectRunner
 
@@ -42,14 +43,11 @@ class ForeignRunner(SubjectRunner):
             for name, value in values.items()
             if value is not None or name not in self.inputs or name not in defaults
         }
-        if not self.complex_maps or not self.complex_inputs:
+        if not self.complex_inputs:
             return super().called(given)
-        turn, parts = self.complex_maps
-        return parts(
-            super().called(
-                {name: turn(value) if name in self.complex_inputs else value for name, value in given.items()}
-            )
-        )
+        assert self.subject.complex_maps is not None
+        turn, parts = self.subject.complex_maps
+        return parts(super().called(given | {name: turn(given[name]) for name in self.complex_inputs & given.keys()}))
 
     def reference(self, function: Function) -> InFormat:
         """Return a declared function, which takes the same arguments or some of them by name, in any format."""
@@ -81,18 +79,12 @@ def angles(shape: Sequence[int]) -> np.ndarray:
 
 def by_name(arrays: Arrays, found: Mapping[InputLeaf, np.ndarray | None], needs: frozenset[str]) -> dict[str, Any]:
     """Return gradients by input; zeros where the framework gives none for an array that takes one."""
-
-    def gradient(leaf: InputLeaf, array: Any) -> np.ndarray:
+    made: dict[InputLeaf, np.ndarray] = {}
+    for leaf, array in leaves_of(arrays):
         given = found.get(leaf)
-        return np.zeros_like(array) if given is None else given
-
-    result: dict[str, Any] = {}
-    for name, value in arrays.items():
-        if name in needs and isinstance(value, (list, tuple)):
-            result[name] = [gradient(InputLeaf(name, index), item) for index, item in enumerate(value)]
-        elif name in needs and InputLeaf(name) in found:
-            result[name] = gradient(InputLeaf(name), value)
-    return result
+        if leaf.name in needs and (leaf.index is not None or leaf in found):
+            made[leaf] = np.zeros_like(array) if given is None else given
+    return nested(made)
 
 
 def raised(what: str, error: Exception, *, is_certain: bool = True) -> Fault:

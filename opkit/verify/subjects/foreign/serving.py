@@ -180,8 +180,7 @@ class Framework(ABC):
             except OpkitError as error:
                 yield Loaded(reports=(unloadable(name, error),))
                 continue
-            second = declared.second_order or function in heard.twice
-            declared = replace(declared, second_order=second)
+            declared = replace(declared, second_order=declared.second_order or function in heard.twice)
             cases = declared.cases if is_single or f"cases_{subject.name}" in names else None
             for traits, calls in heard.groups(function):
                 placed = subject
@@ -190,18 +189,10 @@ class Framework(ABC):
                 if cases is not None:  # which say what takes a gradient; what was a leaf works as a result of an op too
                     traits = replace(traits, is_idle=False, leaves=frozenset())
                 try:
-                    made = of_examples(
-                        placed,
-                        declared,
-                        name,
-                        cases=cases,
-                        calls=calls,
-                        traits=traits,
-                    )
+                    yield Loaded((of_examples(placed, declared, name, cases=cases, calls=calls, traits=traits),))
                 except UsageError as error:
                     yield Loaded(reports=(unloadable(name, error),))
                     break
-                yield Loaded((made,))
                 cases = None
 
     # --- gradcheck(f, inputs)
@@ -245,8 +236,7 @@ class Framework(ABC):
     ) -> Checkable:
         for case in examples:
             subject.learn(case)
-        calls = [{name: subject.plain(value) for name, value in case.items()} for case in examples]
-        traits = Traits(constants_in(subject, examples))
+        calls, traits = list(map(subject.plainly, examples)), Traits(constants_in(subject, examples))
         return of_examples(subject, declared, subject.name, calls=calls, traits=traits, origin="given")
 
     def _whole(self, target: Any, inputs: Any, options: Options) -> Loaded:

@@ -61,16 +61,17 @@ def parted(result: Any) -> Any:
 def plain(value: Any) -> Any:
     """Return an array as numpy's, a tree that holds nothing but arrays as a list of them, and all else as it is."""
     if is_array(value):
-        return _numpy(value)
+        return numpy_of(value)
     if isinstance(value, (str, bytes, int, float, bool, complex)) or value is None or callable(value):
         return value
     leaves = jax.tree.leaves(value)
     if leaves and all(is_array(item) for item in leaves) and any(is_open(item) for item in leaves):
-        return [_numpy(item) for item in leaves]
+        return [numpy_of(item) for item in leaves]
     return value
 
 
-def _numpy(value: Any) -> np.ndarray:
+def numpy_of(value: Any) -> np.ndarray:
+    """Return an array's values, as float32 where they are of bfloat16."""
     if value.dtype == jax.numpy.bfloat16:
         return np.asarray(value).astype(np.float32)
     return np.array(value)

@@ -66,7 +66,7 @@ def device_named(name: str) -> Device:
     if not name:
         return NUMPY
     kind, _, number = name.partition(":")
-    there = [item for platform in _platforms() for item in jax.devices(platform)]
+    there = [item for platform in dict.fromkeys((jax.default_backend(), "cpu")) for item in jax.devices(platform)]
     try:
         devices = jax.devices(kind)
     except RuntimeError as error:
@@ -80,11 +80,6 @@ def device_named(name: str) -> Device:
             help="leave out the number, or name one that is there",
         )
     return Device(devices[int(number or 0)])
-
-
-def _platforms() -> list[str]:
-    found = [jax.default_backend()]
-    return found if "cpu" in found else [*found, "cpu"]
 
 
 def _shown(devices: Sequence[Any]) -> str:

@@ -18,7 +18,7 @@ from opkit.verify.subjects.jax.device import NUMPY, Device
 from opkit.verify.subjects.jax.gradient_op import Twice
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
-from opkit.verify.subjects.parameters import Parameters, annotations_of, parameters_in
+from opkit.verify.subjects.parameters import Parameters, parameters_in
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Subject
 
@@ -65,7 +65,6 @@ def whole_subject(function: Any, body: Any = None, device: Device = NUMPY) -> Su
     return Subject(
         name=getattr(body, "__qualname__", type(body).__name__).replace("<locals>.", ""),
         parameters=parameters,
-        annotations=annotations_of(body),
         runs=lambda signature: Runner(function, signature, _known(function), device),
         plain=plain,
         takes_gradient=_takes_gradient,

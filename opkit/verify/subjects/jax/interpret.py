@@ -19,7 +19,7 @@ from jax.extend import core
 
 from opkit.ops.core.types import Function
 from opkit.ops.kernels.special import digamma_of, lgamma_of
-from opkit.verify.subjects.jax.indexing import INDEXING
+from opkit.verify.subjects.jax.indexing import INDEXING, line
 from opkit.verify.subjects.jax.linalg import LINALG
 
 Rule = Function
@@ -85,11 +85,10 @@ def _as(result: Any, dtype: Any) -> Any:
 
 
 def _prepared(equation: Any) -> Callable[[list[Any]], Sequence[Any]]:
-    """Return what runs an equation."""
+    """Return what runs an equation; a primitive that has the name of a ufunc of numpy is that."""
     name, params, has_several = equation.primitive.name, equation.params, equation.primitive.multiple_results
-    if name in _INNER:
-        return partial(_INNER[name], params)
-    rule = _of(name)
+    ufunc = getattr(np, name, None)
+    rule = _RULES.get(name) or (_plain(ufunc) if isinstance(ufunc, np.ufunc) else None)
 
     def run(operands: list[Any]) -> Sequence[Any]:
         result = NotImplemented if rule is None else rule(params, *operands)
@@ -120,78 +119,47 @@ def _array(item: Any) -> Any:
 
 # --- primitives that hold programs of their own
 def _call(key: str) -> Rule:
-    return lambda params, operands: _run(params[key], operands)
+    return lambda params, *operands: _run(params[key], operands)
 
 
-def _cond(params: Any, operands: list[Any]) -> Sequence[Any]:
+def _cond(params: Any, place: Any, *operands: Any) -> Sequence[Any]:
     branches = params["branches"]
-    place = min(max(int(operands[0]), 0), len(branches) - 1)
-    return _run(branches[place], operands[1:])
+    return _run(branches[min(max(int(place), 0), len(branches) - 1)], operands)
 
 
-def _while(params: Any, operands: list[Any]) -> Sequence[Any]:
+def _while(params: Any, *operands: Any) -> Sequence[Any]:
     first, second = params["cond_nconsts"], params["body_nconsts"]
-    asked, used, carry = operands[:first], operands[first : first + second], operands[first + second :]
+    asked, used, carry = operands[:first], operands[first : first + second], [*operands[first + second :]]
     while bool(_run(params["cond_jaxpr"], [*asked, *carry])[0]):
         carry = _run(params["body_jaxpr"], [*used, *carry])
     return carry
 
 
-def _scan(params: Any, operands: list[Any]) -> Sequence[Any]:
-    consts, carries = params["num_consts"], params["num_carry"]
-    fixed, carry, streams = operands[:consts], operands[consts : consts + carries], operands[consts + carries :]
-    order = range(params["length"])
+def _scan(params: Any, *operands: Any) -> Sequence[Any]:
+    consts, carries, step = params["num_consts"], params["num_carry"], -1 if params["reverse"] else 1
+    fixed, carry, streams = operands[:consts], [*operands[consts : consts + carries]], operands[consts + carries :]
     rows: list[list[Any]] = []
-    for place in reversed(order) if params["reverse"] else order:
+    for place in range(params["length"])[::step]:
         found = _run(params["jaxpr"], [*fixed, *carry, *(stream[place] for stream in streams)])
         carry, row = found[:carries], found[carries:]
         rows.append(row)
-    if params["reverse"]:
-        rows.reverse()
-    shapes = [variable.aval for variable in params["jaxpr"].jaxpr.outvars[carries:]]
-    stacked = [
-        np.stack([row[index] for row in rows]) if rows else np.zeros((0, *aval.shape), aval.dtype)
-        for index, aval in enumerate(shapes)
-    ]
-    return [*carry, *stacked]
+    if not rows:
+        shapes = [variable.aval for variable in params["jaxpr"].jaxpr.outvars[carries:]]
+        return [*carry, *(np.zeros((0, *aval.shape), aval.dtype) for aval in shapes)]
+    return [*carry, *map(np.stack, zip(*rows[::step]))]
 
 
-def _linear_solve(params: Any, operands: list[Any]) -> Sequence[Any]:
+def _linear_solve(params: Any, *operands: Any) -> Sequence[Any]:
     lengths = params["const_lengths"]
     before, whole = lengths.matvec + lengths.vecmat, sum(lengths)
     return _run(params["jaxprs"].solve, [*operands[before : before + lengths.solve], *operands[whole:]])
 
 
-_INNER: dict[str, Rule] = {
-    "jit": _call("jaxpr"),
-    "pjit": _call("jaxpr"),
-    "closed_call": _call("call_jaxpr"),
-    "core_call": _call("call_jaxpr"),
-    "remat": _call("jaxpr"),
-    "checkpoint": _call("jaxpr"),
-    "custom_jvp_call": _call("call_jaxpr"),
-    "custom_vjp_call": _call("call_jaxpr"),
-    "cond": _cond,
-    "while": _while,
-    "scan": _scan,
-    "custom_linear_solve": _linear_solve,
-}
-
-
 # --- elements
+
+
 def _plain(function: Function) -> Rule:
     return lambda params, *operands: function(*operands)
-
-
-def _of(name: str) -> Rule | None:
-    """Return the rule of a primitive; one that has the name of a ufunc of numpy is that."""
-    ufunc = getattr(np, name, None)
-    return _RULES.get(name) or (_plain(ufunc) if isinstance(ufunc, np.ufunc) else None)
-
-
-def _each(function: Callable[[float], float]) -> Rule:
-    lifted = np.vectorize(function, otypes=[np.float64])
-    return lambda params, x: lifted(x) if x.size else np.zeros(x.shape)
 
 
 def _special(function: Function) -> Rule:
@@ -220,34 +188,29 @@ def _integer_pow(params: Any, x: Any) -> Any:
 
 
 def _select(params: Any, which: Any, *cases: Any) -> Any:
-    if which.dtype == bool:
-        return np.where(which, cases[1], cases[0]) if len(cases) == 2 else cases[0]
-    return np.choose(which, cases)
+    return np.where(which, cases[1], cases[0]) if len(cases) == 2 else np.choose(which, cases)
 
 
 def _convert(params: Any, x: Any) -> Any:
-    new = np.dtype(params["new_dtype"]) if isinstance(params["new_dtype"], np.dtype) else params["new_dtype"]
-    if x.dtype.kind == "f" and np.dtype(new).kind in "iu":
+    new = params["new_dtype"]
+    if x.dtype.kind == "f" and new.kind in "iu":
         limits = np.iinfo(new)
         if not ((x > limits.min) & (x < limits.max)).all():
             return NotImplemented  # what is beyond the range is clamped
-    return np.asarray(x).astype(new)
+    return x
 
 
 # --- shapes
-def _broadcast(params: Any, x: Any, *sizes: Any) -> Any:
+
+
+def _broadcast(params: Any, x: Any) -> Any:
     shape, places = params["shape"], params["broadcast_dimensions"]
-    if sizes:
-        return NotImplemented
-    inner = [1] * len(shape)
-    for axis, place in enumerate(places):
-        inner[place] = x.shape[axis]
-    return np.broadcast_to(x.reshape(inner), shape)
+    return np.broadcast_to(np.expand_dims(x, [axis for axis in range(len(shape)) if axis not in places]), shape)
 
 
-def _reshape(params: Any, x: Any, *sizes: Any) -> Any:
-    order = params.get("dimensions")
-    return NotImplemented if sizes else (x if order is None else x.transpose(order)).reshape(params["new_sizes"])
+def _reshape(params: Any, x: Any) -> Any:
+    order = params["dimensions"]
+    return (x if order is None else x.transpose(order)).reshape(params["new_sizes"])
 
 
 def _slice(params: Any, x: Any) -> Any:
@@ -255,24 +218,8 @@ def _slice(params: Any, x: Any) -> Any:
     return x[tuple(map(slice, params["start_indices"], params["limit_indices"], strides))]
 
 
-def _pad(params: Any, x: Any, value: Any) -> Any:
-    config = [(low, high, inside + 1) for low, high, inside in params["padding_config"]]
-    spread = [max((size - 1) * step + 1, 0) for size, (_, _, step) in zip(x.shape, config)]
-    result = np.full(
-        [max(low, 0) + size + max(high, 0) for size, (low, high, _) in zip(spread, config)], value, x.dtype
-    )
-    if x.size:
-        inner = (slice(max(low, 0), max(low, 0) + size, step) for size, (low, _, step) in zip(spread, config))
-        result[tuple(inner)] = x
-    return result[tuple(slice(max(-low, 0), size + min(high, 0)) for size, (low, high, _) in zip(result.shape, config))]
-
-
-def _iota(params: Any, *sizes: Any) -> Any:
-    if sizes:
-        return NotImplemented
-    shape, axis = params["shape"], params["dimension"]
-    line = np.arange(shape[axis], dtype=params["dtype"])
-    return np.broadcast_to(line.reshape([-1 if place == axis else 1 for place in range(len(shape))]), shape)
+def _iota(params: Any) -> Any:
+    return np.broadcast_to(line(params["shape"], params["dimension"]), params["shape"])
 
 
 def _split(params: Any, x: Any) -> Any:
@@ -284,25 +231,23 @@ def _reduce(function: Function) -> Rule:
     return lambda params, x: function(x, axis=tuple(params["axes"]))
 
 
-def _extreme(function: Function, lowest: bool) -> Rule:
+def _extreme(function: Function, limit: float) -> Rule:
     def run(params: Any, x: Any) -> Any:
-        if x.dtype.kind != "f":
-            return NotImplemented if not x.size else function(x, axis=tuple(params["axes"]))
-        return function(x, axis=tuple(params["axes"]), initial=-np.inf if lowest else np.inf)
+        if x.dtype.kind == "f":
+            return function(x, axis=tuple(params["axes"]), initial=limit)
+        return function(x, axis=tuple(params["axes"])) if x.size else NotImplemented
 
     return run
 
 
 def _arg(function: Function) -> Rule:
-    return lambda params, x: function(x, axis=params["axes"][0]).astype(params["index_dtype"])
+    return lambda params, x: function(x, axis=params["axes"][0])
 
 
 def _along(function: Function) -> Rule:
     def run(params: Any, x: Any) -> Any:
-        axis = params["axis"]
-        if params["reverse"]:
-            return np.flip(function(np.flip(x, axis), axis=axis), axis)
-        return function(x, axis=axis)
+        turned = partial(np.flip, axis=params["axis"]) if params["reverse"] else np.asarray
+        return turned(function(turned(x), axis=params["axis"]))
 
     return run
 
@@ -310,36 +255,31 @@ def _along(function: Function) -> Rule:
 def _dot(params: Any, a: Any, b: Any) -> Any:
     (left, right), (left_batch, right_batch) = params["dimension_numbers"]
     wide = params.get("preferred_element_type")
-    letters = iter(range(52))
-    first = [next(letters) for _ in range(a.ndim)]
-    second = [-1] * b.ndim
+    first, second = list(range(a.ndim)), list(range(a.ndim, a.ndim + b.ndim))
     for one, other in (*zip(left, right), *zip(left_batch, right_batch)):
-        second[other] = first[one]
-    second = [next(letters) if letter < 0 else letter for letter in second]
-    batch = [first[axis] for axis in left_batch]
-    rest = [first[axis] for axis in range(a.ndim) if axis not in (*left, *left_batch)]
+        second[other] = one
+    rest = [axis for axis in first if axis not in (*left, *left_batch)]
     other_rest = [second[axis] for axis in range(b.ndim) if axis not in (*right, *right_batch)]
     if a.dtype.kind == "V":  # bfloat16, whose products are summed in float32
         wide = np.float32
     if wide is not None and a.dtype.kind in "fV":
         a, b = a.astype(wide), b.astype(wide)
-    return np.einsum(a, first, b, second, [*batch, *rest, *other_rest], optimize=a.size * b.size > 4096)
+    return np.einsum(a, first, b, second, [*left_batch, *rest, *other_rest], optimize=a.size * b.size > 4096)
 
 
 def _sort(params: Any, *operands: Any) -> Any:
-    if len(operands) == 1 and operands[0].dtype.kind in "fiu":
-        return [np.sort(operands[0], axis=params["dimension"], kind="stable")]
-    if params["num_keys"] == 1 and params["is_stable"] and operands[0].dtype.kind in "fiu":
-        order = np.argsort(operands[0], axis=params["dimension"], kind="stable")
-        return [np.take_along_axis(item, order, axis=params["dimension"]) for item in operands]
-    return NotImplemented
+    is_plain = len(operands) == 1 or (params["num_keys"] == 1 and params["is_stable"])
+    if not is_plain or operands[0].dtype.kind not in "fiu":
+        return NotImplemented
+    order = np.argsort(operands[0], axis=params["dimension"], kind="stable")
+    return [np.take_along_axis(item, order, axis=params["dimension"]) for item in operands]
 
 
 def _top_k(params: Any, x: Any) -> Any:
     if x.dtype.kind not in "fi" or np.isnan(x).any() or params.get("axis", -1) not in (-1, x.ndim - 1):
         return NotImplemented
     places = np.argsort(-x, axis=-1, kind="stable")[..., : params["k"]]
-    return [np.take_along_axis(x, places, -1), places.astype(np.int32)]
+    return [np.take_along_axis(x, places, -1), places]
 
 
 _ELEMENTS: dict[str, Function] = {
@@ -348,14 +288,19 @@ _ELEMENTS: dict[str, Function] = {
     "ge": np.greater_equal, "not": np.invert, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
     "stop_gradient": np.asarray, "copy": np.array, "copy_p": np.array, "real": np.real, "imag": np.imag,
     "rsqrt": lambda x: 1 / np.sqrt(x), "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
+    "erf": np.vectorize(math.erf, otypes=[np.float64]), "erfc": np.vectorize(math.erfc, otypes=[np.float64]),
 }  # fmt: skip
 _RULES: dict[str, Rule] = {
+    **dict.fromkeys(("jit", "pjit", "remat", "checkpoint"), _call("jaxpr")),
+    **dict.fromkeys(("closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"), _call("call_jaxpr")),
+    "cond": _cond,
+    "while": _while,
+    "scan": _scan,
+    "custom_linear_solve": _linear_solve,
     **{name: _plain(function) for name, function in _ELEMENTS.items()},
     "div": _div,
     "logistic": _logistic,
     "integer_pow": _integer_pow,
-    "erf": _each(math.erf),
-    "erfc": _each(math.erfc),
     "select_n": _select,
     "convert_element_type": _convert,
     "broadcast_in_dim": _broadcast,
@@ -365,14 +310,13 @@ _RULES: dict[str, Rule] = {
     "expand_dims": lambda params, x: np.expand_dims(x, tuple(params["dimensions"])),
     "concatenate": lambda params, *xs: np.concatenate(xs, axis=params["dimension"]),
     "slice": _slice,
-    "pad": _pad,
     "rev": lambda params, x: np.flip(x, params["dimensions"]),
     "iota": _iota,
     "split": _split,
     "reduce_sum": _reduce(np.sum),
     "reduce_prod": _reduce(np.prod),
-    "reduce_max": _extreme(np.max, True),
-    "reduce_min": _extreme(np.min, False),
+    "reduce_max": _extreme(np.max, -np.inf),
+    "reduce_min": _extreme(np.min, np.inf),
     "reduce_and": _reduce(np.all),
     "reduce_or": _reduce(np.any),
     "argmax": _arg(np.argmax),

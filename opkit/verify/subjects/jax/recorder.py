@@ -60,8 +60,7 @@ def _hear(heard: Recording, function: Any, args: Sequence[Any], kwargs: Mapping[
     places = [number for number, leaf in enumerate(leaves) if is_array(leaf) or isinstance(leaf, _Tracer)]
     if not places:
         return
-    others = list(leaves)
-    keep = partial(_keep, heard, function, tree, others, places)
+    keep = partial(_keep, heard, function, tree, leaves, places)
     if any(isinstance(leaves[place], _Tracer) for place in places):
         heard.calls.setdefault(function, {})
         jax.debug.callback(keep, *(leaves[place] for place in places))

@@ -17,11 +17,13 @@ import numpy as np
 from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.checker.model.types import Computed, Ran
+from opkit.listed import listed
 from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
-from opkit.verify.subjects.jax.arrays import is_open, plain, shapes_of, width_of
+from opkit.verify.subjects.jax.arrays import is_open, numpy_of, shapes_of, width_of
 from opkit.verify.subjects.jax.device import NUMPY, Device
+from opkit.verify.subjects.leaves import leaves_in, nested
 from opkit.verify.subjects.subject import Signature
 
 _UNTRACEABLE = (
@@ -33,15 +35,15 @@ _UNTRACEABLE = (
 )
 
 
-#: In the place of a program: the function looks at values.
-_CONCRETE = object()
-
-
 class _Raised(NamedTuple):
-    """In the place of a program too: what the function raised, and where."""
+    """In the place of a program: what the function raised, and where."""
 
     error: Exception
     trace: TracebackType | None
+
+    def __call__(self, *args: Any) -> Any:
+        """Raise it again."""
+        raise self.error.with_traceback(self.trace)
 
 
 @record
@@ -121,13 +123,7 @@ class Runner(ForeignRunner):
 
     def call_of(self, arrays: Arrays, attrs: Attrs) -> Call:
         """Return a call with arrays, or with what JAX traces."""
-        found: dict[InputLeaf, Any] = {}
-        for name in sorted(self.inputs):
-            value = arrays.get(name)
-            if isinstance(value, (list, tuple)):
-                found.update((InputLeaf(name, index), item) for index, item in enumerate(value))
-            elif value is not None:
-                found[InputLeaf(name)] = value
+        found = dict(leaves_in({name: arrays[name] for name in sorted(self.inputs) if name in arrays}))
         places = list(found)
         opened = [
             number
@@ -138,9 +134,7 @@ class Runner(ForeignRunner):
 
     def _run(self, places: Sequence[InputLeaf], attrs: Attrs, arrays: Sequence[Any]) -> Any:
         """Call the function with arrays in the places of its inputs."""
-        values: dict[str, Any] = dict(attrs)
-        for place, array in zip(places, arrays):
-            values[place.name] = array if place.index is None else [*values.get(place.name, ()), array]
+        values = {**attrs, **nested(dict(zip(places, arrays)))}
         for name, tree in self.trees.items():
             if isinstance(values.get(name), list):
                 values[name] = jax.tree.unflatten(tree, values[name])
@@ -170,9 +164,7 @@ class Runner(ForeignRunner):
         """Return what a function of a call gives; what cannot be traced runs as it is."""
         key = self._key(call, function, args)
         with width_of(call.arrays):
-            found = self._traced(key, function, *args)
-            results = self.device.run(function, *args) if found is None else found(*args)
-            return [_result(item) for item in results]
+            return [numpy_of(np.asarray(item)) for item in self._program(key, function, *args)(*args)]
 
     @staticmethod
     def _key(call: Call, function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
@@ -186,22 +178,20 @@ class Runner(ForeignRunner):
         """
         return self.device.prepared(function, jax.make_jaxpr(function)(*args))(*args)
 
-    def _traced(self, key: Any, function: Function, *args: Any) -> Any:
-        """Return what runs the function's program for these shapes; None where it cannot be traced."""
+    def _program(self, key: Any, function: Function, *args: Any) -> Any:
+        """Return what runs the function's program for these shapes, or the function as it is."""
         found = self._traces.get(key) if key[1] is not None else None
         if found is None:
             try:
                 found = self.device.prepared(function, jax.make_jaxpr(function)(*args))
             except _UNTRACEABLE:
-                found = _CONCRETE
+                found = partial(self.device.run, function)
             except Exception as error:  # shapes that it does not take: a search asks for them again and again
                 clear_frames(error.__traceback__)
                 found = _Raised(error, error.__traceback__)
             if key[1] is not None:
                 self._traces[key] = found
-        if isinstance(found, _Raised):
-            raise found.error.with_traceback(found.trace)
-        return None if found is _CONCRETE else found
+        return found
 
     def run_in(self, arrays: Arrays, attrs: Attrs, douts: Results | None, format: str) -> Computed:
         """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
@@ -236,20 +226,11 @@ class Runner(ForeignRunner):
         rng = np.random.default_rng(0)
         seeds = [rng.uniform(0.5, 1.5, item.shape).astype(item.dtype) for item in outputs]
         found = pullback(seeds, self.inputs)
-        return frozenset(
-            name
-            for name, value in found.items()
-            if not any(np.any(item) for item in (value if isinstance(value, list) else [value]))
-        )
+        return frozenset(name for name, value in found.items() if not any(map(np.any, listed(value))))
 
     def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
         """Say of each output whether it takes no part in differentiation."""
         return [item.dtype.kind != "f" for item in self.forward(arrays, attrs)]
-
-
-def _result(item: Any) -> np.ndarray:
-    found = plain(item) if isinstance(item, jax.Array) else np.asarray(item)
-    return found.astype(np.float32) if found.dtype.kind == "V" else np.asarray(found)
 
 
 def _key(attrs: Attrs) -> Any:

@@ -45,9 +45,9 @@ class Device:
         there = tensor.as_strided((span,), (1,)).to(self.place)
         return there if there.shape == sizes and there.stride() == strides else there.as_strided(sizes, strides)
 
-    def give_back(self, tensor: Any, array: np.ndarray) -> None:
-        """Let an array show what a function wrote to the tensor that was made of it."""
-        if self.place is None:
+    def give_back(self, tensor: Any, array: np.ndarray, is_apart: bool = False) -> None:
+        """Let an array show what a function wrote to the tensor that was made of it, where this lies elsewhere."""
+        if self.place is None and not is_apart:
             return
         found = array_of(tensor)
         if found.tobytes() != np.ascontiguousarray(array).tobytes():

@@ -118,7 +118,7 @@ class Torch(Framework):
         tensors = frozenset(name for name in calls[0] if tensors_in(calls[0][name]))
         runner = subject.make(tensors, constants_in(subject, calls) or frozenset())
         for call in calls:
-            plain = {name: subject.plain(value) for name, value in call.items()}
+            plain = subject.plainly(call)
             runner.forward(
                 {name: value for name, value in plain.items() if name in tensors},
                 {name: value for name, value in plain.items() if name not in tensors},

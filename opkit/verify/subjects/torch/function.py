@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from opkit.checker import Attrs, Checkable
+from opkit.checker.model.evaluate import InputLeaf
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
 from opkit.verify.subjects.parameters import sorted_parameters
@@ -20,7 +21,7 @@ from opkit.verify.subjects.source_location import location_of, method_at
 from opkit.verify.subjects.subject import Signature, Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.gradient_op import Twice
-from opkit.verify.subjects.torch.identity import Place, identities
+from opkit.verify.subjects.torch.identity import identities
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import as_complex, parted, plain, settings, takes_gradient, tensors_in
@@ -62,7 +63,6 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
     return Subject(
         name=function.__name__,
         parameters=parameters,
-        annotations={item.name: item.annotation for item in every},
         runs=lambda signature: FunctionRunner(function, signature, device),
         plain=plain,
         takes_gradient=takes_gradient,
@@ -120,7 +120,7 @@ class FunctionRunner(Runner):
         """
         return () if identities.has(self.function) else own_checks(self)
 
-    def originals(self, attrs: Attrs) -> Mapping[Place, Any]:
+    def originals(self, attrs: Attrs) -> Mapping[InputLeaf, Any]:
         """Return the tensors that stand for inputs, with these options."""
         return identities.of(self.function, attrs)
 
@@ -137,25 +137,12 @@ def _names(function: Any, word: str) -> bool:
 
 def _listening(function: type, dirty: list[Any]) -> type:
     """Return a subclass that is the user's Function, and that keeps what its context calls dirty."""
-    inner: Any = function
+    name = "setup_context" if has_setup_context(function) else "forward"
+    inner = getattr(function, name)
 
-    def hear(ctx: Any) -> None:
+    def heard(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        result = inner(ctx, *args, **kwargs)
         dirty[:] = getattr(ctx, "dirty_tensors", None) or ()
+        return result
 
-    if has_setup_context(function):
-
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
-            result = inner.setup_context(ctx, inputs, output)
-            hear(ctx)
-            return result
-
-        methods: dict[str, Any] = {"setup_context": staticmethod(setup_context)}
-    else:
-
-        def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-            result = inner.forward(ctx, *args, **kwargs)
-            hear(ctx)
-            return result
-
-        methods = {"forward": staticmethod(forward)}
-    return type(function.__name__, (function,), {**methods, "__module__": function.__module__})
+    return type(function.__name__, (function,), {name: staticmethod(heard), "__module__": function.__module__})

@@ -8,31 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 
 from opkit.checker import Attrs
+from opkit.checker.model.evaluate import InputLeaf
 from opkit.record import mutable
-
-#: An input, and its index in a list.
-Place: TypeAlias = "tuple[str, int | None]"
+from opkit.verify.subjects.leaves import leaves_in
 
 
 @mutable
 class Identities:
     """Keeps, of each function and the objects among its arguments, the parameters that it got beside them."""
 
-    _known: dict[Any, dict[tuple[int, ...], tuple[list[Any], dict[Place, Any]]]] = field(default_factory=dict)
+    _known: dict[Any, dict[tuple[int, ...], tuple[list[Any], dict[InputLeaf, Any]]]] = field(default_factory=dict)
 
     def note(self, function: Any, call: Mapping[str, Any]) -> None:
         """Keep the parameters of a call, where an object that may lead to them is among its arguments."""
-        kept = {place: item for place, item in _each(call) if isinstance(item, torch.nn.Parameter)}
+        kept = {place: item for place, item in leaves_in(call) if isinstance(item, torch.nn.Parameter)}
         objects = _objects(call)
         if kept and objects:
             self._known.setdefault(function, {})[tuple(map(id, objects))] = objects, kept
 
-    def of(self, function: Any, attrs: Attrs) -> Mapping[Place, Any]:
+    def of(self, function: Any, attrs: Attrs) -> Mapping[InputLeaf, Any]:
         """Return the parameters of a call by their places; none where no object leads to any."""
         known = self._known.get(function)
         return known.get(tuple(map(id, _objects(attrs))), ([], {}))[1] if known else {}
@@ -61,18 +60,10 @@ def holding(tensors: Mapping[Any, Any]) -> Iterator[None]:
             item.requires_grad_(takes)
 
 
-def _each(values: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
-    for name, value in values.items():
-        if isinstance(value, (list, tuple)):
-            yield from (((name, index), item) for index, item in enumerate(value))
-        else:
-            yield (name, None), value
-
-
 def _objects(values: Mapping[str, Any]) -> list[Any]:
     plain = (bool, int, float, str, type(None), torch.Tensor, torch.dtype, torch.device)
     return [
         item
-        for _, item in _each(dict(sorted(values.items())))
+        for _, item in leaves_in(dict(sorted(values.items())))
         if not isinstance(item, plain) and hasattr(item, "__dict__")
     ]

@@ -54,24 +54,19 @@ def library_subject(op: Any, device: Device = CPU) -> Subject:
         raise UsageError(
             f"{op._name} has no gradient: register_autograd was not called", where=where, help="call register_autograd"
         )
+    kinds = {item.name: str(item.type) for item in schema.arguments}
     parameters = Parameters(
         tuple(item.name for item in schema.arguments if not item.kwarg_only),
         named=tuple(item.name for item in schema.arguments if item.kwarg_only),
         defaults={item.name: item.default_value for item in schema.arguments if item.has_default_value()},
+        annotations=kinds,
     )
-    kinds = {item.name: str(item.type) for item in schema.arguments}
-
     arrays = tuple(name for name, kind in kinds.items() if "Tensor" in kind)
     optional = frozenset(name for name in arrays if kinds[name].startswith("Optional["))
-    usual = {
-        name: next((value for text, value in _USUAL.items() if text == kind), None)
-        for name, kind in kinds.items()
-        if name not in parameters.defaults
-    }
+    open_ = kinds.keys() - parameters.defaults.keys() - set(arrays)
     return Subject(
         name=op._name,
         parameters=parameters,
-        annotations=kinds,
         runs=lambda signature: LibraryRunner(op, signature, device),
         plain=plain,
         takes_gradient=takes_gradient,
@@ -80,7 +75,7 @@ def library_subject(op: Any, device: Device = CPU) -> Subject:
         inputs=arrays,
         optional=optional,
         lists=frozenset(name for name in arrays if "List[" in kinds[name]),
-        usual={name: value for name, value in usual.items() if name not in arrays},
+        usual={name: _USUAL.get(kind) for name, kind in kinds.items() if name in open_},
         forward_where=where,
         backward_where=location_of(op._backward_fn),
     )

@@ -20,10 +20,10 @@ from opkit.checker.model.own import Fault, OwnCheck
 from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, HALF, KEPT, NEEDS, UNDEFINED
 from opkit.verify.subjects.foreign.running import differing, raised
 from opkit.verify.subjects.half_precision import half_precision
+from opkit.verify.subjects.leaves import nested
 from opkit.verify.subjects.torch.offset import backward_offset, forward_offset
 from opkit.verify.subjects.torch.runner import Applied, Runner
 from opkit.verify.subjects.torch.step import Step
-from opkit.verify.subjects.torch.tensors import leaves_in
 
 
 class _Nothing(torch.autograd.Function):  # type: ignore[misc]  # without torch its base is unknown
@@ -128,7 +128,7 @@ def _kept(step: Step) -> Iterator[Fault]:
 
 def _held(applied: Applied) -> list[tuple[str, Any]]:
     """Return the tensors of an application that its caller holds, with what messages call them."""
-    inputs = [(f"input {leaf}", tensor) for leaf, tensor in leaves_in(applied.leaves)]
+    inputs = [(f"input {leaf}", tensor) for leaf, tensor in applied.leaves.items()]
     several = len(applied.outputs) > 1
     results = [(f"result {place}" if several else "its result", item) for place, item in enumerate(applied.outputs)]
     return [*inputs, *results]
@@ -187,14 +187,8 @@ def _pushed(step: Step, tangents: dict[InputLeaf, np.ndarray]) -> list[Any]:
     from torch.autograd import forward_ad
 
     with forward_ad.dual_level(), torch.enable_grad():
-
-        def made(leaf: InputLeaf, array: np.ndarray) -> Any:
-            tensor = step.apart(array)
-            return forward_ad.make_dual(tensor, step.apart(tangents[leaf])) if leaf in tangents else tensor
-
-        values: dict[str, Any] = {}
-        for leaf, array in leaves_of(step.arrays):
-            tensor = made(leaf, array)
-            values[leaf.name] = tensor if leaf.index is None else [*values.get(leaf.name, ()), tensor]
-        found = step.runner.results({**step.attrs, **values})
+        made = {leaf: step.apart(array) for leaf, array in leaves_of(step.arrays)}
+        for leaf, tangent in tangents.items():
+            made[leaf] = forward_ad.make_dual(made[leaf], step.apart(tangent))
+        found = step.runner.results({**step.attrs, **nested(made)})
         return [forward_ad.unpack_dual(item).tangent for item in found]

@@ -8,30 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import field
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 from opkit.checker import Arrays, Attrs, Results
-from opkit.checker.model.evaluate import InputLeaf
+from opkit.checker.model.evaluate import InputLeaf, leaves_of
 from opkit.checker.model.types import Computed, Ran
 from opkit.errors import UsageError
-from opkit.listed import each, present
 from opkit.ops.core.types import Function
 from opkit.record import mutable
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
+from opkit.verify.subjects.leaves import leaves_in, nested
 from opkit.verify.subjects.subject import Formats, Signature
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.formats import widened
-from opkit.verify.subjects.torch.identity import Place, holding
+from opkit.verify.subjects.torch.identity import holding
 from opkit.verify.subjects.torch.tensors import (
     array_of,
     arrays_of,
     is_float,
-    leaves_in,
-    share,
     tensors_in,
 )
 
@@ -54,7 +51,7 @@ class Applied:
 
     Args:
         outputs: the tensors that came out.
-        leaves: those that went in, by input; ``given`` holds what the function got where that is another tensor.
+        leaves: those that went in, by their places; ``given`` holds what the function got.
         given: see ``leaves``.
         device: where they lie.
         held: {a user's own parameter among the leaves: what it holds in place of its data while user code runs}.
@@ -62,15 +59,15 @@ class Applied:
     """
 
     outputs: list[Any]
-    leaves: dict[str, Any]
-    given: dict[str, Any] = field(default_factory=dict)
+    leaves: dict[InputLeaf, Any]
+    given: dict[InputLeaf, Any] = field(default_factory=dict)
     device: Device = CPU
     held: dict[Any, Any] = field(default_factory=dict)
     edges: dict[Any, Any] = field(default_factory=dict)
 
     def sources(self) -> dict[InputLeaf, Any]:
         """Return the leaves that take a gradient."""
-        return {leaf: tensor for leaf, tensor in leaves_in(self.leaves) if tensor.requires_grad}
+        return {leaf: tensor for leaf, tensor in self.leaves.items() if tensor.requires_grad}
 
     def gradients(self, seeds: Sequence[Any], only: Sequence[int] | None = None) -> dict[InputLeaf, Any]:
         """Return a gradient per leaf that takes one, None where autograd gives none; the graph is kept.
@@ -153,42 +150,37 @@ class Runner(ForeignRunner):
             needs: the inputs that take a gradient, all floats but the constants by default.
             make: how a tensor is made of an array, in its own memory by default.
         """
-        leaves: dict[str, Any] = {}
-        given: dict[str, Any] = {}
-        for name in self.order:
-            value = arrays.get(name)
-            is_open = name not in self.constants if needs is None else name in needs
-            usual = self.device.private if name in self.overwrites else self.device.share
-            leaves[name] = each(partial(_leaf, make or usual, is_open), value)
-            given[name] = each(partial(self._enter, self.formats.get(name)), leaves[name])
+        inputs = {name: arrays[name] for name in self.order if name in arrays}
+        leaves: dict[InputLeaf, Any] = {}
+        for place, array in leaves_in(inputs):
+            usual = self.device.private if place.name in self.overwrites else self.device.share
+            leaves[place] = tensor = (make or usual)(array)
+            if is_float(tensor) and (place.name not in self.constants if needs is None else place.name in needs):
+                tensor.requires_grad_()
+        given = {place: self._enter(self.formats.get(place.name), leaf) for place, leaf in leaves.items()}
         held = {} if make else self._stand_for(leaves, given, attrs)
         self.device.seed()
         with holding(held), torch.enable_grad():
             for original, leaf in held.items():
                 original.requires_grad_(leaf.requires_grad)
-            result = self.called({**attrs, **{key: item for key, item in given.items() if key in arrays}})
+            result = self.called({**attrs, **inputs, **nested(given)})
             edges = {item: torch.autograd.graph.get_gradient_edge(item) for item in held if item.requires_grad}
         outputs = tensors_in(result)
         return Applied(outputs, leaves, given, self.device, {key: leaf.data for key, leaf in held.items()}, edges)
 
-    def originals(self, attrs: Attrs) -> Mapping[Place, Any]:
+    def originals(self, attrs: Attrs) -> Mapping[InputLeaf, Any]:
         """Return the user's own parameters that stand for inputs, by their places: none."""
         return {}
 
-    def _stand_for(self, leaves: dict[str, Any], given: dict[str, Any], attrs: Attrs) -> dict[Any, Any]:
+    def _stand_for(self, leaves: dict[InputLeaf, Any], given: dict[InputLeaf, Any], attrs: Attrs) -> dict[Any, Any]:
         """Let the user's own parameters stand for leaves of their shape; return {parameter: leaf}."""
         held: dict[Any, Any] = {}
-        for (name, index), original in self.originals(attrs).items():
-            value = leaves.get(name)
-            leaf = value if index is None else value[index] if value and index < len(value) else None
-            if isinstance(leaf, torch.Tensor):
+        for place, original in self.originals(attrs).items():
+            if place in leaves:
+                held[original] = leaf = leaves[place]
                 if leaf.shape != original.shape:
-                    raise UsageError(f"{name} is a parameter of shape {tuple(original.shape)} of a module")
-                held[original] = leaf
-                if index is None:
-                    leaves[name] = given[name] = original
-                else:
-                    leaves[name][index] = given[name][index] = original
+                    raise UsageError(f"{place.name} is a parameter of shape {tuple(original.shape)} of a module")
+                leaves[place] = given[place] = original
         return held
 
     def _array(self, tensor: Any) -> np.ndarray:
@@ -229,7 +221,8 @@ class Runner(ForeignRunner):
                 if is_first:
                     raise
                 found = self.apply(arrays, attrs).gradients(seeds)  # a context may serve once only
-            self._give_back(applied, arrays)
+            if not self.changes_inputs:
+                self._tell(applied, arrays)
             for seed, dout in zip(seeds, douts):
                 self.device.give_back(seed, dout)
             return by_name(arrays, arrays_of(found), needs)
@@ -262,36 +255,22 @@ class Runner(ForeignRunner):
 
     def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
         """Say of each output whether it takes no part in differentiation."""
-        return [not item.requires_grad for item in self.apply(arrays, attrs).outputs]
-
-    def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Return whether forward draws none of torch's random numbers."""
         self.device.seed()
         before = self.device.random_state()
-        self.apply(arrays, attrs)
-        return all(map(torch.equal, before, self.device.random_state()))
+        outputs = self.apply(arrays, attrs).outputs
+        self.draws = not all(map(torch.equal, before, self.device.random_state()))
+        return [not item.requires_grad for item in outputs]
 
     def _tell(self, applied: Applied, arrays: Arrays) -> None:
-        """Let the caller's arrays show what was written to an input without saying so.
+        """Let the caller's arrays show what was written to an input, on a device or without saying so.
 
         An input that enters through a function of its own lies in other memory than the array.
         """
-        if not self.changes_inputs:
-            self._give_back(applied, arrays)
-            return
-        marked = {id(item) for item in self.marked_dirty()}
-        for name, value in applied.given.items():
-            for tensor, array in zip(present(value), present(arrays.get(name))):
-                if id(tensor) not in marked and not _is_same(tensor, array):
-                    share(array).copy_(tensor.detach().cpu())
-
-    def _give_back(self, applied: Applied, arrays: Arrays) -> None:
-        """Let the caller's arrays show what was written to inputs that lie on a device."""
-        if self.device.place is None or self.changes_inputs:
-            return
-        for name, value in applied.leaves.items():
-            for tensor, array in zip(present(value), present(arrays.get(name))):
-                self.device.give_back(tensor, array)
+        marked = set(map(id, self.marked_dirty()))
+        told = applied.given if self.changes_inputs else applied.leaves
+        for place, array in leaves_of(arrays):
+            if place in told and id(told[place]) not in marked:
+                self.device.give_back(told[place], array, self.changes_inputs)
 
     def marked_dirty(self) -> Sequence[Any]:
         """Return the inputs that the last call changed in place and said so."""
@@ -305,12 +284,3 @@ class _Declared(Runner):
         """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
         with widened() if format == "float64" else nullcontext():
             return super().run_in(arrays, attrs, douts, format)
-
-
-def _leaf(make: Callable[[np.ndarray], Any], is_open: bool, array: np.ndarray) -> Any:
-    tensor = make(array)
-    return tensor.requires_grad_() if is_open and is_float(tensor) else tensor
-
-
-def _is_same(tensor: Any, array: np.ndarray) -> bool:
-    return array_of(tensor).tobytes() == np.ascontiguousarray(array).tobytes()

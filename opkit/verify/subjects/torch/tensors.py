@@ -6,7 +6,7 @@ Nothing of the user's is called here.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import torch
 
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.errors import KernelError
-from opkit.listed import parts
+from opkit.listed import each, listed, parts
 from opkit.verify.subjects.foreign.running import angles
 
 with warnings.catch_warnings():
@@ -64,16 +64,7 @@ def _read(tensor: Any) -> np.ndarray:
 
 def arrays_of(found: Mapping[InputLeaf, Any]) -> dict[InputLeaf, np.ndarray | None]:
     """Return the values of tensors that there may be."""
-    return {leaf: None if tensor is None else array_of(tensor) for leaf, tensor in found.items()}
-
-
-def leaves_in(values: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, Any]]:
-    """Yield every tensor among arguments by name, in order."""
-    for name, value in values.items():
-        if isinstance(value, (list, tuple)):
-            yield from ((InputLeaf(name, index), item) for index, item in enumerate(value))
-        elif isinstance(value, torch.Tensor):
-            yield InputLeaf(name), value
+    return {leaf: each(array_of, tensor) for leaf, tensor in found.items()}
 
 
 def is_float(tensor: Any) -> bool:
@@ -111,11 +102,8 @@ def _is_dense(value: Any) -> bool:
 
 def takes_gradient(value: Any) -> bool | None:
     """Return whether a tensor, or one of a list, takes a gradient; None for what is no tensor."""
-    if isinstance(value, torch.Tensor):
-        return bool(value.requires_grad)
-    if isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value):
-        return any(isinstance(item, torch.Tensor) and item.requires_grad for item in value)
-    return None
+    tensors = [item for item in listed(value) if isinstance(item, torch.Tensor)]
+    return any(item.requires_grad for item in tensors) if tensors else None
 
 
 def tensors_in(result: Any) -> list[Any]:

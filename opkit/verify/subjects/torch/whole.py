@@ -31,11 +31,10 @@ def whole_subject(function: Any, device: Device = CPU) -> Subject:
         parameters = replace(parameters, named=(*parameters.named, *names))
         call = _functional(function, frozenset(names), device)
 
-    where = location_of(body)
+    where, name = location_of(body), str(getattr(function, "__qualname__", type(function).__name__))
     return Subject(
-        name=type(function).__name__ if is_module else _name(function),
+        name=type(function).__name__ if is_module else name.replace("<locals>.", ""),
         parameters=parameters,
-        annotations={},
         runs=lambda signature: Runner(call, signature, device),
         plain=plain,
         takes_gradient=takes_gradient,
@@ -43,10 +42,6 @@ def whole_subject(function: Any, device: Device = CPU) -> Subject:
         forward_where=where,
         backward_where=where,
     )
-
-
-def _name(function: Any) -> str:
-    return str(getattr(function, "__qualname__", type(function).__name__)).replace("<locals>.", "")
 
 
 def _parameters(body: Any) -> Parameters:
