@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opkit.checker.model.formats import FORMATS
 from opkit.verify.subjects.half_precision import difference, half_precision
 
 X = np.array([0.5, -1.25, 2.0])
 LOST = np.array([0.5, np.nan, 2.0], np.float16)
 
 
-def _of(
-    *, exact: object = X, given: object = LOST, dtype: str = "float16", results: object = X, source: object = X
-) -> str:
-    one, other, made, read = (np.asarray(item) for item in (exact, given, results, source))
-    return difference(one, other, dtype, 1e-3, [np.ones(3)], [made], [read, np.arange(3)])
+def _of(*, exact: object = X, given: object = LOST, dtype: str = "float16", source: object = X) -> str:
+    one, other, read = (np.asarray(item) for item in (exact, given, source))
+    return difference(one, other, FORMATS[dtype], [np.ones(3)], [read, np.arange(3)])
 
 
 def test_a_gradient_that_float16_can_hold_is_finite_in_it() -> None:
@@ -29,14 +28,13 @@ def test_a_gradient_that_float16_can_hold_is_finite_in_it() -> None:
     "changed",
     [
         {"exact": np.array([0.5, 1e5, 2.0])},
-        {"results": np.array([1.0, np.inf])},
         {"source": np.array([0.5, 1e-2, 2.0])},
         {"source": np.array([15.0, 10.0])},
     ],
-    ids=["gradient", "results", "small input", "large inputs"],
+    ids=["gradient", "small input", "large inputs"],
 )
 def test_what_float16_cannot_hold_explains_it(changed: dict[str, np.ndarray]) -> None:
-    """The exact gradient, forward's results, or the square of a square norm lie beyond its range."""
+    """The exact gradient, or the square of a square norm, lies beyond its range."""
     assert _of(**changed) == ""
 
 

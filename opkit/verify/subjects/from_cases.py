@@ -362,10 +362,9 @@ def finished(
     if is_slow and not made.asks_second:
         said = "the gradient of the gradient is not looked for where calls take long: --second-order asks for it"
         return saying(made, said)
-    example = {**case.inputs, **case.attrs}
 
     def second(arrays: Arrays, attrs: Attrs) -> Checkable | None:
-        return runner.second(replace(made, recorded=(case,)), example)
+        return runner.second(made, case)
 
     try:
         return replace(made, second=announced.call(Phase.BACKWARD, second, case.inputs, case.attrs))

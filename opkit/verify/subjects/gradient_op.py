@@ -6,7 +6,6 @@ How a framework differentiates is its own module's business.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -17,14 +16,6 @@ from opkit.verify.subjects.parameters import Parameters, numbered
 from opkit.verify.subjects.subject import Signature, SubjectRunner
 
 Runner = TypeVar("Runner", bound=SubjectRunner)
-#: Cases taken over from the first order.
-_MOST = 6
-
-
-def _has_gradient_op(first: Checkable) -> bool:
-    """Return whether a gradient can be an op: inputs are single arrays, all given, and backward is the derivative."""
-    is_plain = not any(arg.is_variadic or arg.is_optional for arg in first.inputs)
-    return is_plain and bool(first.gradients) and first.surrogate is None and not first.tolerance
 
 
 class GradientOp(ABC, Generic[Runner]):
@@ -73,22 +64,25 @@ class GradientOp(ABC, Generic[Runner]):
         """Return what the op itself computes."""
         return list(self.of_first.forward({name: arrays[name] for name in self.names}, attrs))
 
-    def checkable(self, example: Mapping[str, Any]) -> Checkable | None:
+    def checkable(self, case: Case) -> Checkable | None:
         """Return the gradient as something to check, None where it cannot be, or cannot be differentiated.
 
         Args:
-            example: arguments by name, arrays among them.
+            case: that the op takes.
         """
-        if not _has_gradient_op(self._first):
-            return None
-        arrays, attrs = self._split(example)
+        first = self._first
+        is_plain = not any(arg.is_variadic or arg.is_optional for arg in first.inputs)
+        if not (is_plain and self.targets) or first.surrogate is not None or first.tolerance:
+            return None  # single arrays, all given, and a backward that is the derivative
+        arrays, attrs = case.inputs, case.attrs
         try:
-            seeds = {name: np.ones_like(item) for name, item in zip(self.douts, self.outputs(arrays, attrs))}
-            if not self.leads_back({**arrays, **seeds}, attrs):
+            outputs = dict(zip(self.douts, self.outputs(arrays, attrs)))
+            if not self.leads_back({**arrays, **{name: np.ones_like(item) for name, item in outputs.items()}}, attrs):
                 return None
         except Exception:  # whatever is wrong at first order is reported there
             return None
-        first = self._first
+        rng = np.random.default_rng([case.seed, 171])
+        douts = {key: np.asarray(rng.uniform(-1.5, 1.5, item.shape), item.dtype) for key, item in outputs.items()}
         return Checkable(
             name=f"{first.name} backward",
             inputs=(*first.inputs, *map(Arg, self.douts)),
@@ -96,37 +90,9 @@ class GradientOp(ABC, Generic[Runner]):
             forward=self.runner.forward,
             vjp=self.runner.vjp,
             attrs=first.attrs,
-            cases=None if first.cases is None else self._drawn(first.cases),
-            recorded=tuple(map(self._extended, first.recorded[:_MOST])),
+            recorded=(replace(case, inputs={**arrays, **douts}),),
             gradients=frozenset(self.targets) | frozenset(self.douts),
             allow=first.allow,
             forward_where=first.backward_where,
             backward_where=first.backward_where,
-            cases_where=first.cases_where,
         )
-
-    def _split(self, example: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        arrays = {name: example[name] for name in self.names}
-        return arrays, {name: value for name, value in example.items() if name not in arrays}
-
-    def _extended(self, case: Case) -> Case:
-        """Return a case with incoming gradients beside the inputs."""
-        rng = np.random.default_rng([case.seed, 171])
-        return replace(case, inputs={**case.inputs, **self._drawn_douts(case.inputs, case.attrs, rng)})
-
-    def _drawn(
-        self, cases: Callable[[np.random.Generator], Iterable[Mapping[str, Any]]]
-    ) -> Callable[[np.random.Generator], Iterator[Mapping[str, Any]]]:
-        """Return a cases function with incoming gradients beside the inputs."""
-
-        def extended(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
-            for case, _ in zip(cases(rng), range(_MOST)):
-                yield {**case, **self._drawn_douts(*self._split(case), rng)}
-
-        return extended
-
-    def _drawn_douts(self, arrays: Arrays, attrs: Attrs, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        return {
-            name: np.asarray(rng.uniform(-1.5, 1.5, item.shape), item.dtype)
-            for name, item in zip(self.douts, self.outputs(arrays, attrs))
-        }

@@ -56,7 +56,7 @@ def half_precision(run: InFormat, arrays: Arrays, attrs: Attrs, douts: Results) 
             continue
         there = dict(leaves_of(found))
         for leaf, exact in leaves_of(wanted):
-            off = _difference(exact, there[leaf], form, douts, sources)
+            off = difference(exact, there[leaf], form, douts, sources)
             lost = _lost(run, given, attrs, seeds, leaf, exact) / CANCELLED if off else 0.0
             if off and not mostly_agree([exact], [there[leaf]], form.eps, lost):
                 return [Fault(f"the gradient of {leaf.name} {off}", input=leaf.name)]
@@ -76,7 +76,7 @@ def _rounded(form: Format, value: Any) -> Any:
     return form.rounded(value) if is_float(value) else value
 
 
-def _difference(exact: np.ndarray, given: np.ndarray, form: Format, incoming: Results, sources: Results) -> str:
+def difference(exact: np.ndarray, given: np.ndarray, form: Format, incoming: Results, sources: Results) -> str:
     """Say what a gradient in half precision is that float32's is not, "" where they agree or the range explains it."""
     if form.name == "float16" and not np.isfinite(given).all():
         is_explained = _is_beyond_half(exact, given, sources)

@@ -106,7 +106,8 @@ class CopiedPlayer:
         """Call forward and backward."""
         arrays = filled(dict(form.kwargs), held)
         arrays = {name: arrays.get(name) for name in self._names} | arrays
-        places = [place for place, leaf in leaves_in(form.kwargs) if isinstance(leaf, Leaf) and leaf.takes_gradient]
+        given = [(place, leaf) for place, leaf in leaves_in(form.kwargs) if isinstance(leaf, Leaf)]
+        places = [place for place, leaf in given if form.leaves[leaf.number].takes_gradient]
         needs = frozenset(place.name for place in places)
         found: Mapping[str, Any] = {}
         if self._vjp is not None:

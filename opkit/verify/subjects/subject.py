@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Backward, Checkable, Forward, Results
+from opkit.checker import Arrays, Attrs, Backward, Case, Checkable, Forward, Results
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
@@ -146,14 +146,14 @@ class SubjectRunner(ABC):
         """Return the checks that only this framework's custom functions need."""
         return ()
 
-    def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
+    def second(self, first: Checkable, case: Case) -> Checkable | None:
         """Return the gradient as an op of its own, None where it is not offered.
 
         Args:
             first: what it runs.
-            example: arguments by name, arrays among them.
+            case: that this takes.
         """
-        made: Checkable | None = self.gradient_op(first, self).checkable(example) if self.gradient_op else None
+        made: Checkable | None = self.gradient_op(first, self).checkable(case) if self.gradient_op else None
         return made
 
 

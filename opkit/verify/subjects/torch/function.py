@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from opkit.checker import Attrs, Checkable
+from opkit.checker import Attrs, Case, Checkable
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
@@ -124,9 +124,9 @@ class FunctionRunner(Runner):
         """Return the tensors that stand for inputs, with these options."""
         return identities.of(self.function, attrs)
 
-    def second(self, first: Checkable, example: Any) -> Checkable | None:
+    def second(self, first: Checkable, case: Case) -> Checkable | None:
         """Return the gradient as an op of its own, None where it is not offered."""
-        return None if identities.has(self.function) else super().second(first, example)
+        return None if identities.has(self.function) else super().second(first, case)
 
 
 def _names(function: Any, word: str) -> bool:
