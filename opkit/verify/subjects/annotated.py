@@ -10,6 +10,7 @@ import builtins
 import typing
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from opkit.checker import Arrays, Attrs, Checkable
 from opkit.checker.model.dimensions import Axis, Dimensions, axes_in
 from opkit.errors import UsageError
+from opkit.verify.subjects.remembered import remembered
 
 
 def dimensions_in(annotations: Mapping[str, Any]) -> Dimensions:
@@ -67,9 +69,7 @@ def shaped(made: Checkable, annotations: Mapping[str, Any]) -> Checkable:
             given = {name: arrays.get(name) for name in axes}
             shapes = {name: value.shape for name, value in given.items() if isinstance(value, np.ndarray)}
             key = tuple(shapes.items())
-            if key not in seen:
-                seen[key] = dimensions.fit(shapes)
-            if not seen[key]:
+            if not remembered(seen, key, partial(dimensions.fit, shapes)):
                 raise UsageError(f"the annotations declare other shapes than {shapes}")
             return run(arrays, attrs)
 

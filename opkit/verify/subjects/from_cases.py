@@ -111,6 +111,12 @@ def of_examples(
     return replace(made, cases=every_case, cases_where=where)
 
 
+def cases_in(inputs: Any) -> Sequence[Any]:
+    """Return inputs as a list of cases: what holds tuples or dicts is one already."""
+    is_list = isinstance(inputs, (list, tuple)) and bool(inputs)
+    return inputs if is_list and all(isinstance(item, (tuple, dict)) for item in inputs) else [inputs]
+
+
 def _case(subject: Subject, values: Mapping[str, Any], inputs: Sequence[str], origin: str, number: int | None) -> Case:
     arrays = {name: subject.plain(values.get(name)) for name in inputs}
     attrs = {name: value for name, value in values.items() if name not in inputs}

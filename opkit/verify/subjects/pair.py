@@ -16,7 +16,7 @@ from opkit.checker import Checkable, Options
 from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.declared import Declared, drawn_by
-from opkit.verify.subjects.from_cases import of_examples
+from opkit.verify.subjects.from_cases import cases_in, of_examples
 from opkit.verify.subjects.from_search import UntakenError, searched
 from opkit.verify.subjects.functions import FunctionsRunner, as_input, is_input, options_of
 from opkit.verify.subjects.input_formats import widen
@@ -67,7 +67,7 @@ def pair(
         except UntakenError as error:
             help = "give gradcheck inputs=[...], or cases=function of a generator"
             raise UsageError(f"{name}: {error.said}", help=help, where=error.where) from error
-    given = _cases_of(inputs)
+    given = cases_in(inputs)
     first = next(islice(drawn_by(cases, np.random.default_rng(0)) if cases is not None else given, 1), None)
     if first is None:
         raise UsageError("the cases function yields no case" if cases is not None else "inputs holds no case")
@@ -88,7 +88,6 @@ def pair_subject(forward: Function, backward: Function, name: str, parameters: P
         parameters=parameters,
         runs=lambda signature: FunctionsRunner(forward, backward, signature),
         plain=lambda value: widen(as_input(value)) if is_input(value) else value,  # numpy has no bfloat16
-        takes_gradient=lambda value: None,
         functions=(forward, backward),
         forward_where=location_of(forward),
         backward_where=location_of(backward),
@@ -112,11 +111,3 @@ def _own_parameters(forward: Function) -> Parameters:
         for names in ((*known.positional, *filter(None, [known.starred])), known.named)
     )
     return replace(known, positional=positional, starred="", named=named, defaults=defaults)
-
-
-def _cases_of(inputs: Any) -> Sequence[Any]:
-    """Return inputs as a list of cases: what holds tuples or dicts is one already."""
-    is_several = (
-        isinstance(inputs, (list, tuple)) and bool(inputs) and all(isinstance(i, (tuple, dict)) for i in inputs)
-    )
-    return inputs if is_several else [inputs]

@@ -54,7 +54,6 @@ def checkable_of_py_func(
         parameters=Parameters(tuple(names)),
         runs=lambda signature: PyFuncRunner(opdef.function, signature, opdef, stopped),
         plain=lambda value: value,
-        takes_gradient=lambda value: None,
         functions=(opdef.function, opdef.backward_func),
         forward_where=location_of(opdef.function),
         backward_where=location_of(opdef.backward_func),

@@ -190,7 +190,7 @@ class Subject:
     parameters: Parameters
     runs: Callable[[Signature], SubjectRunner]
     plain: Callable[[Any], Any]
-    takes_gradient: Callable[[Any], bool | None]
+    takes_gradient: Callable[[Any], bool | None] = field(default=lambda value: None)
     functions: tuple[Any, ...] = ()
     inputs: tuple[str, ...] | None = None
     optional: frozenset[str] = frozenset()

@@ -20,7 +20,7 @@ from opkit.errors import OpkitError, UsageError
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
-from opkit.verify.subjects.from_cases import constants_in, of_examples
+from opkit.verify.subjects.from_cases import cases_in, constants_in, of_examples
 from opkit.verify.subjects.from_search import UntakenError, searched
 from opkit.verify.subjects.loaded import Loaded, joined, unloadable
 from opkit.verify.subjects.recording import Recording, Traits
@@ -141,10 +141,9 @@ class Framework(ABC):
         options: Options,
     ) -> Loaded:
         if cases is None and options.shapes:
-            shapes = dict(options.shapes)
 
             def cases(rng: Any) -> Any:
-                return [{name: rng.standard_normal(shape) for name, shape in shapes.items()} for _ in range(3)]
+                return [{name: rng.standard_normal(shape) for name, shape in options.shapes.items()} for _ in range(3)]
 
         if cases is not None:
             return Loaded((of_examples(subject, declared, label, cases=cases),))
@@ -256,8 +255,7 @@ class Framework(ABC):
             return [[inputs]]
         if isinstance(inputs, Mapping):
             return [inputs]
-        items = list(inputs)
-        return items if items and all(isinstance(item, (tuple, dict)) for item in items) else [items]
+        return cases_in(list(inputs))
 
 
 def name_of(function: Any) -> str:

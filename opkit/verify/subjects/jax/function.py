@@ -18,7 +18,7 @@ from opkit.verify.subjects.jax.device import NUMPY, Device
 from opkit.verify.subjects.jax.gradient_op import Twice
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
-from opkit.verify.subjects.parameters import Parameters, parameters_in
+from opkit.verify.subjects.parameters import parameters_in
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Subject
 
@@ -45,12 +45,13 @@ def function_subject(function: Any, device: Device = NUMPY) -> Subject:
             help=f"call {name}.{what} in the file",
         )
     made = whole_subject(function, function.fun, device)
-    static = _static(function, made.parameters)
+    names = made.parameters.positional
+    static = frozenset(names[place] for place in function.nondiff_argnums if place < len(names))
     return replace(
         made,
         name=name,
-        static=frozenset(static),
-        scalars=frozenset(made.parameters.names) - frozenset(static),
+        static=static,
+        scalars=frozenset(made.parameters.names) - static,
         runs=lambda signature: CustomRunner(function, signature, _known(function), device),
         functions=(function.fun, *rules),
         backward_where=location_of(rules[-1]),
@@ -117,12 +118,6 @@ def _rules(function: Any) -> tuple[Any, ...]:
     if inspect.isfunction(found[-1]):  # defjvps makes one rule of those that it was given, one for each input
         found = inspect.getclosurevars(found[-1]).nonlocals.get("jvps", found)
     return tuple(item for item in found if item is not None)
-
-
-def _static(function: Any, parameters: Parameters) -> tuple[str, ...]:
-    """Return the parameters that take no arrays."""
-    names = [parameters.positional[place] for place in function.nondiff_argnums if place < len(parameters.positional)]
-    return tuple(names)
 
 
 def _takes_gradient(value: Any) -> bool | None:

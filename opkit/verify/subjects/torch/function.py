@@ -24,7 +24,7 @@ from opkit.verify.subjects.torch.gradient_op import Twice
 from opkit.verify.subjects.torch.identity import identities
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
-from opkit.verify.subjects.torch.tensors import as_complex, parted, plain, settings, takes_gradient, tensors_in
+from opkit.verify.subjects.torch.tensors import TorchSubject, as_complex, parted, tensors_in
 
 _BASE = torch.autograd.Function
 
@@ -60,13 +60,10 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
     parameters = sorted_parameters([item for item in taken if item.kind is not item.KEYWORD_ONLY])
     users = [forward, backward, *([function.setup_context] if has_setup_context(function) else [])]  # type: ignore[attr-defined]
 
-    return Subject(
+    return TorchSubject(
         name=function.__name__,
         parameters=parameters,
         runs=lambda signature: FunctionRunner(function, signature, device),
-        plain=plain,
-        takes_gradient=takes_gradient,
-        settings=settings,
         complex_maps=(as_complex, parted),
         held=partial(identities.of, function),
         learn=partial(identities.note, function),

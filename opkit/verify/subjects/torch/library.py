@@ -20,7 +20,7 @@ from opkit.verify.subjects.torch.fake import fake_check
 from opkit.verify.subjects.torch.gradient_op import Twice
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
-from opkit.verify.subjects.torch.tensors import plain, settings, takes_gradient
+from opkit.verify.subjects.torch.tensors import TorchSubject
 
 _USUAL: dict[str, Any] = {
     "int": 2,
@@ -64,13 +64,10 @@ def library_subject(op: Any, device: Device = CPU) -> Subject:
     arrays = tuple(name for name, kind in kinds.items() if "Tensor" in kind)
     optional = frozenset(name for name in arrays if kinds[name].startswith("Optional["))
     open_ = kinds.keys() - parameters.defaults.keys() - set(arrays)
-    return Subject(
+    return TorchSubject(
         name=op._name,
         parameters=parameters,
         runs=lambda signature: LibraryRunner(op, signature, device),
-        plain=plain,
-        takes_gradient=takes_gradient,
-        settings=settings,
         functions=tuple(item for item in (op._init_fn, op._backward_fn, op._setup_context_fn) if item is not None),
         inputs=arrays,
         optional=optional,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from opkit.checker.model.evaluate import InputLeaf
 from opkit.errors import KernelError
 from opkit.listed import each, listed, parts
 from opkit.verify.subjects.foreign.running import angles
+from opkit.verify.subjects.subject import Subject
 
 with warnings.catch_warnings():
     # Said once in a process: arrays come read-only, and what is written to them is found by their content.
@@ -124,3 +126,7 @@ def settings() -> dict[str, Any]:
         "torch's number of threads": torch.get_num_threads(),
         **np.geterr(),
     }
+
+
+#: A subject of torch: how its values are read is the same for all.
+TorchSubject = partial(Subject, plain=plain, takes_gradient=takes_gradient, settings=settings)

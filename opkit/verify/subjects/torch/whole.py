@@ -17,7 +17,7 @@ from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.runner import Runner
-from opkit.verify.subjects.torch.tensors import plain, settings, takes_gradient
+from opkit.verify.subjects.torch.tensors import TorchSubject
 
 
 def whole_subject(function: Any, device: Device = CPU) -> Subject:
@@ -32,13 +32,10 @@ def whole_subject(function: Any, device: Device = CPU) -> Subject:
         call = _functional(function, frozenset(names), device)
 
     where, name = location_of(body), str(getattr(function, "__qualname__", type(function).__name__))
-    return Subject(
+    return TorchSubject(
         name=type(function).__name__ if is_module else name.replace("<locals>.", ""),
         parameters=parameters,
         runs=lambda signature: Runner(call, signature, device),
-        plain=plain,
-        takes_gradient=takes_gradient,
-        settings=settings,
         forward_where=where,
         backward_where=where,
     )
