@@ -21,9 +21,8 @@ from opkit.ir import TensorDesc
 from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
 from opkit.verify.subjects.half_precision import half_precision
-from opkit.verify.subjects.input_formats import as_given, coarsest, formats_in, narrow, widen
+from opkit.verify.subjects.input_formats import Formats, as_given, coarsest, formats_in, narrow, widen
 from opkit.verify.subjects.raw_kernel import describe
-from opkit.verify.subjects.subject import Formats
 
 
 def of_halves(made: Checkable, example: Arrays, attrs: Attrs) -> Checkable:

@@ -6,25 +6,22 @@ Which formats a function takes is found out by whoever makes a checkable of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from importlib import import_module
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Case, Checkable, Results
+from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.checks.reference import cast_to, ran
-from opkit.checker.model.evaluate import frozen
 from opkit.checker.model.formats import FORMATS, HALVES
 from opkit.checker.model.reference import InFormat
 from opkit.checker.model.types import Computed, Ran
 from opkit.errors import UsageError
 from opkit.listed import each, listed
 
-if TYPE_CHECKING:  # which imports this
-    from opkit.verify.subjects.subject import Formats, SubjectRunner
-
+#: The name of a format of ``opkit.checker.model.formats`` by input.
+Formats = Mapping[str, str]
 #: Runs a function: (arrays, attributes) -> its results and the way back.
 Runs = Callable[[Arrays, Attrs], Ran]
 #: Inputs up to which all mixtures of float32 with half precision are tried: arrays that a run saw may not tell them.
@@ -91,47 +88,6 @@ def widen(value: Any) -> Any:
         return item.astype(np.float32) if getattr(getattr(item, "dtype", None), "name", "") in HALVES else item
 
     return each(wide, value)
-
-
-def in_formats(made: Checkable, runner: SubjectRunner, formats: Formats) -> Checkable:
-    """Return what a runner runs as one that gets arrays of float32 and hands them on in formats.
-
-    Args:
-        made: as it is without.
-        runner: of it; one that has formats itself keeps to them from here on.
-        formats: of the inputs; where there are none, it is as it is.
-    """
-    if runner.formats is not None:
-        runner.formats = formats
-    if not formats:
-        return made
-    made = replace(made, format=coarsest(formats), starts_in="float32")
-    if runner.formats is not None:
-        return made
-    forward, run = made.forward, made.run
-
-    def vjp(arrays: Arrays, attrs: Attrs) -> Ran:
-        outputs, back = run(narrow(arrays, formats), attrs)
-
-        def pullback(douts: Results, needs: frozenset[str]) -> dict[str, Any]:
-            seeds = [frozen(dout.astype(item.dtype)) for dout, item in zip(douts, outputs)]
-            return {name: widen(value) for name, value in back(seeds, needs).items()}
-
-        return widen(outputs), pullback
-
-    return replace(
-        made,
-        forward=lambda arrays, attrs: widen(forward(narrow(arrays, formats), attrs)),
-        backward=None,
-        vjp=vjp,
-        in_format=None,
-        unlike="",
-    )
-
-
-def given_in(runner: SubjectRunner, formats: Formats, case: Case) -> Case:
-    """Return a case as a runner gets it."""
-    return case if runner.formats is not None else replace(case, inputs=narrow(case.inputs, formats))
 
 
 def as_given(usual: Runs, narrow: Runs, formats: Formats) -> InFormat:

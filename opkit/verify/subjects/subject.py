@@ -22,6 +22,7 @@ from opkit.listed import each, listed
 from opkit.ops.core.types import Function
 from opkit.record import record
 from opkit.verify.options import NamedError
+from opkit.verify.subjects.input_formats import Formats
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.references import NumpyReference
 
@@ -41,10 +42,6 @@ def _pairs(array: Any) -> Any:
 def _joined(value: Any) -> Any:
     """Return complex numbers of pairs, in the framework that the pairs are of."""
     return each(lambda pairs: pairs[..., 0] + 1j * pairs[..., 1], value)
-
-
-#: The name of a format of ``opkit.checker.model.formats`` by input.
-Formats = Mapping[str, str]
 
 
 @record

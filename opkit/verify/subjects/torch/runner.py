@@ -20,8 +20,9 @@ from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.record import mutable
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
+from opkit.verify.subjects.input_formats import Formats
 from opkit.verify.subjects.leaves import leaves_in, nested
-from opkit.verify.subjects.subject import Formats, Signature
+from opkit.verify.subjects.subject import Signature
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.formats import widened
 from opkit.verify.subjects.torch.identity import holding
