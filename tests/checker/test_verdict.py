@@ -21,7 +21,7 @@ from opkit.checker import (
     Status,
     check,
 )
-from opkit.errors import Location
+from opkit.errors import Location, UsageError
 from tests.checker.functions import checkable_of
 
 X = np.array([0.3, 0.5, -1.5, 2.0])
@@ -164,3 +164,9 @@ def test_a_pair_that_the_bound_does_not_decide_is_undecided() -> None:
     assert not open_.beyond
     assert not Report("", 0, (report,)).is_clean(strict=True)
     assert Report("", 0, (report,)).is_clean()
+
+
+def test_a_seed_below_0_is_refused() -> None:
+    """No generator of random numbers takes it."""
+    with pytest.raises(UsageError, match="seed must be 0 or more, got -1"):
+        Options(seed=-1)

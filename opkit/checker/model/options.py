@@ -75,6 +75,8 @@ class Options:
     power: bool = False
 
     def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise UsageError(f"seed must be 0 or more, got {self.seed}")
         if not 0 <= self.effort < math.inf:
             raise UsageError(f"effort must be a finite number and not negative, got {self.effort}")
         for name, shape in self.shapes.items():
