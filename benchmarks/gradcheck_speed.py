@@ -24,9 +24,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from opkit.checker import Case, check_functions, checkable_of
+import opkit
+from opkit.checker import Case
 from opkit.checker.derivative.jacobian import compare
 from opkit.checker.model.evaluate import Evaluator
+from opkit.verify.subjects.pair import pair
 
 Function = Callable[..., object]
 
@@ -41,7 +43,7 @@ def _matmul_back(a: np.ndarray, b: np.ndarray, y: np.ndarray, dy: np.ndarray) ->
 
 def opkit_check(forward: Function, backward: Function, arrays: Sequence[np.ndarray]) -> Callable[[], None]:
     """Return a function that compares every entry of the Jacobians."""
-    made = checkable_of(forward, backward, list(arrays))
+    made = pair(forward, backward, list(arrays))
     case = Case(dict(zip((arg.name for arg in made.inputs), arrays)))
 
     def run() -> None:
@@ -109,7 +111,7 @@ def million() -> tuple[float, float]:
     x = np.random.default_rng(0).normal(size=1_000_000)
     forward, backward = timed(np.tanh), timed(_tanh_back)
     start = time.process_time()
-    report = check_functions(lambda x: forward(x), lambda x, y, dy: backward(x, y, dy), [x])
+    report = opkit.gradcheck(forward=lambda x: forward(x), backward=lambda x, y, dy: backward(x, y, dy), inputs=[x])
     total = time.process_time() - start
     assert report.status.value == "pass", report
     return total, spent[0]

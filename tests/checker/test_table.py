@@ -287,3 +287,19 @@ def test_a_list_of_arrays_is_no_other_rank() -> None:
     for case, standing in ((one, Standing.RIGHT), (other, Standing.WRONG)):
         table._note((kind_between(shapes_of(case)), setting_of(case)), Answer(case, standing), case)
     assert not table._has_other_ranks(other)
+
+
+@pytest.mark.parametrize(("factor", "standing"), [(1.0, Standing.BEYOND), (2.0, Standing.WRONG)])
+def test_what_forward_does_not_read_hides_no_other_gradient(factor: float, standing: Standing) -> None:
+    """Beside two labels the third row of x is not read; that it has a gradient says nothing of y's."""
+
+    def backward(arrays: Arrays, outputs: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, np.ndarray]:
+        x, y, labels = (arrays[name] for name in ("x", "y", "labels"))
+        return {"x": np.full_like(x, douts[0] * y.sum()), "y": np.full_like(y, factor * douts[0] * x[: len(labels)].sum())}
+
+    op = Checkable(
+        "rows", (Arg("x"), Arg("y"), Arg("labels")), (Arg("z"),),
+        lambda arrays, attrs: [arrays["x"][: len(arrays["labels"])].sum() * arrays["y"].sum()], backward,
+    )
+    case = Case({"x": np.arange(1.0, 13).reshape(3, 4), "y": np.arange(2.0, 6), "labels": np.array([0, 2])}, {})
+    assert answer_of(op, case).standing is standing

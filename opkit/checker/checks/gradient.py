@@ -211,7 +211,7 @@ def _is_exact(ev: Evaluator, failure: EntryFailure) -> bool:
 
 
 def _is_right_beside(ev: Evaluator, failure: EntryFailure, share: float) -> bool:
-    """Return whether backward is right for the element where all values differ from exact ones by next to nothing."""
+    """Return whether backward is right for the element where all values are moved by next to nothing, or not at all."""
     rng = np.random.default_rng(failure.element)
 
     def moved(array: ndarray) -> ndarray:

@@ -129,39 +129,41 @@ def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: 
 
 
 def _compared(
-    ev: Evaluator,
-    rng: np.random.Generator,
-    given: Mapping[InputLeaf, np.ndarray | None],
-    is_slow: bool,
+    ev: Evaluator, rng: np.random.Generator, given: Mapping[InputLeaf, np.ndarray | None], is_slow: bool
 ) -> tuple[Standing, str]:
     """Return how gradients stand beside differences along a direction of each input; that all are 0 tells nothing."""
-    standing, is_zero = Standing.RIGHT, True
+    standing, said, is_zero = Standing.RIGHT, "", True
     for leaf in ev.leaves:
         if not ev.array(leaf).size or not ev.entries:
             standing = Standing.OPEN
             continue
         probe = probe_leaf(ev, leaf, rng, is_slow=is_slow, gradient=given[leaf])
         is_zero &= not probe.actual
-        if not probe.is_wrong:
-            standing = standing if np.isfinite(probe.bound) else Standing.OPEN
-        elif probe_leaf(ev, leaf, rng, _read(ev, leaf), is_slow=is_slow, gradient=given[leaf]).is_wrong:
-            said = f"wrong along a direction of {leaf}: {probe.actual:.12g} for {probe.expected:.12g}"
-            return Standing.WRONG, said
-        else:
-            return Standing.BEYOND, f"backward gives a gradient to elements of {leaf} that forward does not read"
-    return Standing.OPEN if is_zero else standing, ""
+        if probe.is_wrong:
+            is_read = _read(ev, leaf) if _has_labels(ev.case) else np.ones(1, dtype=bool)
+            if is_read.all() or probe_leaf(ev, leaf, rng, is_read, is_slow=is_slow, gradient=given[leaf]).is_wrong:
+                wrong = f"wrong along a direction of {leaf}: {probe.actual:.12g} for {probe.expected:.12g}"
+                return Standing.WRONG, wrong
+            said = f"backward gives a gradient to elements of {leaf} that forward does not read"
+        elif not np.isfinite(probe.bound):
+            standing = Standing.OPEN
+    return (Standing.BEYOND if said else Standing.OPEN if is_zero else standing), said
+
+
+def _has_labels(case: Case) -> bool:
+    """Return whether some inputs hold whole numbers."""
+    return len(case.floats) < len(case.arrays)
 
 
 def _read(ev: Evaluator, leaf: InputLeaf) -> np.ndarray:
-    """Return which elements of an input change what forward gives, at either sign; all, where no whole numbers are."""
+    """Return which elements of an input change what forward gives, at either sign; all of a large one."""
     array = ev.array(leaf)
     is_read = np.ones(array.shape, dtype=bool)
-    if array.size <= SMALL_ARRAY and len(ev.case.floats) < len(ev.case.arrays):
-        value, far = ev.value_at(ev.inputs), 1 + 2 * largest(array)
-        for place in np.ndindex(array.shape):
-            moved = [array.copy(), array.copy()]
-            moved[0][place], moved[1][place] = far, -far
-            is_read[place] = any(not np.array_equal(ev.value_at(ev.replaced(leaf, one)), value) for one in moved)
+    value, far = ev.value_at(ev.inputs), 1 + 2 * largest(array)
+    for place in np.ndindex(array.shape) if array.size <= SMALL_ARRAY else ():
+        moved = [array.copy(), array.copy()]
+        moved[0][place], moved[1][place] = far, -far
+        is_read[place] = any(not np.array_equal(ev.value_at(ev.replaced(leaf, one)), value) for one in moved)
     return is_read
 
 
@@ -312,7 +314,7 @@ class Table:
 
         Forward that picks by labels takes them, and what it picks from, of any rank: which are meant, nothing says.
         """
-        if all(array.dtype.kind == "f" for array in case.arrays):
+        if not _has_labels(case):
             return False
         ranks, setting = _ranks(shapes_of(case)), setting_of(case)
         for (_, of), seen in list(self._seen.items()):

@@ -20,7 +20,7 @@ def InitEagerGlobalSession() -> None:
 
 
 _HERE = "opkit.oneflow.experimental"
-_ON_GRAPHS = (*("get_interface_blob_value", "logical_slice", "set_interface_blob_value", "unique_with_counts"),)
+_ON_GRAPHS = ("get_interface_blob_value", "logical_slice", "set_interface_blob_value", "unique_with_counts")
 _FUNCTIONS = (
     *("Size", "Tensor", "device", "tensor"),
     *("abs", "add", "arange", "arcsin", "arcsinh", "argmax", "argwhere", "asin", "asinh", "broadcast_like", "cast"),

@@ -6,6 +6,7 @@ Numbers only; ``opkit.oneflow.semantics.training`` counts the steps and uses the
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ class Warmup:
     factor: Callable[[int], float]
 
 
-class LrScheduler:
+class LrScheduler(ABC):
     """Base of the learning rates by step: a subclass has ``base_lr``, ``warmup`` and the decay.
 
     The step counts from 0 and is not shifted by warm-up, which scales ``base_lr`` while it lasts.
@@ -33,9 +34,9 @@ class LrScheduler:
     base_lr: float
     warmup: Warmup | None
 
+    @abstractmethod
     def decay(self, step: int) -> float:
         """Return the rate of a step after warm-up."""
-        raise NotImplementedError
 
     def rate(self, step: int) -> np.float32:
         """Return the learning rate of a step as float32."""
