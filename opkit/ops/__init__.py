@@ -43,7 +43,7 @@ _FAMILIES = {
     "linear.factorisation": "cholesky eigenvalues eigh qr svd",
     "linear.inversion": "determinant inverse log_determinant pseudo_inverse solve",
     "linear.products": "dot matmul",
-    "network.adaptive": "adaptive_max_pool",
+    "network.adaptive": "adaptive_max_pool max_unpool",
     "network.batch_normalization": "batch_norm",
     "network.conv": "conv conv_transpose window_list",
     "network.cross_entropy": "sparse_softmax_cross_entropy",
@@ -52,7 +52,6 @@ _FAMILIES = {
     "network.layers": "bias_add dropout",
     "network.loss": "binary_cross_entropy smooth_l1_loss",
     "network.pool": "adaptive_pool avg_pool max_pool max_pool_places",
-    "network.unpool": "max_unpool",
     "pointwise.activation": (
         "elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu mish prelu ramp relu relu6 selu silu softshrink "
         "softsign tanhshrink thresholded_relu"
@@ -72,8 +71,7 @@ _FAMILIES = {
     "reduce.counting": "bincount histogram mode_places",
     "reduce.extremes": "amax amin argmax argmin norm reduce_all reduce_any reduce_max reduce_min reduce_prod std var",
     "reduce.log_space": "log_softmax logsumexp softmax",
-    "reduce.running": "logcumsumexp",
-    "reduce.scan": "cumprod cumsum",
+    "reduce.scan": "cumprod cumsum logcumsumexp",
     "update.named": "ADAM_UPDATE ASSIGN MOMENTUM_UPDATE RMSPROP_UPDATE SGD_UPDATE blocks_of",
 }
 _HOMES = {name: home for home, names in _FAMILIES.items() for name in names.split()}

@@ -127,6 +127,7 @@ from opkit.ops.linear.inversion import solve as solve
 from opkit.ops.linear.products import dot as dot
 from opkit.ops.linear.products import matmul as matmul
 from opkit.ops.network.adaptive import adaptive_max_pool as adaptive_max_pool
+from opkit.ops.network.adaptive import max_unpool as max_unpool
 from opkit.ops.network.batch_normalization import batch_norm as batch_norm
 from opkit.ops.network.conv import conv as conv
 from opkit.ops.network.conv import conv_transpose as conv_transpose
@@ -143,7 +144,6 @@ from opkit.ops.network.pool import adaptive_pool as adaptive_pool
 from opkit.ops.network.pool import avg_pool as avg_pool
 from opkit.ops.network.pool import max_pool as max_pool
 from opkit.ops.network.pool import max_pool_places as max_pool_places
-from opkit.ops.network.unpool import max_unpool as max_unpool
 from opkit.ops.pointwise.activation import elu as elu
 from opkit.ops.pointwise.activation import gelu as gelu
 from opkit.ops.pointwise.activation import hardshrink as hardshrink
@@ -248,9 +248,9 @@ from opkit.ops.reduce.extremes import var as var
 from opkit.ops.reduce.log_space import log_softmax as log_softmax
 from opkit.ops.reduce.log_space import logsumexp as logsumexp
 from opkit.ops.reduce.log_space import softmax as softmax
-from opkit.ops.reduce.running import logcumsumexp as logcumsumexp
 from opkit.ops.reduce.scan import cumprod as cumprod
 from opkit.ops.reduce.scan import cumsum as cumsum
+from opkit.ops.reduce.scan import logcumsumexp as logcumsumexp
 from opkit.ops.update.named import ADAM_UPDATE as ADAM_UPDATE
 from opkit.ops.update.named import ASSIGN as ASSIGN
 from opkit.ops.update.named import MOMENTUM_UPDATE as MOMENTUM_UPDATE

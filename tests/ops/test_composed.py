@@ -13,24 +13,7 @@ from opkit import ops
 from opkit.eager import Tensor
 from opkit.errors import DtypeError, UsageError
 from opkit.ir import STRICT, speaking
-from opkit.ops.composed import (
-    activations,
-    attention,
-    diagonals,
-    differences,
-    images,
-    losses,
-    matrices,
-    order,
-    pairs,
-    places,
-    pointwise,
-    products,
-    recurrence,
-    sampling,
-    segments,
-    windows,
-)
+from opkit.ops.composed import images, layers, losses, matrices, places, pointwise, statistics, windows
 
 RNG = np.random.default_rng(5)
 
@@ -50,13 +33,13 @@ def unfolded(x: np.ndarray) -> np.ndarray:
 
 
 ROWS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...], Any]] = [
-    ("kron", products.kron, (A, B), np.kron(A, B)),
-    ("cross", lambda x, y: products.cross(x, y, 1), (real(2, 3) * 0 + B, B[::-1].copy()), np.cross(B, B[::-1])),
-    ("power", lambda x: products.matrix_power(x, 5), (SQUARE,), np.linalg.matrix_power(SQUARE, 5)),
-    ("power-", lambda x: products.matrix_power(x, -2), (SQUARE,), np.linalg.matrix_power(SQUARE, -2)),
+    ("kron", matrices.kron, (A, B), np.kron(A, B)),
+    ("cross", lambda x, y: matrices.cross(x, y, 1), (real(2, 3) * 0 + B, B[::-1].copy()), np.cross(B, B[::-1])),
+    ("power", lambda x: matrices.matrix_power(x, 5), (SQUARE,), np.linalg.matrix_power(SQUARE, 5)),
+    ("power-", lambda x: matrices.matrix_power(x, -2), (SQUARE,), np.linalg.matrix_power(SQUARE, -2)),
     (
         "distances",
-        lambda x, y: products.row_distances(x, y, 2.0),
+        lambda x, y: matrices.row_distances(x, y, 2.0),
         (B, SQUARE),
         np.sqrt(((B[:, None] - SQUARE[None]) ** 2).sum(-1)),
     ),
@@ -67,11 +50,11 @@ ROWS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...], Any]] = [
         np.linalg.solve(np.tril(SQUARE, -1) + np.eye(3), A),
     ),
     ("condition", lambda x: matrices.condition_number(x, "fro"), (SQUARE,), np.linalg.cond(SQUARE, "fro")),
-    ("median", lambda x: order.median(x, 1), (A,), np.median(A, 1)),
-    ("quantile", lambda x: order.quantiles(x, [0.3], ignore_nan=False)[0], (A,), np.quantile(A, 0.3, -1)),
-    ("kth", lambda x: order.kth_smallest(x, 2, 1, keepdims=False)[0], (A,), np.sort(A, 1)[:, 1]),
+    ("median", lambda x: statistics.median(x, 1), (A,), np.median(A, 1)),
+    ("quantile", lambda x: statistics.quantiles(x, [0.3], ignore_nan=False)[0], (A,), np.quantile(A, 0.3, -1)),
+    ("kth", lambda x: statistics.kth_smallest(x, 2, 1, keepdims=False)[0], (A,), np.sort(A, 1)[:, 1]),
     ("lerp", lambda x, y: pointwise.lerp(x, y, 0.25), (A, A * 0), 0.75 * A),
-    ("glu", lambda x: activations.glu(x, 1), (A,), A[:, :2] / (1 + np.exp(-A[:, 2:]))),
+    ("glu", lambda x: layers.glu(x, 1), (A,), A[:, :2] / (1 + np.exp(-A[:, 2:]))),
     (
         "logits",
         losses.binary_entropy_of_logits,
@@ -79,19 +62,19 @@ ROWS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...], Any]] = [
         np.logaddexp(0, A) - LABEL * A,
     ),
     ("huber", lambda x: losses.absolute_or_square(x, 0.5), (np.abs(A),), np.where(np.abs(A) <= 0.5, A * A / 2, (np.abs(A) - 0.25) / 2)),
-    ("cosine", lambda x, y: pairs.cosine(x, y, 1, 1e-8), (A, A[::-1].copy()), (A * A[::-1]).sum(1) / np.linalg.norm(A, axis=1) / np.linalg.norm(A[::-1], axis=1)),
+    ("cosine", lambda x, y: losses.cosine(x, y, 1, 1e-8), (A, A[::-1].copy()), (A * A[::-1]).sum(1) / np.linalg.norm(A, axis=1) / np.linalg.norm(A[::-1], axis=1)),
     ("pixels", lambda x: images.pixel_unshuffle(images.pixel_shuffle(x, 2), 2), (IMAGE,), IMAGE),
     ("columns", lambda x: windows.columns_of(x, (2, 2), (1, 1), (0, 0, 0, 0), (1, 1)), (IMAGE,), unfolded(IMAGE)),
-    ("grid", lambda x, g: sampling.grid_sample(x, g, "bilinear", "zeros", align_corners=True), (IMAGE, np.zeros((1, 1, 1, 2)) + 0.2), np.einsum("nchw,h,w->nc", IMAGE[:, :, 1:3, 1:3], [0.2, 0.8], [0.2, 0.8])[..., None, None]),
-    ("diagonal", lambda x: diagonals.diagonal(x, 1, 1, 0), (A,), np.diagonal(A, 1, 1, 0)),
-    ("diagonal filled", lambda x: diagonals.diagonal_filled(x, 2.0, 1, wraps=False), (A,), np.where(np.eye(3, 4, 1, dtype=bool), 2.0, A)),
-    ("diagonal matrices", lambda x: diagonals.diagonal_matrices(x, -2, 0, 1), (V,), np.diag(V, -2)),
+    ("grid", lambda x, g: images.grid_sample(x, g, "bilinear", "zeros", align_corners=True), (IMAGE, np.zeros((1, 1, 1, 2)) + 0.2), np.einsum("nchw,h,w->nc", IMAGE[:, :, 1:3, 1:3], [0.2, 0.8], [0.2, 0.8])[..., None, None]),
+    ("diagonal", lambda x: matrices.diagonal(x, 1, 1, 0), (A,), np.diagonal(A, 1, 1, 0)),
+    ("diagonal filled", lambda x: matrices.diagonal_filled(x, 2.0, 1, wraps=False), (A,), np.where(np.eye(3, 4, 1, dtype=bool), 2.0, A)),
+    ("diagonal matrices", lambda x: matrices.diagonal_matrices(x, -2, 0, 1), (V,), np.diag(V, -2)),
     ("slices added", lambda x, y: places.slices_added(x, Tensor(np.array([2, 0, 2])), 0, y), (SQUARE, B[[0, 1, 0]]), SQUARE + np.stack([B[1], 0 * V[:3], 2 * B[0]])),
     ("summed at", lambda x, y: places.summed_at(x, (Tensor(np.array([1, 1])), Tensor(np.array([2, 2]))), y), (A, V[:2]), A + V[:2].sum() * (np.arange(12).reshape(3, 4) == 6)),
     ("strided", lambda x: places.strided(x, (2, 2), (3, 1), 1), (A,), A.reshape(-1)[[[1, 2], [4, 5]]]),
     ("windows along", lambda x: places.windows_along(x, 0, 2, 1), (A,), np.lib.stride_tricks.sliding_window_view(A, 2, 0)),
-    ("differences", lambda x: differences.differences(x, 1, 2), (A,), np.diff(A, 2)),
-    ("areas", lambda y, x: ops.reduce_sum(differences.areas(y, x, 1.0, 0), 0), (A, V[:3]), np.trapezoid(A, V[:3], axis=0)),
+    ("differences", lambda x: pointwise.differences(x, 1, 2), (A,), np.diff(A, 2)),
+    ("areas", lambda y, x: ops.reduce_sum(pointwise.areas(y, x, 1.0, 0), 0), (A, V[:3]), np.trapezoid(A, V[:3], axis=0)),
 ]  # fmt: skip
 
 
@@ -128,13 +111,13 @@ def test_a_composed_function_follows_its_operands_dialect() -> None:
     """Strict values of two dtypes do not meet; Paddle's do."""
     whole, real_ = np.ones((2, 2), np.int64), np.ones((2, 2), np.float32)
     with speaking(STRICT), pytest.raises(DtypeError):
-        products.kron(Tensor(whole), Tensor(real_))
-    assert products.kron(paddle.to_tensor(whole), paddle.to_tensor(real_)).numpy().dtype == np.float32
+        matrices.kron(Tensor(whole), Tensor(real_))
+    assert matrices.kron(paddle.to_tensor(whole), paddle.to_tensor(real_)).numpy().dtype == np.float32
 
 
 def test_causal_attention_looks_back_only() -> None:
     """The weights above the diagonal are 0, each row adds up to 1."""
-    weights = attention.attention_weights(Tensor(real(1, 1, 3, 2)), Tensor(real(1, 1, 3, 2)), None, is_causal=True)
+    weights = layers.attention_weights(Tensor(real(1, 1, 3, 2)), Tensor(real(1, 1, 3, 2)), None, is_causal=True)
     assert np.array_equal(np.triu(weights._data[0, 0], 1), np.zeros((3, 3)))
     assert np.allclose(weights._data.sum(-1), 1)
 
@@ -142,7 +125,7 @@ def test_causal_attention_looks_back_only() -> None:
 def test_a_forget_gate_that_is_shut_drops_the_cell() -> None:
     """With i, g and o open and f shut, c is tanh(g) and h is tanh(c)."""
     gates = Tensor(np.array([[50.0, -50.0, 0.5, 50.0]]))
-    new, cell = recurrence.lstm_step(gates, Tensor(np.array([[9.0]])))
+    new, cell = layers.lstm_step(gates, Tensor(np.array([[9.0]])))
     assert np.allclose(cell._data, np.tanh(0.5))
     assert np.allclose(new._data, np.tanh(np.tanh(0.5)))
 
@@ -150,7 +133,7 @@ def test_a_forget_gate_that_is_shut_drops_the_cell() -> None:
 def test_an_update_gate_that_is_open_keeps_the_state() -> None:
     """H = z * h + (1 - z) * c with z = 1."""
     maps = Tensor(np.array([[0.0, 50.0, 0.3]]))
-    assert np.allclose(recurrence.gru_step(maps, Tensor(np.zeros((1, 3))), Tensor(np.array([[0.7]])))._data, 0.7)
+    assert np.allclose(layers.gru_step(maps, Tensor(np.zeros((1, 3))), Tensor(np.array([[0.7]])))._data, 0.7)
 
 
 def test_windows_that_do_not_fit_are_refused() -> None:
@@ -162,7 +145,7 @@ def test_windows_that_do_not_fit_are_refused() -> None:
 def test_an_infinite_extreme_keeps_its_segment_and_takes_no_gradient() -> None:
     """The term that carries the gradient is 0, also where the value itself is not finite."""
     rows = paddle.to_tensor(np.array([[np.inf, 1.0], [2.0, 3.0]]), stop_gradient=False)
-    found = segments.reduced_rows(rows, paddle.to_tensor([1, 1]), 3, "max")
+    found = places.reduced_rows(rows, paddle.to_tensor([1, 1]), 3, "max")
     assert found.tolist() == [[0.0, 0.0], [np.inf, 3.0], [0.0, 0.0]]
     paddle.sum(found).backward()
     assert rows.grad.tolist() == [[0.0, 0.0], [0.0, 1.0]]

@@ -12,8 +12,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.oneflow import math as flow_math
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.composed.losses import binary_entropy_of_logits, margin_scores, relative_entropy
-from opkit.ops.composed.pairs import ranking_loss
+from opkit.ops.composed.losses import binary_entropy_of_logits, margin_scores, ranking_loss, relative_entropy
 from opkit.ops.core.types import Name
 from opkit.ops.core.value import shape_of
 

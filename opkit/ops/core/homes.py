@@ -27,7 +27,9 @@ HOMES: Mapping[str, str] = {
     ),
     "arrange.sizes": "shape_of fill_by reshape_by range_by",
     "arrange.slicing": "slice slice_grad slice_update logical_slice pad pad_grad pad_mode pad_mode_grad",
-    "arrange.sort": "arg_sort sort top_k argwhere unique_values unique_with_counts searchsorted",
+    "arrange.sort": (
+        "arg_sort sort top_k argwhere unique_values unique_with_counts searchsorted CategoricalOrdinalEncode"
+    ),
     "arrange.turning": "flip roll tile tile_grad repeat_interleave repeat_interleave_grad",
     "basis.random": "uniform normal randint randperm poisson random_mask_like bernoulli multinomial",
     "basis.unbroadcast": (
@@ -91,10 +93,8 @@ HOMES: Mapping[str, str] = {
     "pointwise.bitwise": "bitwise_and bitwise_or bitwise_xor left_shift right_shift bitwise_not",
     "pointwise.error_inverse": "erfinv",
     "reduce.counting": "histogram bincount mode_places",
-    "reduce.running": "logcumsumexp_grad logcumsumexp",
-    "reduce.scan": "cumsum cumprod",
+    "reduce.scan": "cumsum cumprod logcumsumexp_grad logcumsumexp",
     "update.named": "assign sgd_update momentum_update adam_update rmsprop_update",
-    "arrange.encoding": "CategoricalOrdinalEncode",
     "arrange.partial_order": "selected_places",
     "network.adaptive": "adaptive_max_pool_places",
     "network.ctc": "ctc_loss_grad ctc_loss",

@@ -1,10 +1,15 @@
 """The largest of windows that divide the axes into parts, with the places where it stands.
 
 Windows of given sizes, and means and maxima without places, are in ``opkit.ops.network.pool``.
+
+max_unpool: elements put back where a maximum pool found them.
+
+Where it found them is ``opkit.ops.network.pool``'s to say.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import product
 
@@ -12,9 +17,9 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.ir import TensorDesc
-from opkit.ops.arrange.scattering import take_along_axis
+from opkit.ops.arrange.scattering import put_along_axis, take_along_axis
 from opkit.ops.arrange.shape import reshape
-from opkit.ops.basis.creation import cast
+from opkit.ops.basis.creation import cast, constant
 from opkit.ops.core.define import define
 from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import perform
@@ -64,3 +69,17 @@ def adaptive_max_pool(x: Value, counts: Sequence[int | None]) -> tuple[Value, Va
     places = perform(PLACES, x, counts=parts)
     flat = [reshape(item, (batch, channels, -1)) for item in (x, cast(places, "int64"))]
     return reshape(take_along_axis(flat[0], flat[1], 2), (batch, channels, *parts)), places
+
+
+def max_unpool(x: Value, places: Value, sizes: Ints) -> Value:
+    """Return zeros with the elements of ``x`` put where ``max_pool_places`` found them.
+
+    Args:
+        x: ``(N, C, ...)``.
+        places: of x's shape, integers; of several values for one place the last counts.
+        sizes: the spatial sizes of the result, ``(N, C, sizes...)``.
+    """
+    batch, channels = shape_of(x)[:2]
+    blank = constant(0, (batch, channels, math.prod(sizes)), x._data.dtype.name)
+    flat = [reshape(item, (batch, channels, -1)) for item in (places, x)]
+    return reshape(put_along_axis(blank, flat[0], flat[1], 2), (batch, channels, *sizes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import UsageError
-from opkit.ops.composed.segments import REDUCTIONS, reduced_rows
+from opkit.ops.composed.places import REDUCTIONS, reduced_rows
 from opkit.ops.core.types import Name
 from opkit.paddle.geometric.segments import numbers_of
 from opkit.paddle.semantics import builders as ops

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import ShapeError, UsageError
-from opkit.ops.composed.segments import reduced_rows
+from opkit.ops.composed.places import reduced_rows
 from opkit.ops.core.types import Name
 from opkit.paddle.tensor.checks import need_value
 from opkit.paddle.tensor.search import dynamic_only

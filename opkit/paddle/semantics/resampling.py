@@ -1,6 +1,6 @@
 """Resampling of one axis as a matrix: nearest, linear and cubic, with Paddle's ways to align the pixels.
 
-What multiplies an axis by a matrix is ``opkit.ops.composed.sampling``.
+What multiplies an axis by a matrix is ``opkit.ops.composed.images``.
 
 Source: Paddle 2.6, interpolate.
 """

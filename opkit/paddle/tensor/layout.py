@@ -8,7 +8,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.composed import diagonals
+from opkit.ops.composed import matrices
 from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
@@ -101,7 +101,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: Name
     first, second = axis1 % dims, axis2 % dims
     if first == second:
         raise UsageError("diagonal: axis1 and axis2 must differ")
-    return diagonals.diagonal(x, offset, first, second)
+    return matrices.diagonal(x, offset, first, second)
 
 
 def fill_diagonal(x: Any, value: float, offset: int = 0, wrap: bool = False) -> Any:
@@ -109,7 +109,7 @@ def fill_diagonal(x: Any, value: float, offset: int = 0, wrap: bool = False) -> 
     if x.ndim != 2 and len(set(x.shape)) != 1:
         raise ShapeError(f"fill_diagonal_: more than two axes must have the same size, got {list(x.shape)}")
     number = value if x._data.dtype.kind == "f" else int(value)
-    return diagonals.diagonal_filled(x, number, offset, wraps=wrap)
+    return matrices.diagonal_filled(x, number, offset, wraps=wrap)
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
@@ -118,7 +118,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     first, second = dim1 % (value.ndim + 1), dim2 % (value.ndim + 1)
     if first == second:
         raise UsageError("diag_embed: dim1 and dim2 must differ")
-    return diagonals.diagonal_matrices(value, offset, first, second)
+    return matrices.diagonal_matrices(value, offset, first, second)
 
 
 def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = None, name: Name = None) -> Any:

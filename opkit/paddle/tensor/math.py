@@ -9,7 +9,7 @@ from opkit.eager import Tensor
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import Variable, canonical_dtype
 from opkit.listed import listed
-from opkit.ops.composed import order, pointwise
+from opkit.ops.composed import pointwise, statistics
 from opkit.ops.core.types import Function, Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers, spread
@@ -261,7 +261,7 @@ def median(x: Any, axis: int | None = None, keepdim: bool = False, name: Name = 
     if needed(x)._data.dtype.kind in "iu":
         x = ops.cast(x, "float32")
     value, at = (ops.reshape(x, [-1]), -1) if axis is None else (x, axis)
-    result = order.median(value, at)
+    result = statistics.median(value, at)
     if not keepdim:
         return result
     return ops.reshape(result, [1] * x.ndim) if axis is None else ops.expand_dims(result, at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
-from opkit.ops.composed import products
+from opkit.ops.composed import matrices
 from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value, needed
@@ -18,7 +18,7 @@ def addmm(input: Any, x: Any, y: Any, beta: float = 1.0, alpha: float = 1.0, nam
     for item in (input, x, y):
         if need_value("addmm", "x", item).ndim > 2 or (item is not input and item.ndim != 2):
             raise ShapeError(f"addmm takes matrices, got {list(item.shape)}")
-    return products.add_product(input, x, y, beta, alpha)
+    return matrices.add_product(input, x, y, beta, alpha)
 
 
 def inner(x: Any, y: Any, name: Name = None) -> Any:
@@ -32,7 +32,7 @@ def inner(x: Any, y: Any, name: Name = None) -> Any:
 
 def kron(x: Any, y: Any, name: Name = None) -> Any:
     """Return the Kronecker product: every element of x times the whole of y."""
-    return products.kron(needed(x), needed(y))
+    return matrices.kron(needed(x), needed(y))
 
 
 def cross(x: Any, y: Any, axis: int = 9, name: Name = None) -> Any:
@@ -44,7 +44,7 @@ def cross(x: Any, y: Any, axis: int = 9, name: Name = None) -> Any:
         if 3 not in shape:
             raise ShapeError(f"cross: no axis of {shape} has size 3")
         axis = shape.index(3)
-    return products.cross(x, y, axis)
+    return matrices.cross(x, y, axis)
 
 
 def einsum(equation: str, *operands: Any) -> Any:
@@ -85,7 +85,7 @@ def matrix_power(x: Any, n: int, name: Name = None) -> Any:
     shape = list(needed(x).shape)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ShapeError(f"matrix_power takes square matrices, got {shape}")
-    return products.matrix_power(x, n)
+    return matrices.matrix_power(x, n)
 
 
 def cdist(
@@ -96,4 +96,4 @@ def cdist(
         raise ShapeError(f"cdist takes matrices or stacks of them, got {list(x.shape)} and {list(y.shape)}")
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"cdist: the last axes of {list(x.shape)} and {list(y.shape)} differ")
-    return products.row_distances(x, y, p)
+    return matrices.row_distances(x, y, p)

@@ -6,7 +6,7 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.composed import differences
+from opkit.ops.composed import pointwise
 from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
@@ -32,14 +32,14 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     at = axis % needed(x).ndim
     parts = [item for item in (prepend, x, append) if item is not None]
     value = ops.concat(parts, at) if len(parts) > 1 else x
-    return differences.differences(value, at, n)
+    return pointwise.differences(value, at, n)
 
 
 def _areas(y: Any, x: Any, dx: Any, axis: int) -> Any:
     at = axis % need_value("trapezoid", "y", y).ndim
     if x is not None and dx is not None:
         raise UsageError("trapezoid: give x or dx, not both")
-    return differences.areas(y, x, 1.0 if dx is None else dx, at)
+    return pointwise.areas(y, x, 1.0 if dx is None else dx, at)
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = None, axis: int = -1, name: Name = None) -> Any:

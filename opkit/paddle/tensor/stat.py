@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import UsageError
-from opkit.ops.composed import moments, order
+from opkit.ops.composed import statistics
 from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers
@@ -21,7 +21,7 @@ def nanmean(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) 
 
 
 def _nanmean(x: Any, axis: Any, keepdim: bool) -> Any:
-    return moments.mean_of_numbers(x, axis, keepdims=keepdim)
+    return statistics.mean_of_numbers(x, axis, keepdims=keepdim)
 
 
 def count_nonzero(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None) -> Any:
@@ -38,14 +38,14 @@ def kthvalue(x: Any, k: int, axis: int | None = None, keepdim: bool = False, nam
     at = (-1 if axis is None else axis) % x.ndim
     if not 1 <= k <= x.shape[at]:
         raise UsageError(f"kthvalue: k must be between 1 and {x.shape[at]}, got {k}")
-    return order.kth_smallest(x, k, at, keepdims=keepdim)
+    return statistics.kth_smallest(x, k, at, keepdims=keepdim)
 
 
 def mode(x: Any, axis: int = -1, keepdim: bool = False, name: Name = None) -> Any:
     """Return the most frequent element along an axis, and where it stands last."""
     if needed(x).ndim == 0:
         return ops.identity(x), ops.constant(0, (), "int64")
-    return order.most_frequent(x, axis % x.ndim, keepdims=keepdim)
+    return statistics.most_frequent(x, axis % x.ndim, keepdims=keepdim)
 
 
 def _flat(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
@@ -71,7 +71,7 @@ def _quantile(x: Any, q: Any, axis: Any, keepdim: bool, *, ignore_nan: bool) -> 
         raise TypeError(f"quantile takes numbers, got {x._data.dtype}")
     shares, is_list = _shares(q)
     flat, axes = _flat(x if x._data.dtype.kind == "f" else ops.cast(x, "float32"), axis)
-    found = order.quantiles(flat, shares, ignore_nan=ignore_nan)
+    found = statistics.quantiles(flat, shares, ignore_nan=ignore_nan)
     if keepdim and axes:
         found = [ops.expand_dims(item, sorted(axes)) for item in found]
     return ops.stack(found, 0) if is_list else found[0]

@@ -11,7 +11,7 @@ from opkit.oneflow.experimental.nn.module import Module
 from opkit.oneflow.experimental.nn.parameter import Parameter
 from opkit.oneflow.experimental.tensors import Tensor, lifted
 from opkit.oneflow.user_op import call
-from opkit.ops.composed.activations import scaled_softplus
+from opkit.ops.composed.layers import scaled_softplus
 from opkit.ops.core.types import Function
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.composed import activations
+from opkit.ops.composed import layers
 from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import needed, of_one
@@ -99,12 +99,12 @@ def prelu(x: Any, weight: Any, data_format: str = "NCHW", name: Name = None) -> 
     """Return x where positive, else ``weight * x``, the weight being one number or one per channel."""
     count = weight.shape[0]
     axis = None if count == 1 else 1 if data_format.startswith("NC") else x.ndim - 1
-    return activations.leaky_by_channel(needed(x), weight, axis)
+    return layers.leaky_by_channel(needed(x), weight, axis)
 
 
 def glu(x: Any, axis: int = -1, name: Name = None) -> Any:
     """Return the first half of x along an axis times the sigmoid of the second."""
-    return activations.glu(needed(x), axis)
+    return layers.glu(needed(x), axis)
 
 
 def hardtanh(x: Any, min: float = -1.0, max: float = 1.0, name: Name = None) -> Any:
@@ -138,7 +138,7 @@ def thresholded_relu(x: Any, threshold: float = 1.0, name: Name = None) -> Any:
 
 def softplus(x: Any, beta: float = 1, threshold: float = 20, name: Name = None) -> Any:
     """Return ``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` exceeds the threshold."""
-    return activations.scaled_softplus(needed(x), beta, threshold)
+    return layers.scaled_softplus(needed(x), beta, threshold)
 
 
 def _cast(x: Any, dtype: Any) -> Any:
@@ -175,7 +175,7 @@ def gumbel_softmax(x: Any, temperature: float = 1.0, hard: bool = False, axis: i
     needed(x)
     if temperature <= 0:
         raise UsageError(f"gumbel_softmax: the temperature must be positive, got {temperature}")
-    return activations.gumbel_softmax(x, float(temperature), axis, hard=hard)
+    return layers.gumbel_softmax(x, float(temperature), axis, hard=hard)
 
 
 __getattr__ = _guard(globals())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError
-from opkit.ops.composed import attention
+from opkit.ops.composed import layers
 from opkit.ops.core.types import Name
 from opkit.paddle.nn.functional.common import dropout
 from opkit.paddle.semantics import builders as ops
@@ -39,8 +39,8 @@ def scaled_dot_product_attention(
     """
     if needed(query).ndim != 4:
         raise ShapeError(f"scaled_dot_product_attention takes tensors of 4 axes, got {list(query.shape)}")
-    q, k, v = (attention.by_heads(item) for item in (query, key, value))
-    weights = attention.attention_weights(q, k, attn_mask, is_causal=is_causal)
+    q, k, v = (layers.by_heads(item) for item in (query, key, value))
+    weights = layers.attention_weights(q, k, attn_mask, is_causal=is_causal)
     if dropout_p:
         weights = dropout(weights, dropout_p, training=training)
-    return attention.by_heads(ops.matmul(weights, v))
+    return layers.by_heads(ops.matmul(weights, v))

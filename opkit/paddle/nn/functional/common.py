@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import DtypeError, ShapeError, UsageError
-from opkit.ops.composed import dropping, pairs
+from opkit.ops.composed import layers, losses
 from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
@@ -62,7 +62,7 @@ def dropout(
         return ops.dropout(x, rate, upscale=mode == "upscale_in_train")
     if rate == 1:
         return ops.mul(x, 0.0)
-    kept = dropping.drop_along(x, [item % x.ndim for item in ints(axis)], rate)
+    kept = layers.drop_along(x, [item % x.ndim for item in ints(axis)], rate)
     return ops.div(kept, 1.0 - rate) if mode == "upscale_in_train" else kept
 
 
@@ -134,12 +134,12 @@ def pad(
 
 def normalize(x: Any, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name: Name = None) -> Any:
     """Return x divided by its p-norm along an axis."""
-    return pairs.normalised(x, ops.norm(needed(x), float(p), axis, True), epsilon)
+    return losses.normalised(x, ops.norm(needed(x), float(p), axis, True), epsilon)
 
 
 def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8) -> Any:
     """Return the cosine of the angle between two tensors along an axis."""
-    return pairs.cosine(x1, x2, axis, eps)
+    return losses.cosine(x1, x2, axis, eps)
 
 
 __getattr__ = _guard(globals())

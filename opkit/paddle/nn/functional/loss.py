@@ -6,7 +6,7 @@ from typing import Any
 
 from opkit.eager import Tensor
 from opkit.errors import ShapeError, UsageError
-from opkit.ops.composed import losses, pairs
+from opkit.ops.composed import losses
 from opkit.ops.core.types import Name
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import losses as semantics
@@ -203,7 +203,7 @@ def margin_ranking_loss(
     """Return ``max(0, -label * (input - other) + margin)``."""
     check_reduction(reduction, "margin_ranking_loss")
     _pair("margin_ranking_loss", input, label)
-    return reduced(pairs.ranking_loss(input, other, label, float(margin)), reduction, "margin_ranking_loss")
+    return reduced(losses.ranking_loss(input, other, label, float(margin)), reduction, "margin_ranking_loss")
 
 
 __getattr__ = _guard(globals())

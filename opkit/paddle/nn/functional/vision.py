@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
-from opkit.ops.composed import images, sampling
+from opkit.ops.composed import images
 from opkit.ops.core.types import Name
 from opkit.ops.core.value import known_size
 from opkit.paddle.semantics import builders as ops
@@ -113,7 +113,7 @@ def interpolate(
     rule = "linear" if kind.endswith("linear") else kind
     for axis, target, scale in zip(axes, targets, scales):
         matrix = resampling_matrix(x.shape[axis], target, scale, rule, align_corners, align_mode == 1)
-        x = sampling.resampled(x, matrix, axis)
+        x = images.resampled(x, matrix, axis)
     return x
 
 
@@ -145,7 +145,7 @@ def affine_grid(theta: Any, out_shape: Any, align_corners: bool = True, name: Na
     sizes = ints(out_shape.tolist() if hasattr(out_shape, "tolist") else out_shape)
     if len(sizes) != 4:
         raise UsageError(f"affine_grid: out_shape is [N, C, H, W], got {sizes}")
-    return sampling.affine_grid(theta, sizes[2:], align_corners=align_corners)
+    return images.affine_grid(theta, sizes[2:], align_corners=align_corners)
 
 
 def grid_sample(
@@ -170,7 +170,7 @@ def grid_sample(
         raise UsageError(f"grid_sample: unknown mode {mode!r} or padding_mode {padding_mode!r}")
     if needed(x).ndim != 4 or needed(grid).ndim != 4:
         raise ShapeError(f"grid_sample: opkit takes images, got {list(x.shape)} and {list(grid.shape)}")
-    return sampling.grid_sample(x, grid, mode, padding_mode, align_corners=align_corners)
+    return images.grid_sample(x, grid, mode, padding_mode, align_corners=align_corners)
 
 
 __getattr__ = _guard(globals())

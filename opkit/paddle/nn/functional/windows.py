@@ -8,7 +8,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.composed import pairs, windows
+from opkit.ops.composed import losses, windows
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Name
 from opkit.paddle.nn.functional.common import dropout
@@ -101,7 +101,7 @@ def pairwise_distance(
 ) -> Any:
     """Return the p-norm of ``x - y + epsilon`` along the last axis."""
     x, y = needed(x), needed(y)
-    return pairs.pair_distance(x, y, p, epsilon, keepdims=keepdim)
+    return losses.pair_distance(x, y, p, epsilon, keepdims=keepdim)
 
 
 def bilinear(x1: Any, x2: Any, weight: Any, bias: Any = None, name: Name = None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
-from opkit.ops.composed import recurrence
+from opkit.ops.composed import layers
 from opkit.ops.core.types import Name
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn.initializer import Constant, Uniform
@@ -74,10 +74,10 @@ class _Cell(DeclaredLayer, RNNCellBase):
         return (self.hidden_size,)
 
     def _from_input(self, inputs: Any) -> Any:
-        return recurrence.linear_map(inputs, self.weight_ih, self.bias_ih)
+        return layers.linear_map(inputs, self.weight_ih, self.bias_ih)
 
     def _from_state(self, state: Any) -> Any:
-        return recurrence.linear_map(state, self.weight_hh, self.bias_hh)
+        return layers.linear_map(state, self.weight_hh, self.bias_hh)
 
     def extra_repr(self) -> str:
         """Return the sizes."""
@@ -106,7 +106,7 @@ class LSTMCell(_GatedCell):
     def forward(self, inputs: Any, states: Any = None) -> tuple[Any, Any]:
         """Return h, and the pair of h and c."""
         hidden, cell = self.get_initial_states(inputs) if states is None else states
-        new, new_cell = recurrence.lstm_step(ops.add(self._from_input(inputs), self._from_state(hidden)), cell)
+        new, new_cell = layers.lstm_step(ops.add(self._from_input(inputs), self._from_state(hidden)), cell)
         return new, (new, new_cell)
 
 
@@ -118,5 +118,5 @@ class GRUCell(_GatedCell):
     def forward(self, inputs: Any, states: Any = None) -> tuple[Any, Any]:
         """Return the new state, twice."""
         state = self.get_initial_states(inputs) if states is None else states
-        new = recurrence.gru_step(self._from_input(inputs), self._from_state(state), state)
+        new = layers.gru_step(self._from_input(inputs), self._from_state(state), state)
         return new, new

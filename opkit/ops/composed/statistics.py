@@ -1,4 +1,7 @@
-"""Statistics of order: the k-th smallest element, the most frequent one, medians and quantiles."""
+"""Statistics of order: the k-th smallest element, the most frequent one, medians and quantiles.
+
+Means and spreads: means without NaN, covariances and correlations of the rows of a matrix.
+"""
 
 from __future__ import annotations
 
@@ -67,3 +70,14 @@ def quantiles(x: Value, shares: Sequence[float], *, ignore_nan: bool) -> list[Va
         item = ops.add(values[0], ops.mul(ops.sub(values[1], values[0]), weight))
         found.append(item if ignore_nan else ops.where(ops.reduce_any(is_nan, -1), float("nan"), item))
     return found
+
+
+def without_nan(x: Value) -> Value:
+    """Return ``x`` with 0 in place of NaN."""
+    return ops.where(ops.isnan(x), 0, x)
+
+
+def mean_of_numbers(x: Value, axis: Any, *, keepdims: bool) -> Value:
+    """Return the mean over axes of the elements that are not NaN."""
+    counted = ops.cast(ops.logical_not(ops.isnan(x)), x._data.dtype)
+    return ops.div(ops.reduce_sum(without_nan(x), axis, keepdims), ops.reduce_sum(counted, axis, keepdims))
