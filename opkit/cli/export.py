@@ -64,7 +64,7 @@ def export(
 
 def _reason(made: Exported, to: str) -> str:
     """Return why an export is not proved: the gradient first, which no proof could mend."""
-    from opkit.export.gradient import GRADIENT
+    from opkit.export.proof import GRADIENT
 
     rows = [row for row in made.proof.rows if row[2] in ("FAIL", "unverified")] if made.proof is not None else []
     for _, check, _, note in rows:

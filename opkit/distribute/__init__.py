@@ -8,10 +8,9 @@ from __future__ import annotations
 from opkit.distribute.asked import SUM_OVER_DEVICES, Asked, Home, Verdict
 from opkit.distribute.fabric import SEPARATE_MEMORIES, SHARED_MEMORY, Fabric, traffic
 from opkit.distribute.job import DistributedJob, Engine
-from opkit.distribute.lay import HOST, MIRRORED, Lay
 from opkit.distribute.physical import Physical, lay_over_devices
 from opkit.distribute.threads import ThreadEngine
-from opkit.distribute.way import Facts, Way
+from opkit.distribute.way import HOST, MIRRORED, Facts, Lay, Way
 
 __all__ = [
     "HOST",

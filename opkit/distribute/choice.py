@@ -14,9 +14,8 @@ from typing import Any
 
 from opkit.distribute.asked import SUM_OVER_DEVICES, Asked, Home
 from opkit.distribute.fabric import Fabric
-from opkit.distribute.lay import HOST, MIRRORED, WHOLE_ON_HOST, Lay, local_shape
 from opkit.distribute.rules import ways_of
-from opkit.distribute.way import Facts, Way, replicated
+from opkit.distribute.way import HOST, MIRRORED, WHOLE_ON_HOST, Facts, Lay, Way, local_shape, replicated
 from opkit.errors import OpkitError, UnsupportedError, UsageError
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
 from opkit.ops import OpDef

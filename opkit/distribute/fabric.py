@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from opkit.distribute.lay import MIRRORED, Lay
+from opkit.distribute.way import MIRRORED, Lay
 from opkit.record import record
 from opkit.sharding import bytes_moved
 

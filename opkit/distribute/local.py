@@ -10,8 +10,8 @@ from dataclasses import field
 
 from opkit.distribute.choice import Choice, Chosen, local_attrs
 from opkit.distribute.fabric import Fabric
-from opkit.distribute.lay import Lay, local_shape
 from opkit.distribute.stages import Need, Stage, needs_of
+from opkit.distribute.way import Lay, local_shape
 from opkit.errors import UnsupportedError
 from opkit.ir import Dialect, Operation, Program, TensorDesc, Value, Variable, to_numpy
 from opkit.ops.core.types import Attrs

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from opkit.distribute.asked import Asked
 from opkit.distribute.choice import Choice, choose
 from opkit.distribute.fabric import Fabric
-from opkit.distribute.lay import HOST
 from opkit.distribute.local import Key, Local, local_of
 from opkit.distribute.stages import Change, Stage, final_lay, stages_of
+from opkit.distribute.way import HOST
 from opkit.ir import Program, TensorDesc, Value
 from opkit.record import entity
 from opkit.sharding import Device

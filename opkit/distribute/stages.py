@@ -11,7 +11,7 @@ from dataclasses import field
 
 from opkit.distribute.choice import Choice, Chosen
 from opkit.distribute.fabric import Fabric
-from opkit.distribute.lay import MIRRORED, WHOLE_ON_HOST, Lay
+from opkit.distribute.way import MIRRORED, WHOLE_ON_HOST, Lay
 from opkit.ir import Value
 from opkit.record import mutable, record
 from opkit.static.plan.layout import is_state

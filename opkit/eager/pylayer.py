@@ -14,8 +14,7 @@ from weakref import ref
 import numpy as np
 
 from opkit.eager.pylayer_context import PyLayerContext
-from opkit.eager.pylayer_def import pylayer_def
-from opkit.eager.pylayer_faults import MissingBackwardError, MissingForwardError, note, refuse_static
+from opkit.eager.pylayer_faults import MissingBackwardError, MissingForwardError, note, pylayer_def, refuse_static
 from opkit.eager.pylayer_record import record
 from opkit.eager.pylayer_records import Saved, SingleRecord
 from opkit.eager.pylayer_rule import checked_grads

@@ -11,14 +11,12 @@ from dataclasses import field, replace
 
 from opkit.errors import ProjectError, UsageError, unknown
 from opkit.export.companion import write_test
-from opkit.export.frame import Frame
-from opkit.export.gradient import gradient_trouble
-from opkit.export.head import head_of
+from opkit.export.frame import Frame, head_of
 from opkit.export.jax_file import JaxFrame
 from opkit.export.listing import listed
 from opkit.export.model import ExportError, ExportOp
 from opkit.export.native import NotNativeError, native_bodies
-from opkit.export.proof import ProofResult, is_installed, prove
+from opkit.export.proof import ProofResult, gradient_trouble, is_installed, prove
 from opkit.export.subject import subject_of
 from opkit.export.text.jax_text import JaxDialect
 from opkit.export.text.torch_text import TorchDialect

@@ -1,20 +1,28 @@
 """The frame: an exported file's parts in their order, for every framework alike.
 
 What a framework writes for a kernel that is called, for a gradient and for a public function is a module per framework.
+
+The head of an exported file: from which ops, which opkit, and what was proved with which framework.
+
+It is the file's docstring; nothing is proved here.
 """
 
 from __future__ import annotations
 
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from opkit.export.inference import inference_code, list_inference
 from opkit.export.layout import call, document
 from opkit.export.model import ExportKernel, ExportOp
-from opkit.export.proof import LEAST_VERSIONS
+from opkit.export.proof import LEAST_VERSIONS, ProofResult
 from opkit.export.signature import kernel_source, literal, names_of, parameters_of
+from opkit.version import __version__
 
-__all__ = ["Frame"]
+__all__ = [
+    "Frame",
+]
 
 
 class Frame(ABC):
@@ -127,3 +135,33 @@ def incoming(op: ExportOp) -> list[str]:
 
 
 __all__ += ["incoming"]
+
+
+_TITLES = {"torch": "PyTorch", "jax": "JAX"}
+_FORMS = {
+    "native": "Array operations of the framework, traced from the numpy kernels.",
+    "callback": "The numpy kernels are carried along and called from the framework.",
+}
+_WIDTH = 116
+
+
+def head_of(ops: Sequence[ExportOp], to: str, form: str, proof: ProofResult | None) -> str:
+    """Return the docstring of a file; ``proof`` is None where none was asked for."""
+    names = ", ".join(op.name for op in ops)
+    types = ", ".join(op.forward.name for op in ops)
+    lines = [f"{names} for {_TITLES[to]}.", ""]
+    lines.append(f"Exported by opkit {__version__} from {'the op' if len(ops) == 1 else 'the ops'} {types}.")
+    lines += [_FORMS[form], f"Needs {to} {LEAST_VERSIONS[to]} or newer.", ""]
+    if proof is None:
+        lines.append("Not checked: nothing was proved.")
+    elif not proof.version:
+        lines.append(f"Not verified: {proof.rows[0][3]}")
+    else:
+        lines.append(f"Proved with {to} {proof.version}:")
+        for name, check, outcome, note in proof.rows:
+            lines.append(
+                f"  {name + ', ' if len(ops) > 1 else ''}{check}: {outcome}, {' '.join(note.split())}".rstrip(", ")
+            )
+    lines += [f"  declared: {item}" for op in ops for item in op.exceptions]
+    wrapped = [textwrap.fill(line, _WIDTH, subsequent_indent="    ") if line else "" for line in lines]
+    return "\n".join(line.replace("\\", "\\\\").replace('"""', "'''") for line in wrapped) + "\n"

@@ -18,9 +18,8 @@ from opkit.errors import KernelError, OpkitError, ProjectError
 from opkit.export.model import Example, ExportError, ExportKernel, ExportOp
 from opkit.export.provers.agreement import bound_of
 from opkit.export.purity import refuse_impure
-from opkit.export.refusals import refused_near
 from opkit.export.signature import safe_name
-from opkit.export.wiring import describe, plan_at, read_wirings
+from opkit.export.wiring import describe, plan_at, read_wirings, refused_near
 from opkit.ir import TensorDesc
 from opkit.listed import each, listed, present
 from opkit.ops.core.types import Arrays, Attrs

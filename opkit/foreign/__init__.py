@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from opkit.deferred import deferred
 
 if TYPE_CHECKING:
-    from opkit.foreign.archive import read_entries
     from opkit.foreign.array import read_array
-    from opkit.foreign.files import FormatError, read_file
+    from opkit.foreign.files import FormatError, read_entries, read_file
     from opkit.foreign.pickled import NamesCodeError, read_pickle
     from opkit.foreign.record import Record, read_json
 
@@ -33,7 +32,7 @@ _HOMES = {
     "NamesCodeError": "pickled",
     "Record": "record",
     "read_array": "array",
-    "read_entries": "archive",
+    "read_entries": "files",
     "read_file": "files",
     "read_json": "record",
     "read_pickle": "pickled",

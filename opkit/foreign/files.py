@@ -1,12 +1,19 @@
 """The bytes of a file, where it is a file and not larger than it may be.
 
 No format is known here.
+
+The entries of a zip archive, such as a .npz, as bytes by name.
+
+An archive may not hold more than it says, what is encrypted, or the same name twice.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import stat
+import zipfile
+import zlib
 
 from opkit.errors import OpkitError
 from opkit.paths import StrPath
@@ -59,3 +66,59 @@ def _memory() -> int:
 def _kind(mode: int) -> str:
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+_MOST_ENTRIES = 1 << 16
+_IS_ENCRYPTED = 0x1
+
+
+def read_entries(data: bytes, inflated: int = 0) -> tuple[dict[str, bytes], bytes]:
+    """Return the entries of an archive in its order, and its comment.
+
+    Args:
+        data: the whole file.
+        inflated: how many bytes compressed entries may come to in all; 0 where none may be compressed.
+
+    Raises:
+        FormatError: it is not such an archive, is damaged, or an entry is encrypted, compressed or too large.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            chosen = archive.infolist()
+            _check(chosen, len(data), inflated)
+            return {info.filename: _content(archive, info) for info in chosen}, archive.comment
+    except FormatError:
+        raise
+    except MemoryError as error:
+        raise FormatError("it does not fit into memory") from error
+    except Exception as error:  # zipfile meets damage with a dozen kinds of error
+        raise FormatError(f"it is not an archive, or is damaged ({type(error).__name__}: {error})") from error
+
+
+def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Return the bytes of an entry, of which no more are inflated than it says it has."""
+    with archive.open(info) as stream:
+        found = stream.read(info.file_size)
+    if len(found) != info.file_size or zlib.crc32(found) != info.CRC:
+        raise FormatError(f"entry {info.filename!r} is damaged")
+    return found
+
+
+def _check(entries: list[zipfile.ZipInfo], size: int, inflated: int) -> None:
+    if len(entries) > _MOST_ENTRIES:
+        raise FormatError(f"the archive has {len(entries)} entries, more than {_MOST_ENTRIES}")
+    if len({info.filename for info in entries}) < len(entries):
+        raise FormatError("the archive has two entries of one name")
+    kinds = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) if inflated else (zipfile.ZIP_STORED,)
+    for info in entries:
+        if info.flag_bits & _IS_ENCRYPTED:
+            raise FormatError(f"entry {info.filename!r} is encrypted")
+        if info.compress_type not in kinds:
+            raise FormatError(f"entry {info.filename!r} is compressed in a way that is not read")
+        if info.compress_type == zipfile.ZIP_STORED and info.file_size != info.compress_size:
+            raise FormatError(f"entry {info.filename!r} has {info.compress_size} bytes and claims {info.file_size}")
+    if sum(info.compress_size for info in entries) > size:
+        raise FormatError("the entries overlap: they are larger than the archive")
+    total = sum(info.file_size for info in entries if info.compress_type != zipfile.ZIP_STORED)
+    if total > inflated:
+        raise FormatError(f"the entries come to {total} bytes, more than the {inflated} that are read")

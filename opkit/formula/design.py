@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
-from opkit.formula.budget import within_budget
+from opkit.formula.bounds import within_budget
 from opkit.formula.careful_steps import careful_steps
 from opkit.formula.cpp_design import CppDesign, NumpyLines, cpp_design
 from opkit.formula.definition import infer_backward, infer_forward, sbp

@@ -13,7 +13,7 @@ from opkit.errors import AutogradError, Location, UsageError
 from opkit.oneflow.session import session
 from opkit.ops import OpDef, OpType
 from opkit.project import UserOp
-from opkit.static.barriers import barriers
+from opkit.static.backward import barriers
 from opkit.static.site import user_site
 
 

@@ -6,7 +6,7 @@ from opkit.spec.registry.built_types import BuiltTypes
 from opkit.spec.registry.compiled_grad import BackwardOp, CompiledGrad, GradGraph
 from opkit.spec.registry.compiled_op import CompiledOp, SbpClaim
 from opkit.spec.registry.schema import ArgSpec, AttrSpec
-from opkit.spec.runtime.blob import Blob, forward_blob
+from opkit.spec.runtime.objects import Blob, forward_blob
 
 __all__ = [
     "ArgSpec",

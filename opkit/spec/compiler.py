@@ -17,11 +17,11 @@ from opkit.spec.findings import Findings
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.program import SpecProgram
 from opkit.spec.parse.parser import parse
+from opkit.spec.registry.built_types import Siblings
+from opkit.spec.registry.chains import GradEntry, OpEntry
 from opkit.spec.registry.compiled_grad import CompiledGrad
 from opkit.spec.registry.compiled_op import CompiledOp
-from opkit.spec.registry.entries import GradEntry, OpEntry
 from opkit.spec.registry.registrations import read_registrations
-from opkit.spec.registry.siblings import Siblings
 from opkit.spec.text.decoding import check_text, read_source
 from opkit.spec.text.preprocessor import preprocess
 

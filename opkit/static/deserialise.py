@@ -1,6 +1,6 @@
 """Deserialise: a program out of JSON data and arrays, every field of which may have been written by anybody.
 
-``opkit.static.serialise`` writes them. A program that is returned is one that could have been built: its ops are
+``opkit.static.program_file`` writes them. A program that is returned is one that could have been built: its ops are
 known, take these arguments and attributes, and give values of these shapes and dtypes.
 """
 

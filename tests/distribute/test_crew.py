@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from opkit import cores
-from opkit.distribute.crew import crew_of
+from opkit.distribute.threads import crew_of
 
 
 def test_every_member_runs_its_task() -> None:

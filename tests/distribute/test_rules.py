@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from opkit import ops, static
-from opkit.distribute.lay import local_shape
 from opkit.distribute.rules import ways_of
-from opkit.distribute.way import Facts, Way
+from opkit.distribute.way import Facts, Way, local_shape
 from opkit.ir import Operation, TensorDesc, Value
 from opkit.ops import OpDef
 from opkit.sharding import cut, gathered, split

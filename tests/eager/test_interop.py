@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import opkit.paddle as paddle
-from opkit.eager.interop import UFUNCS
+from opkit.eager.methods import UFUNCS
 
 
 def leaf() -> Any:

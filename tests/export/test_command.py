@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from opkit.cli.app import application
-from opkit.export.gradient import gradient_trouble
+from opkit.export.proof import gradient_trouble
 from tests.corpus.model import write
 from tests.corpus.ops import OPS
 from tests.export.ops import ROW_WISE

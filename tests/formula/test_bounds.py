@@ -9,7 +9,7 @@ import time
 import pytest
 
 from opkit.errors import UsageError
-from opkit.formula import budget, design
+from opkit.formula import bounds, design
 from opkit.formula.domain import _picks
 from opkit.formula.reading import read
 
@@ -74,7 +74,7 @@ GROWING = "a0 = tanh(x) * exp(x); " + "; ".join(f"a{n} = tanh(a{n - 1}) * exp(a{
 
 def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """After so much of the processor's time, with what to do instead; the timer is as it was."""
-    monkeypatch.setattr(budget, "MOST_SECONDS", 0.1)
+    monkeypatch.setattr(bounds, "MOST_SECONDS", 0.1)
     started = time.process_time()
     with pytest.raises(UsageError, match=r"more than 0\.1 seconds of the processor") as raised:
         design(GROWING, {})
@@ -87,7 +87,7 @@ def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("fault", "words"), [(RecursionError, "nested too deep"), (MemoryError, "more memory")])
 def test_what_uses_up_stack_or_memory_is_ended(fault: type[Exception], words: str) -> None:
     """Where the parts are nested that are put in for one another, whatever the depth of the text."""
-    with pytest.raises(UsageError, match=words), budget.within_budget():
+    with pytest.raises(UsageError, match=words), bounds.within_budget():
         raise fault
 
 

@@ -18,7 +18,7 @@ from opkit.ir import Program, Variable
 from opkit.ops.core.finite import NonFiniteError
 from opkit.ops.core.registry import BUILTIN
 from opkit.settings import settings as opkit_settings
-from opkit.static.plan.pieces import flat
+from opkit.static.plan.runs import flat
 from tests.static.nets import X, chain, fed, made, py_tanh, run
 
 

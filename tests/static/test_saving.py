@@ -16,7 +16,7 @@ import pytest
 
 import opkit.paddle as paddle
 from opkit import static
-from opkit.static.serialise import SerialiseError
+from opkit.static.program_file import SerialiseError
 from opkit.static.storage import StorageError, read_archive, write_archive
 from tests.static.nets import X, fed, made, tanh
 

@@ -19,9 +19,9 @@ from opkit.distribute.cluster.travel import Maker, flattened, packed
 from opkit.distribute.cluster.variables import ClusterVariables
 from opkit.distribute.cluster.worker import Order, Piece
 from opkit.distribute.exchange import received
-from opkit.distribute.lay import HOST, MIRRORED
 from opkit.distribute.local import Key
 from opkit.distribute.physical import LocalStep, Physical
+from opkit.distribute.way import HOST, MIRRORED
 from opkit.ops import OpDef
 from opkit.record import entity
 from opkit.sharding import Device

@@ -15,7 +15,7 @@ import numpy as np
 from opkit.distribute.cluster import worker
 from opkit.distribute.cluster.connection import Cluster
 from opkit.distribute.exchange import received
-from opkit.distribute.lay import Lay
+from opkit.distribute.way import Lay
 from opkit.sharding import BROADCAST, Device, cut
 from opkit.static.scope import Scope
 

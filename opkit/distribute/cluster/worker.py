@@ -15,8 +15,8 @@ from numpy import ndarray
 
 from opkit.distribute.cluster.travel import Flat, rebuilt, unpacked
 from opkit.distribute.exchange import received
-from opkit.distribute.lay import Lay
 from opkit.distribute.local import Held
+from opkit.distribute.way import Lay
 from opkit.ops.core.finite import FiniteCheck
 from opkit.record import mutable_entity, record
 from opkit.sharding import Device, Sbp, balanced

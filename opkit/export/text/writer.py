@@ -15,8 +15,7 @@ import numpy as np
 from opkit.export.signature import safe_name
 from opkit.export.text.reuse import reusable
 from opkit.export.trace import graph as g
-from opkit.export.trace.extents import extent
-from opkit.export.trace.graph import Node, Scalar, Trace, UntraceableError, sources
+from opkit.export.trace.graph import Node, Scalar, Trace, UntraceableError, extent, sources
 
 ATOM = 10
 _LEVELS = {"==": 1, "!=": 1, "<": 1, "<=": 1, ">": 1, ">=": 1, "|": 2, "^": 3, "&": 4, "+": 6, "-": 6}

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from opkit.export.trace.array import TracedArray, TracedList, unwrap
+from opkit.export.trace.builtin import TracedNumpy, traced_globals
 from opkit.export.trace.graph import Node, Trace, UntraceableError
 from opkit.export.trace.loops import TracedRange
 from opkit.export.trace.lowering import LOWERED
 from opkit.export.trace.masks import Selected
-from opkit.export.trace.namespace import TracedNumpy, traced_globals
 from opkit.export.trace.recorder import Terms, TraceRecorder, recording
 from opkit.export.trace.symbols import Symbol, symbol_of
 from opkit.listed import listed

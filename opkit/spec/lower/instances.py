@@ -8,9 +8,8 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from opkit.spec.library.types import Type, plain_type, spelled
-from opkit.spec.lower.bindings import Binding, Bindings, binding_key, binding_text
 from opkit.spec.lower.conversions import convert, fit
-from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
+from opkit.spec.lower.lowered import ATOM, Binding, Bindings, Lowered, LowerError, binding_key, binding_text
 from opkit.spec.lower.names import Names
 from opkit.spec.lower.units import Unit, UnitLowering
 from opkit.spec.parse.syntax import Call, Expr, Function, Name, Node, Struct, TypeName

@@ -1,12 +1,17 @@
 """Lowered: what lowering knows of one expression: its Python, its C++ type, where it is stored.
 
 Also the errors of lowering and the variables that names stand for.
+
+Bindings: what the template parameters of a function stand for while it is lowered.
+
+A parameter is bound to a type, to the value of a constant or function, or to the name of a template.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, TypeAlias
 
 from opkit.record import mutable
 from opkit.spec.library.types import UNKNOWN, Type
@@ -114,3 +119,19 @@ class Variable:
     is_set: bool = True
     first_read: Node | None = None
     is_used: bool = False
+
+
+Binding: TypeAlias = Type | Lowered | str
+Bindings: TypeAlias = Mapping[str, Binding]
+
+
+def binding_text(binding: Binding) -> str:
+    """Return a binding in a form that distinguishes it from others."""
+    if isinstance(binding, Lowered):
+        return f"={binding.const!r}" if binding.is_const else f"={binding.code}"
+    return binding if isinstance(binding, str) else f":{binding}"
+
+
+def binding_key(bindings: Bindings) -> tuple[tuple[str, str], ...]:
+    """Return a key that distinguishes one set of bindings from another."""
+    return tuple(sorted((name, binding_text(item)) for name, item in bindings.items()))

@@ -20,9 +20,8 @@ from opkit.spec.library.types import (
     pointer,
     template_type,
 )
-from opkit.spec.lower.bindings import Bindings
 from opkit.spec.lower.conversions import convert, is_cell_parameter, number_literal
-from opkit.spec.lower.lowered import Lowered, LowerError, SpentError
+from opkit.spec.lower.lowered import Bindings, Lowered, LowerError, SpentError
 from opkit.spec.lower.units import ConstantLowering, Site, Unit
 from opkit.spec.parse import syntax
 from opkit.spec.parse.syntax import Declaration, Declarator, Expr, Function, Name, Node, Struct, TypeName

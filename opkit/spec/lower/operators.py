@@ -26,10 +26,9 @@ from opkit.spec.library.types import (
     pointer,
     spelled,
 )
-from opkit.spec.lower.bindings import Bindings
 from opkit.spec.lower.conversions import convert, convert_number, fit, number_literal
 from opkit.spec.lower.instances import Instances
-from opkit.spec.lower.lowered import ADD, ATOM, CMP, MUL, Lowered, LowerError
+from opkit.spec.lower.lowered import ADD, ATOM, CMP, MUL, Bindings, Lowered, LowerError
 from opkit.spec.lower.units import Unit
 from opkit.spec.lower.writer import Writer
 from opkit.spec.parse import syntax

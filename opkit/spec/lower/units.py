@@ -14,8 +14,7 @@ from opkit.diagnostics import Span
 from opkit.record import mutable, record
 from opkit.spec.findings import Findings
 from opkit.spec.library.types import UNKNOWN, Type
-from opkit.spec.lower.bindings import Bindings
-from opkit.spec.lower.lowered import Lowered, LowerError, Variable
+from opkit.spec.lower.lowered import Bindings, Lowered, LowerError, Variable
 from opkit.spec.lower.uses import Use, attr_use, computed_type, use_of
 from opkit.spec.parse import syntax
 from opkit.spec.parse.syntax import Call, Declarator, Expr, Node

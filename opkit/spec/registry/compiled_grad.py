@@ -14,14 +14,12 @@ from opkit.errors import InferError, unknown
 from opkit.record import mutable_entity, record
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
-from opkit.spec.registry.built_types import BuiltTypes, built_types_of, given_attrs_of
+from opkit.spec.registry.built_types import BuiltTypes, Siblings, built_types_of, given_attrs_of
 from opkit.spec.registry.compiled_op import CompiledOp, Inputs
 from opkit.spec.registry.schema import attr_value, plain_value, runtime_value
-from opkit.spec.registry.siblings import Siblings
-from opkit.spec.runtime.blob import Blob, forward_blob
 from opkit.spec.runtime.contexts import Arg, Conf, InferContext
 from opkit.spec.runtime.gradient_contexts import FwOp, GradContext, OpBuilder
-from opkit.spec.runtime.objects import Desc, Shape
+from opkit.spec.runtime.objects import Blob, Desc, Shape, forward_blob
 
 _OF_OUTPUTS: tuple[Literal["out", "dout"], ...] = ("out", "dout")
 

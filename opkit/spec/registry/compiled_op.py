@@ -17,9 +17,8 @@ from opkit.record import entity, mutable_entity
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
 from opkit.spec.registry.schema import ArgSpec, AttrSpec, attr_value, runtime_value
-from opkit.spec.runtime.blob import Blob, forward_blob
 from opkit.spec.runtime.contexts import Arg, Conf, InferContext, Modifier, modifier_getter
-from opkit.spec.runtime.objects import Desc, Shape
+from opkit.spec.runtime.objects import Blob, Desc, Shape, forward_blob
 from opkit.spec.runtime.sbp_contexts import SbpContext
 
 Inputs = Mapping[str, Sequence[TensorDesc]]

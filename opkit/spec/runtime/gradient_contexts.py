@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opkit.spec.runtime.arithmetic import METER
-from opkit.spec.runtime.blob import Blob, forward_blob
 from opkit.spec.runtime.contexts import Arg, Conf
 from opkit.spec.runtime.faults import FatalError
-from opkit.spec.runtime.objects import Desc
+from opkit.spec.runtime.objects import Blob, Desc, forward_blob
 
 #: Blobs of one argument.
 MOST_BLOBS = 10_000

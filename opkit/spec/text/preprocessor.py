@@ -11,10 +11,9 @@ from opkit.diagnostics import Note, SourceText, Span
 from opkit.errors import unknown
 from opkit.record import mutable
 from opkit.spec.findings import Findings
-from opkit.spec.text.conditions import evaluate_condition
+from opkit.spec.text.conditions import evaluate_condition, find_include, is_built_in
 from opkit.spec.text.decoding import read_source
 from opkit.spec.text.expansion import State, Tokens, TooLargeError, expand, spend, too_large
-from opkit.spec.text.includes import find_include, is_built_in
 from opkit.spec.text.lexer import END, IDENT, STRING, Token, lex
 from opkit.spec.text.macros import Macro, derived
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from opkit.ir import Operation, Value, to_numpy
 from opkit.static.plan.names import Names
-from opkit.static.plan.pieces import PIECE
 from opkit.static.plan.quiet import unquiet
-from opkit.static.plan.runs import Run
+from opkit.static.plan.runs import PIECE, Run
 
 
 def emit_run(names: Names, run: Run, ops: Sequence[Operation], line: Callable[[str, int | None], None]) -> None:

@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
 from opkit.static.plan.blocks import emit_run
-from opkit.static.plan.builtin_text import builtin_text, kernel_of, protection
+from opkit.static.plan.builtin_text import builtin_text, kernel_of, protection, user_text
 from opkit.static.plan.layout import Layout, is_state
 from opkit.static.plan.names import Chunk, Names
 from opkit.static.plan.prune import shape_only
@@ -23,7 +23,6 @@ from opkit.static.plan.quiet import quiet_kernel
 from opkit.static.plan.runs import Run
 from opkit.static.plan.sizes import Known
 from opkit.static.plan.user_calls import PlannedCall
-from opkit.static.plan.user_text import user_text
 
 #: Ops per function: one function of 10,000 ops takes hundreds of megabytes to compile.
 _CHUNK = 400

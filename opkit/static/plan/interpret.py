@@ -17,8 +17,8 @@ from opkit.ops.core.finite import NonFiniteError
 from opkit.ops.core.mode import local
 from opkit.ops.core.observers import notify
 from opkit.static.plan.failures import explain_failure
-from opkit.static.plan.folding import Like
 from opkit.static.plan.layout import Layout, is_state
+from opkit.static.plan.prune import Like
 from opkit.static.plan.sizes import Known
 from opkit.static.plan.user_calls import PlannedCall
 from opkit.static.scope import Holder

@@ -14,9 +14,9 @@ import numpy as np
 
 from opkit.ir import Shape, TensorDesc, Value
 from opkit.record import mutable
-from opkit.static.plan.folding import Like
 from opkit.static.plan.layout import Layout
-from opkit.static.plan.pieces import flat, spread
+from opkit.static.plan.prune import Like
+from opkit.static.plan.runs import flat, spread
 from opkit.static.plan.sizes import Known
 
 #: What the text uses as names of locals.

@@ -24,11 +24,10 @@ from opkit.settings import current_settings
 from opkit.static.builder import note_site
 from opkit.static.plan.emit import Emitter
 from opkit.static.plan.failures import ForbiddenCallError, TooLargeError, explain_failure, no_source
-from opkit.static.plan.folding import fold
 from opkit.static.plan.interpret import interpret
 from opkit.static.plan.layout import is_state, lay_out
 from opkit.static.plan.names import Chunk
-from opkit.static.plan.prune import prune
+from opkit.static.plan.prune import fold, prune
 from opkit.static.plan.sizes import Known, resolve_sizes
 from opkit.static.plan.user_calls import MismatchError, is_own
 from opkit.static.scope import Holder

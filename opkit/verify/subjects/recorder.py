@@ -13,7 +13,7 @@ import numpy as np
 
 from opkit.checker import Attrs
 from opkit.eager import Tensor
-from opkit.eager.pylayer_def import PyLayerDef, PyLayerGradDef
+from opkit.eager.pylayer_faults import PyLayerDef, PyLayerGradDef
 from opkit.listed import listed
 from opkit.ops import OpDef, local
 from opkit.static.own_gradient import OwnGradientDef
