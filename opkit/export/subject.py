@@ -24,7 +24,7 @@ from opkit.ir import TensorDesc
 from opkit.listed import each, listed, present
 from opkit.ops.core.types import Arrays, Attrs
 from opkit.project.gradient import run_builtin
-from opkit.project.loading import LoadedOps
+from opkit.project.loading import LoadedOps, with_kernels
 from opkit.project.user_op import UserOp, is_list
 from opkit.spec import CompiledOp
 
@@ -36,7 +36,7 @@ def subject_of(loaded: LoadedOps, name: str) -> ExportOp:
     """Return a forward op of a loaded directory with its examples.
 
     Args:
-        loaded: the directory.
+        loaded: the directory; its C++ kernels stay, and those in Python are run.
         name: the op type.
 
     Raises:
@@ -44,6 +44,7 @@ def subject_of(loaded: LoadedOps, name: str) -> ExportOp:
         ExportError: it has a form that cannot leave, is not a function of its arguments, or no inputs were found
             that it takes.
     """
+    loaded = with_kernels(loaded, None)
     op = loaded.ops[name]
     if op.compiled is None or op.kernel is None or op.trouble:
         raise ProjectError(f"op {name!r} cannot be used: {op.trouble}", where=op.where, help=op.trouble_help)

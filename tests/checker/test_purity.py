@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from opkit.checker import Status, check
+from opkit.checker import Case, Checkable, Options, Status, check
+from opkit.checker.checks.purity import backward_purity, forward_purity
+from opkit.checker.model.session import CheckSession
+from opkit.checker.model.trial import Trial
 from tests.checker.functions import checkable_of
 
 
@@ -18,3 +21,37 @@ def test_a_gradient_remembered_by_the_place_of_its_argument_is_found() -> None:
     kept = np.array([0.5, -1.5, 2.0])
     report = check(checkable_of(lambda x: x * x, backward, [kept]))
     assert "GC125" in [item.code for item in report.checks if item.status is Status.FAIL]
+
+
+def test_a_large_case_is_run_a_few_times() -> None:
+    """What small cases show of calls in other orders is not asked of a large one again: its own size counts there."""
+    runs = []
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        runs.append(x.size)
+        return np.tanh(x)
+
+    session = session_of(checkable_of(forward, lambda x, dy: dy / np.cosh(x) ** 2, [np.ones(3)]), 40)
+    runs.clear()
+    assert not [item for item in (*forward_purity(session), *backward_purity(session)) if item.is_finding]
+    assert runs.count(40) <= 25
+
+
+def test_a_buffer_that_only_large_cases_use_is_found() -> None:
+    """An array that is returned again by calls with so many elements alone shows on the large case."""
+    kept = np.empty(40)
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        return np.tanh(x, out=kept if x.size == 40 else None)
+
+    session = session_of(checkable_of(forward, lambda x, dy: dy / np.cosh(x) ** 2, [np.ones(3)]), 40)
+    assert [item.code for item in forward_purity(session) if item.is_finding] == ["GC124"]
+
+
+def session_of(checkable: Checkable, size: int) -> CheckSession:
+    """Return a session of an op's own cases and a large one of so many elements."""
+    trial = Trial(checkable)
+    trial.probe(checkable.recorded[0])  # how long a call takes
+    session = CheckSession(checkable, Options(), trial, list(checkable.recorded))
+    session.prepare(Case({"x": np.linspace(-1, 2, size)}, {}, "many elements", 0, "search"))
+    return session

@@ -42,6 +42,14 @@ def test_cpp_kernels_stay(tmp_path: Path) -> None:
         export(tmp_path / "t", check=False)
 
 
+def test_an_op_that_runs_in_cpp_leaves_with_its_python_kernel(tmp_path: Path) -> None:
+    """A directory that was loaded with its C++ kernels is exported by those in Python, which are run here."""
+    scaffold("t", tmp_path, cpp=True)
+    op = subject_of(load(tmp_path / "t"), "t_forward")
+    assert op.forward.op.kernel is not None
+    assert op.forward.op.kernel.where.file.endswith("t_py_kernel.py")
+
+
 # --- frameworks
 @pytest.mark.parametrize(
     ("framework", "found", "is_old"),

@@ -167,3 +167,11 @@ def test_types_that_are_not_made_of_nothing(kind: str) -> None:
     """A type without a default is an error where it is made of no arguments."""
     errors = [item for item in found(op(f"  auto a = {kind}();")) if item.is_error]
     assert [item.code for item in errors] == ["SPEC022"]
+
+
+@pytest.mark.parametrize("kind", ["std::pair<int>", "std::map<int>", "HashMap<std::string>"])
+def test_a_template_with_too_few_arguments(kind: str) -> None:
+    """A template of two types that is given one is an error at its name, which says how many are expected."""
+    (error,) = (item for item in found(op(f"  {kind} a;\n  for (const auto& b : {{a}}) {{ b.second; }}")) if item.is_error)
+    assert (error.code, error.span.col if error.span else 0) == ("SPEC022", 3)
+    assert error.message == f"template arguments of {kind.partition('<')[0]!r}: 2 expected, 1 given"

@@ -203,6 +203,24 @@ def test_a_training_script_is_checked_on_what_it_saw_under_jit(tmp_path: Path) -
     assert "FAIL      train.py::wrong" in run.stdout
 
 
+@pytest.mark.parametrize("name", ["custom_vjp", "custom_jvp"])
+def test_what_a_rule_calls_itself_is_not_recorded(name: str) -> None:
+    """Three calls under grad are three recorded calls, also where the rule calls its own function once more."""
+    from opkit.verify.subjects.jax.recorder import recording
+
+    function = getattr(jax, name)(lambda x: jnp.tanh(x))
+    if name == "custom_vjp":
+        function.defvjp(lambda x: (function(x), x), lambda x, dy: (dy / jnp.cosh(x) ** 2,))
+    else:
+        function.defjvp(lambda primals, tangents: (function(*primals), tangents[0] / jnp.cosh(primals[0]) ** 2))
+    with recording() as heard:
+        for number in range(3):
+            jax.grad(function)(jnp.float32(number))
+            jax.effects_barrier()
+    (calls,) = heard.calls[function].values()
+    assert [float(call["x"]) for call in calls] == [0, 1, 2]
+
+
 def test_a_repro_needs_jax_and_numpy_only(tmp_path: Path) -> None:
     """It shows the slopes beside what the rule gives, and runs where opkit cannot be imported."""
     (tmp_path / "act.py").write_text(SCRIPT.partition("@jax.jit")[0])

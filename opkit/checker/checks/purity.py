@@ -23,7 +23,12 @@ from opkit.checker.model.evaluate import Evaluator, copies, is_float, leaves_of
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings
-from opkit.checker.model.thresholds import FEW, REPEATS, SOME
+from opkit.checker.model.thresholds import FEW, MANY, REPEATS, SOME
+
+
+def _most(session: CheckSession, ev: Evaluator, usual: int = MANY) -> int:
+    """Return how often a case is run for one matter: what is not a matter of its size shows on small ones as well."""
+    return 2 if ev in session.large else usual
 
 
 def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
@@ -37,7 +42,8 @@ def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
     other_attrs = [item for item in alike if not item.is_set_like(ev)]
     differing = [item for item in session.evaluators if item.case.shapes != ev.case.shapes]
     single = session.single[:1]
-    return _rearranged(ev, differing[:1]) + other_values[:2] + other_attrs[:2] + differing[:2] + single
+    found = _rearranged(ev, differing[:1]) + other_values[:2] + other_attrs[:2] + differing[:2] + single
+    return found[: _most(session, ev)]
 
 
 def _rearranged(ev: Evaluator, before: list[Evaluator]) -> list[Evaluator]:
@@ -66,7 +72,11 @@ _IN_USED_MEMORY = "for arguments in memory that held others before"
 
 
 def _faults(
-    session: CheckSession, who: str, call: Callable[[], Sequence[Any]], others: Iterable[Callable[[], str]]
+    session: CheckSession,
+    ev: Evaluator,
+    who: str,
+    call: Callable[[], Sequence[Any]],
+    others: Iterable[Callable[[], str]],
 ) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a call that is repeated, and made again after others.
 
@@ -74,6 +84,7 @@ def _faults(
 
     Args:
         session: of the checks.
+        ev: the case.
         who: what is called.
         call: gives what it returned.
         others: make other calls, and say when a result was another one, "" where none was.
@@ -83,10 +94,9 @@ def _faults(
     kept = copies(first)
     if session.drawing.touched_by(call):
         yield repeated, f"{who} draws from, or seeds, numpy's global random numbers"
-    if not all(same(kept, call()) for _ in range(REPEATS)):
+    if not all(same(kept, call()) for _ in range(_most(session, ev, REPEATS))):
         yield repeated, f"{who} gave another result for the same arguments"
-    calls: list[Callable[[], str]] = [str, *others]
-    for other in calls:
+    for other in others:
         when = other()
         if not same(kept, first, 0.0):
             yield "GC124", f"a later call of {who} changed {result} that an earlier call had returned"
@@ -107,7 +117,7 @@ def forward_purity(session: CheckSession) -> Iterator[CheckResult]:
 
     for ev in [] if found.results else evaluators:
         others = (partial(after, other) for other in _others(session, ev))
-        for code, message in islice(_faults(session, "forward", partial(ev.forward, ev.inputs), others), 1):
+        for code, message in islice(_faults(session, ev, "forward", partial(ev.forward, ev.inputs), others), 1):
             found.add(code, message, ev)
     for ev in [] if found.results else first_of_each(session.ordinary(), lambda ev: str(sorted(ev.attrs.items())))[0]:
         if not gives_the_same(ev):
@@ -182,7 +192,7 @@ def _backward_faults(session: CheckSession, ev: Evaluator, rng: Generator) -> It
 
     calls = [partial(between, other) for other in _others(session, ev) if _runs_alone(other)]
     yield from _faults(
-        session, "backward", lambda: list(ev.gradients(douts).values()), (with_others, *calls, in_used_memory)
+        session, ev, "backward", lambda: list(ev.gradients(douts).values()), (with_others, *calls, in_used_memory)
     )
 
 

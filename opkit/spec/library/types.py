@@ -284,14 +284,18 @@ def plain_type(name: str) -> Type | None:
     return Type(name) if name in _CLASSES else None
 
 
+def template_count(name: str) -> int:
+    """Return how many types a template needs; what may follow them (a size, an allocator) is not read."""
+    kind = _TEMPLATES.get(name)
+    return 0 if kind is None else 2 if kind in ("map", "ordered_map", "pair") else 1
+
+
 def template_type(name: str, args: tuple[Type, ...]) -> Type | None:
     """Return the type of a template with its arguments, None where there is no such template."""
     kind = _TEMPLATES.get(name)
-    if kind is None or not args:
+    if kind is None:
         return None
-    if kind in ("vector", "fixed_vector", "ptr", "set", "ordered_set", "maybe"):
-        return Type(kind, args[:1])
-    return Type(kind, args[:2]) if kind in ("map", "ordered_map", "pair") else Type(kind, args)
+    return Type(kind, args if kind == "function" else args[: template_count(name)])
 
 
 def known_type_names() -> frozenset[str]:

@@ -18,6 +18,7 @@ from opkit.spec.library.types import (
     known_type_names,
     plain_type,
     pointer,
+    template_count,
     template_type,
 )
 from opkit.spec.lower.conversions import convert, is_cell_parameter, number_literal
@@ -228,6 +229,10 @@ class Names:
             args = tuple(self.argument_type(arg, bindings) for arg in part.args)
             if text == "function" and args and args[0].name == "function":
                 return args[0]
+            count = template_count(text)
+            if len(args) < count:
+                said = f"template arguments of {name.text!r}: {count} expected, {len(args)} given"
+                raise LowerError("SPEC022", said, name)
             return template_type(text, args)
         if text in self.structs:
             return Type("struct", (Type(text),))

@@ -31,13 +31,14 @@ def recording() -> Iterator[Recording]:
 
     def listening(call: Any) -> Any:
         def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_custom(self) and id(self) not in busy:
-                busy.add(id(self))  # the rule's own fwd calls the function again
-                try:
-                    _hear(heard, self, args, kwargs)
-                finally:
-                    busy.discard(id(self))
-            return call(self, *args, **kwargs)
+            if not is_custom(self) or id(self) in busy:
+                return call(self, *args, **kwargs)
+            busy.add(id(self))  # the rule's own fwd calls the function again
+            try:
+                _hear(heard, self, args, kwargs)
+                return call(self, *args, **kwargs)
+            finally:
+                busy.discard(id(self))
 
         return called
 
