@@ -14,7 +14,7 @@ from opkit.ir import canonical_dtype
 from opkit.listed import listed
 from opkit.oneflow.scalar_types import float32, int32
 from opkit.oneflow.semantics import builders as ops
-from opkit.oneflow.semantics.slices import slice_attrs
+from opkit.oneflow.semantics.dtypes import slice_attrs
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.inference import broadcast_shape
 from opkit.ops.core.types import Ints, Name

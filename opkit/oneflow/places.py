@@ -12,7 +12,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.oneflow.scalar_types import int32
 from opkit.oneflow.semantics import builders as ops
-from opkit.oneflow.semantics.slices import slice_attrs
+from opkit.oneflow.semantics.dtypes import slice_attrs
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.types import Name
 from opkit.ops.core.value import ndim_of, normal_axis, shape_of

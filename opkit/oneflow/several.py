@@ -21,8 +21,7 @@ from opkit.distribute import (
 )
 from opkit.oneflow.config import DEBUG_CHECK
 from opkit.oneflow.job_devices import JobDevices
-from opkit.oneflow.semantics.claims import claimed_by
-from opkit.oneflow.semantics.makers import DirectoryMaker, maker_for
+from opkit.oneflow.semantics.claims import DirectoryMaker, claimed_by, maker_for
 from opkit.oneflow.session import Session
 from opkit.ops import OpDef, apply
 from opkit.project import UserOp

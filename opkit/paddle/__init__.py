@@ -6,7 +6,6 @@ A name that opkit does not have raises an AttributeError that says so and offers
 from opkit.eager import Tensor, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from opkit.paddle import autograd, framework, linalg, tensor, version
 from opkit.paddle.autograd.backward_mode import grad
-from opkit.paddle.framework.defaults import get_default_dtype, set_default_dtype
 from opkit.paddle.framework.flags import get_flags, set_flags
 from opkit.paddle.framework.io import load, save
 from opkit.paddle.framework.parameter import ParamAttr, create_parameter
@@ -27,7 +26,7 @@ from opkit.paddle.framework.place import (
     set_cuda_rng_state,
     set_device,
 )
-from opkit.paddle.framework.static_mode import in_dynamic_mode
+from opkit.paddle.framework.static_mode import get_default_dtype, in_dynamic_mode, set_default_dtype
 from opkit.paddle.semantics.dtypes import BFLOAT16 as bfloat16
 from opkit.paddle.semantics.dtypes import DType as dtype
 from opkit.paddle.semantics.dtypes import dtype_object as _dtype
@@ -140,7 +139,7 @@ _LATER = {
         )
     },
     "DataParallel": f"{__name__}.distributed.data_parallel",
-    "batch": f"{__name__}.reader.batching",
+    "batch": f"{__name__}.reader.decorator",
     "enable_static": f"{__name__}.static",
     "LazyGuard": f"{__name__}.framework.lazy_init",
     "flops": f"{__name__}.hapi.dynamic_flops",

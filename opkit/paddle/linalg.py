@@ -16,8 +16,7 @@ from opkit.paddle.tensor.decomposition import (
     svd,
     triangular_solve,
 )
-from opkit.paddle.tensor.linalg import bmm, dist, dot, matmul, mm, mv, norm, outer
-from opkit.paddle.tensor.products import matrix_power
+from opkit.paddle.tensor.linalg import bmm, dist, dot, matmul, matrix_power, mm, mv, norm, outer
 from opkit.shim.missing import guard
 
 __all__ = [

@@ -11,7 +11,7 @@ import pytest
 import opkit.paddle as paddle
 import opkit.paddle.nn.functional as F
 from opkit.errors import AutogradError, MissingNameError
-from opkit.paddle.tensor.unsupported import UNSUPPORTED
+from opkit.paddle.tensor.methods import UNSUPPORTED
 
 
 # ---- names that are not there ----------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def test_an_update_of_small_parameters_is_one_pass(monkeypatch: pytest.MonkeyPat
         sizes.append(arrays[0].size)
         op.kernel(*arrays, **options)
 
-    monkeypatch.setattr("opkit.paddle.optimizer.together.run_kernel", run)
+    monkeypatch.setattr("opkit.paddle.optimizer.optimizer.run_kernel", run)
     parameters = [paddle.create_parameter([3, 4], "float32"), paddle.create_parameter([5], "float32")]
     for parameter in parameters:
         parameter.grad = paddle.ones_like(parameter)

@@ -14,7 +14,7 @@ from numpy import ndarray
 from opkit.errors import UsageError, unknown
 from opkit.ir import canonical_dtype
 from opkit.oneflow.scalar_types import int32
-from opkit.oneflow.semantics.slices import slice_attrs
+from opkit.oneflow.semantics.dtypes import slice_attrs
 from opkit.oneflow.session import StoredArray, session
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.types import Ints, Name

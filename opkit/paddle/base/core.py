@@ -16,8 +16,8 @@ from opkit.paddle.framework.place import (
 )
 from opkit.paddle.framework.tracer import AmpLevel
 from opkit.paddle.io.generated import EOFException
+from opkit.paddle.semantics.dtypes import VarDesc
 from opkit.paddle.semantics.scope_tensor import ScopeTensor as LoDTensor
-from opkit.paddle.semantics.variable_types import VarDesc
 from opkit.shim.missing import guard
 from opkit.static import Scope
 

@@ -3,7 +3,7 @@
 from opkit.paddle import base
 from opkit.paddle.base import *  # noqa: F403 - fluid is base under an older name
 from opkit.paddle.fluid import layers, optimizer
-from opkit.paddle.reader.batching import batch
+from opkit.paddle.reader.decorator import batch
 from opkit.paddle.static.program import data
 from opkit.shim.missing import guard
 from opkit.static import disable_static as enable_dygraph

@@ -14,8 +14,7 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.types import Name
 from opkit.ops.kernels import initializer as recipes
 from opkit.paddle.framework import initializer as init
-from opkit.paddle.framework.defaults import default_dtype
-from opkit.paddle.framework.static_mode import static_hooks
+from opkit.paddle.framework.static_mode import default_dtype, static_hooks
 from opkit.paddle.semantics import builders as ops
 from opkit.static import default_main_program
 from opkit.static.names import unique_name

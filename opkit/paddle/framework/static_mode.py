@@ -1,13 +1,16 @@
 """What the facade's classes call in static mode; ``opkit.paddle.static`` fills it in when it is imported.
 
 Layers and optimizers work in both modes. Where a mode matters (a new parameter, a minimised loss), they come here.
+
+The default dtype of floats.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import UsageError
+from opkit.errors import DtypeError, UsageError
+from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Function
 
@@ -49,3 +52,28 @@ def in_pir_mode() -> bool:
 
 
 use_pir_api = in_pir_mode
+
+
+_default = ["float32"]
+
+
+def default_dtype() -> str:
+    """Return the name of the dtype that Python floats become."""
+    return _default[0]
+
+
+def get_default_dtype() -> str:
+    """Return the name of the dtype that Python floats become."""
+    return _default[0]
+
+
+def set_default_dtype(d: Any) -> None:
+    """Choose the dtype that Python floats become.
+
+    Raises:
+        DtypeError: it is not a floating-point dtype.
+    """
+    name = canonical_dtype(d)
+    if not name.startswith("float"):
+        raise DtypeError(f"set_default_dtype takes a floating-point dtype, got {name}")
+    _default[0] = name

@@ -10,7 +10,7 @@ import numpy as np
 from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.paddle import nn
-from opkit.paddle.hapi.watched import run_watched
+from opkit.paddle.hapi.model_summary import run_watched
 from opkit.paddle.semantics import builders as ops
 from opkit.record import mutable
 from opkit.shim.missing import guard

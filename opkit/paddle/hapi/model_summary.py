@@ -1,4 +1,9 @@
-"""``summary``: the layers of a network with their shapes and parameters, seen while it runs once."""
+"""``summary``: the layers of a network with their shapes and parameters, seen while it runs once.
+
+Watched: a network run once, without gradients and as in inference, while hooks look on.
+
+What hooks note is not known here.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +12,35 @@ from typing import Any
 
 import numpy as np
 
+from opkit.eager import no_grad
 from opkit.errors import UnsupportedError, UsageError
 from opkit.ops.core.mode import local
-from opkit.paddle.hapi.watched import run_watched
 from opkit.paddle.nn.layer import LayerList, Sequential
+from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.static.input_spec import InputSpec
 from opkit.record import record
 from opkit.shim.missing import guard
 
-__all__ = ["summary"]
+__all__ = [
+    "run_watched",
+    "summary",
+]
+
+
+def run_watched(net: Layer, inputs: Sequence[Any], hooks: Sequence[Any]) -> None:
+    """Run a network as in inference, then remove the hooks and put every layer back into its mode."""
+    modes = [(layer, layer.training) for layer in net.sublayers(include_self=True)]
+    net.eval()
+    try:
+        with no_grad():
+            net(*inputs)
+    finally:
+        for layer, training in modes:
+            object.__setattr__(layer, "training", training)
+        for hook in hooks:
+            hook.remove()
+
 
 _MEGABYTE = 1024.0**2
 

@@ -1,4 +1,7 @@
-"""Readers made of readers. Samples are read in this process and thread, in their order."""
+"""Readers made of readers. Samples are read in this process and thread, in their order.
+
+``paddle.batch``: a reader of batches from a reader of samples.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,14 @@ from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.shim.missing import guard
 
-__all__ = ["buffered", "map_readers", "multiprocess_reader", "shuffle", "xmap_readers"]
+__all__ = [
+    "buffered",
+    "map_readers",
+    "multiprocess_reader",
+    "shuffle",
+    "xmap_readers",
+]
+
 
 Reader = Callable[[], Iterable[Any]]
 
@@ -77,6 +87,36 @@ def multiprocess_reader(readers: Sequence[Reader], use_pipe: bool = True, queue_
                 yield sample
 
     return read
+
+
+def batch(
+    reader: Callable[[], Iterator[Any]], batch_size: int, drop_last: bool = False
+) -> Callable[[], Iterator[list[Any]]]:
+    """Return a function that yields lists of ``batch_size`` samples.
+
+    Args:
+        reader: returns an iterator of samples.
+        batch_size: samples per list.
+        drop_last: leave out a last list with fewer samples.
+
+    Raises:
+        UsageError: the batch size is not positive.
+    """
+    size = int(batch_size)
+    if size <= 0:
+        raise UsageError(f"batch: batch_size must be positive, got {batch_size!r}")
+
+    def batches() -> Iterator[list[Any]]:
+        samples = []
+        for sample in reader():
+            samples.append(sample)
+            if len(samples) == size:
+                yield samples
+                samples = []
+        if samples and not drop_last:
+            yield samples
+
+    return batches
 
 
 __getattr__ = guard(globals())

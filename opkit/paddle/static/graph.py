@@ -14,12 +14,11 @@ from opkit.ops.core.types import Name
 from opkit.paddle.framework.initializer import recipe_of
 from opkit.paddle.framework.parameter import parameter_shape
 from opkit.paddle.framework.place import CPUPlace
+from opkit.paddle.semantics.dtypes import LOD_TENSOR
 from opkit.paddle.semantics.scope_tensor import install_get_tensor
-from opkit.paddle.semantics.variable_types import LOD_TENSOR
 from opkit.paddle.tensor import random
 from opkit.paddle.tensor.inplace import INPLACE
-from opkit.paddle.tensor.methods import install
-from opkit.paddle.tensor.unsupported import install_unsupported
+from opkit.paddle.tensor.methods import install, install_unsupported
 from opkit.static.parameters import initialize
 from opkit.static.storage import program_state, set_program_state
 

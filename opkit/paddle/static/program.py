@@ -12,8 +12,8 @@ from opkit.ir import TensorDesc, Variable, canonical_dtype
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Ints, Name
 from opkit.ops.kernels.initializer import constant
-from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.place import CPUPlace
+from opkit.paddle.framework.static_mode import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.static.builder import building
 from opkit.static.parameters import create_state

@@ -4,16 +4,13 @@ from opkit.paddle.tensor import (
     attribute,
     creation,
     decomposition,
-    elementary,
     layout,
     linalg,
     logic,
     manipulation,
     math,
     methods,
-    products,
     random,
-    scans,
     search,
     selection,
     stat,
@@ -21,16 +18,13 @@ from opkit.paddle.tensor import (
 from opkit.paddle.tensor.attribute import *  # noqa: F403
 from opkit.paddle.tensor.creation import *  # noqa: F403
 from opkit.paddle.tensor.decomposition import *  # noqa: F403
-from opkit.paddle.tensor.elementary import *  # noqa: F403
 from opkit.paddle.tensor.inplace import INPLACE
 from opkit.paddle.tensor.layout import *  # noqa: F403
 from opkit.paddle.tensor.linalg import *  # noqa: F403
 from opkit.paddle.tensor.logic import *  # noqa: F403
 from opkit.paddle.tensor.manipulation import *  # noqa: F403
 from opkit.paddle.tensor.math import *  # noqa: F403
-from opkit.paddle.tensor.products import *  # noqa: F403
 from opkit.paddle.tensor.random import *  # noqa: F403
-from opkit.paddle.tensor.scans import *  # noqa: F403
 from opkit.paddle.tensor.search import *  # noqa: F403
 from opkit.paddle.tensor.selection import *  # noqa: F403
 from opkit.paddle.tensor.stat import *  # noqa: F403
@@ -59,7 +53,6 @@ NAMES = tuple(
             *attribute.__all__,
             *creation.__all__,
             *decomposition.__all__,
-            *elementary.__all__,
             *layout.__all__,
             *linalg.__all__,
             *logic.COMPARISONS,
@@ -68,9 +61,7 @@ NAMES = tuple(
             *math.UNARY,
             *math.BINARY,
             *(name for name in math.__all__ if name not in ("UNARY", "BINARY")),
-            *products.__all__,
             *random.__all__,
-            *scans.__all__,
             *search.__all__,
             *selection.__all__,
             *stat.__all__,

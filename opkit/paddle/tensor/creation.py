@@ -14,8 +14,8 @@ from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import ever, local
 from opkit.ops.core.references import OF_TEMPORARY
 from opkit.ops.core.types import Name
-from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.place import place_of
+from opkit.paddle.framework.static_mode import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import needed, plain_shape, shape_or_size
 from opkit.paddle.tensor.run_shapes import filled_in_run, range_in_run

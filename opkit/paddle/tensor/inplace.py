@@ -14,7 +14,7 @@ from opkit.errors import UsageError
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Function, Name
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor import creation, elementary, layout, logic, manipulation, math, products, selection
+from opkit.paddle.tensor import creation, layout, linalg, logic, manipulation, math, selection
 
 
 def in_place(function: Function) -> Function:
@@ -75,11 +75,10 @@ INPLACE: dict[str, Function] = {
         f"{name}_": in_place(getattr(module, name))
         for module, names in {
             creation: "tril triu",
-            elementary: "erfinv frac nan_to_num",
             logic: "logical_and logical_not logical_or logical_xor",
             manipulation: "put_along_axis scatter",
-            math: "cumprod",
-            products: "addmm",
+            linalg: "addmm",
+            math: "cumprod erfinv frac nan_to_num",
             selection: "index_add index_put masked_fill",
         }.items()
         for name in names.split()

@@ -10,7 +10,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.composed import matrices
 from opkit.ops.core.types import Name
-from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.framework.static_mode import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import manipulation
 from opkit.paddle.tensor.checks import ints, need_value, needed, plain_shape

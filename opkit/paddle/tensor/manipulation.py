@@ -9,8 +9,8 @@ import numpy as np
 from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.core.types import Name
+from opkit.paddle.semantics import arithmetic
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.semantics import indexing
 from opkit.paddle.tensor.checks import ints, need_value, needed, plain_shape, shape_or_size
 from opkit.paddle.tensor.run_shapes import sizes_of_run
 from opkit.shim.missing import guard as _guard
@@ -273,7 +273,7 @@ def masked_select(x: Any, mask: Any, name: Name = None) -> Any:
 
 def scatter(x: Any, index: Any, updates: Any, overwrite: bool = True, name: Name = None) -> Any:
     """Return x with rows replaced by updates, or with updates added to zeroed rows where not ``overwrite``."""
-    return indexing.scatter(needed(x), index, updates, overwrite)
+    return arithmetic.scatter(needed(x), index, updates, overwrite)
 
 
 def scatter_nd_add(x: Any, index: Any, updates: Any, name: Name = None) -> Any:

@@ -1,18 +1,23 @@
-"""Arithmetic, functions of one operand, reductions."""
+"""Arithmetic, functions of one operand, reductions.
+
+More functions of one or two operands, element by element.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from opkit.eager import Tensor
-from opkit.errors import ShapeError, UsageError
+from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ir import Variable, canonical_dtype
 from opkit.listed import listed
 from opkit.ops.composed import pointwise, statistics
 from opkit.ops.core.types import Function, Name
+from opkit.paddle.framework.static_mode import default_dtype
+from opkit.paddle.semantics import arithmetic
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.semantics import integers, spread
 from opkit.paddle.tensor.checks import axis_of, need_value, needed, of_one, titled
 from opkit.shim.missing import guard as _guard
 from opkit.static.overwriting import overwrite
@@ -28,6 +33,12 @@ __all__ = [
     "clip",
     "cumprod",
     "cumsum",
+    "deg2rad",
+    "erfinv",
+    "fmax",
+    "fmin",
+    "frac",
+    "heaviside",
     "increment",
     "lerp",
     "logsumexp",
@@ -35,9 +46,11 @@ __all__ = [
     "mean",
     "median",
     "min",
+    "nan_to_num",
     "numel",
     "pow",
     "prod",
+    "rad2deg",
     "scale",
     "std",
     "sum",
@@ -85,7 +98,7 @@ _OF_ONE = (
 #: Paddle's name -> the function; the builders have Paddle's names.
 UNARY: dict[str, Function] = {
     name: of_one(name, build)
-    for name, build in (*((build.__name__, build) for build in _OF_ONE), *integers.CLOSED.items())
+    for name, build in (*((build.__name__, build) for build in _OF_ONE), *arithmetic.CLOSED.items())
 }
 
 
@@ -109,7 +122,7 @@ BINARY: dict[str, Function] = {
         "bitwise_and": ops.bitwise_and,
         "bitwise_or": ops.bitwise_or,
         "bitwise_xor": ops.bitwise_xor,
-        "divide": integers.divide,
+        "divide": arithmetic.divide,
         "floor_divide": ops.floor_div,
         "floor_mod": ops.floor_mod,
         "maximum": ops.maximum,
@@ -227,12 +240,12 @@ def logsumexp(x: Any, axis: Any = None, keepdim: bool = False, name: Name = None
 
 def var(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: Name = None) -> Any:
     """Return the variance over axes, divided by n - 1 where ``unbiased``; 0 of one element (Paddle 2.6)."""
-    return spread.var(needed(x), axis_of(axis), unbiased, keepdim)
+    return arithmetic.var(needed(x), axis_of(axis), unbiased, keepdim)
 
 
 def std(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: Name = None) -> Any:
     """Return the standard deviation over axes, of n - 1 where ``unbiased``; 0 of one element (Paddle 2.6)."""
-    return spread.std(needed(x), axis_of(axis), unbiased, keepdim)
+    return arithmetic.std(needed(x), axis_of(axis), unbiased, keepdim)
 
 
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None, name: Name = None) -> Any:
@@ -284,3 +297,62 @@ globals().update(UNARY)
 globals().update(BINARY)
 
 __getattr__ = _guard(globals())
+
+
+class FloatsError(DtypeError, RuntimeError):
+    """A function of floating-point tensors got another (Paddle raises RuntimeError)."""
+
+
+def _floats(function: str, x: Any) -> Any:
+    """Return a value in floating point: integers in the default dtype."""
+    kind = need_value(function, "x", x)._data.dtype.kind
+    return x if kind in "fc" else ops.cast(x, default_dtype())
+
+
+# ---- one operand -----------------------------------------------------------------------------------------------------
+def deg2rad(x: Any, name: Name = None) -> Any:
+    """Return degrees as radians."""
+    return ops.mul(_floats("deg2rad", x), math.pi / 180)
+
+
+def rad2deg(x: Any, name: Name = None) -> Any:
+    """Return radians as degrees."""
+    return ops.mul(_floats("rad2deg", x), 180 / math.pi)
+
+
+def erfinv(x: Any, name: Name = None) -> Any:
+    """Return y with ``erf(y) = x``."""
+    if needed(x)._data.dtype.kind != "f":
+        raise FloatsError(f"erfinv takes floating-point tensors, got {x._data.dtype}")
+    return ops.erfinv(x)
+
+
+def frac(x: Any, name: Name = None) -> Any:
+    """Return what is behind the decimal point, with the sign of x."""
+    return ops.sub(needed(x), x if x._data.dtype.kind in "iu" else ops.trunc(x))
+
+
+def nan_to_num(
+    x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: Name = None
+) -> Any:
+    """Return x with numbers in place of NaN and infinities; by default the dtype's largest and smallest."""
+    if needed(x)._data.dtype.kind != "f":
+        return ops.identity(x)
+    largest, least = (None if item is None else float(item) for item in (posinf, neginf))
+    return pointwise.finite_numbers(x, float(nan), largest, least)
+
+
+# ---- two operands ----------------------------------------------------------------------------------------------------
+def fmax(x: Any, y: Any, name: Name = None) -> Any:
+    """Return the larger of two elements, the number where one is NaN; of equal ones x gets the gradient."""
+    return pointwise.fmax(needed(x), needed(y))
+
+
+def fmin(x: Any, y: Any, name: Name = None) -> Any:
+    """Return the smaller of two elements, the number where one is NaN; of equal ones x gets the gradient."""
+    return pointwise.fmin(needed(x), needed(y))
+
+
+def heaviside(x: Any, y: Any, name: Name = None) -> Any:
+    """Return 0 where x is negative, 1 where it is positive, and y where it is 0."""
+    return pointwise.heaviside(needed(x), needed(y))

@@ -9,7 +9,7 @@ from opkit.eager import Tensor, become, check_inplace
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.core.types import Name
-from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.framework.static_mode import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import needed, plain_shape
 from opkit.shim.missing import guard as _guard

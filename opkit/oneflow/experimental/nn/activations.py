@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from opkit.oneflow import math as flow_math
 from opkit.oneflow import nn
-from opkit.oneflow.experimental.nn.module import Module
-from opkit.oneflow.experimental.nn.parameter import Parameter
+from opkit.oneflow.experimental.nn.module import Module, Parameter
 from opkit.oneflow.experimental.tensors import Tensor, lifted
 from opkit.oneflow.user_op import call
 from opkit.ops.composed.layers import scaled_softplus

@@ -11,8 +11,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.oneflow import array, nn
 from opkit.oneflow import layers as flow_layers
 from opkit.oneflow.experimental.nn.init import kaiming_uniform_, normal_, uniform_
-from opkit.oneflow.experimental.nn.module import Module
-from opkit.oneflow.experimental.nn.parameter import Parameter
+from opkit.oneflow.experimental.nn.module import Module, Parameter
 from opkit.oneflow.experimental.tensors import Tensor, lifted
 from opkit.oneflow.semantics import builders as ops
 from opkit.ops.core.types import Ints, Name

@@ -1,9 +1,15 @@
-"""Module: a layer with its parameters, buffers and submodules (``flow.nn.Module``, v0.4)."""
+"""Module: a layer with its parameters, buffers and submodules (``flow.nn.Module``, v0.4).
+
+Sequential: modules that are called one after the other (``flow.nn.Sequential``, v0.4).
+
+Parameter: a tensor that a Module trains (``flow.nn.Parameter``, v0.4).
+"""
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +17,33 @@ from numpy import ndarray
 
 from opkit.errors import MissingNameError, ShapeError, UsageError, unknown
 from opkit.oneflow.experimental.functions import Tensor
-from opkit.oneflow.experimental.nn.parameter import Parameter
 from opkit.oneflow.experimental.tensors import device as device_type
 
-__all__ = ["Module"]
+__all__ = [
+    "Module",
+    "Parameter",
+    "Sequential",
+]
+
+
+class Parameter(Tensor):
+    """A tensor that a Module trains.
+
+    Args:
+        data: a tensor; its data is shared.
+        requires_grad: whether ``backward`` computes its gradient.
+    """
+
+    def __init__(self, data: Tensor, requires_grad: bool = True) -> None:
+        if not isinstance(data, Tensor):
+            raise TypeError(f"flow.nn.Parameter takes a Tensor, got {type(data).__name__}")
+        self._value = data.detach()._value
+        self._device = data.device
+        self.requires_grad = requires_grad
+
+    def __repr__(self) -> str:
+        return f"Parameter containing: {super().__repr__()}"
+
 
 #: Where a module keeps what is found among its attributes.
 _PLACES = ("_parameters", "_buffers", "_modules")
@@ -237,3 +266,62 @@ class Module:
 
 def _array(item: Any) -> ndarray:
     return item.numpy() if hasattr(item, "numpy") else np.asarray(item)
+
+
+class Sequential(Module):
+    """Modules that are called one after the other, held under the names "0", "1", ...
+
+    Args:
+        args: modules, or one dict of modules by name.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        is_named = len(args) == 1 and isinstance(args[0], Mapping)
+        for name, module in args[0].items() if is_named else enumerate(args):
+            self.add_module(str(name), module)
+
+    def _key(self, index: int) -> str:
+        at = operator.index(index)
+        if not -len(self) <= at < len(self):
+            raise IndexError(f"{type(self).__name__} has {len(self)} items, number {index} is not there")
+        return str(list(self._modules)[at])
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self._modules.values()))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(*list(self)[index])
+        return self._modules[self._key(index)]
+
+    def __setitem__(self, index: int, item: Any) -> None:
+        self._modules[self._key(index)] = item
+
+    def __delitem__(self, index: Any) -> None:
+        left = list(self)
+        del left[index]
+        self._modules.clear()
+        self.extend(left)
+
+    def append(self, item: Any) -> Any:
+        """Add an item at the end."""
+        self._modules[str(len(self))] = item
+        return self
+
+    def extend(self, items: Iterable[Any]) -> Any:
+        """Add items at the end."""
+        for item in items:
+            self.append(item)
+        return self
+
+    __iadd__ = extend
+
+    def forward(self, input: Any) -> Any:
+        """Return what the last module makes of what the others make of the input."""
+        for module in self:
+            input = module(input)
+        return input

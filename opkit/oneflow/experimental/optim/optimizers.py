@@ -10,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.errors import UsageError
-from opkit.oneflow.experimental.nn.parameter import Parameter
+from opkit.oneflow.experimental.nn.module import Parameter
 from opkit.ops import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE
 from opkit.ops.core.observers import run_kernel
 

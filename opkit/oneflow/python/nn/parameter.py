@@ -1,5 +1,5 @@
 """``oneflow.python.nn.parameter``."""
 
-from opkit.oneflow.experimental.nn.parameter import Parameter
+from opkit.oneflow.experimental.nn.module import Parameter
 
 __all__ = ["Parameter"]

@@ -3,11 +3,9 @@
 from opkit.paddle.distributed.fleet import base, meta_parallel, recompute, utils
 from opkit.paddle.distributed.fleet.base.role_maker import PaddleCloudRoleMaker, Role
 from opkit.paddle.distributed.fleet.data_generator import MultiSlotDataGenerator, MultiSlotStringDataGenerator
-from opkit.paddle.distributed.fleet.fleet import Fleet
+from opkit.paddle.distributed.fleet.fleet import Fleet, UtilBase
 from opkit.paddle.distributed.fleet.fleet import the_fleet as fleet
-from opkit.paddle.distributed.fleet.strategy import DistributedStrategy
-from opkit.paddle.distributed.fleet.topology import CommunicateTopology, HybridCommunicateGroup
-from opkit.paddle.distributed.fleet.util import UtilBase
+from opkit.paddle.distributed.fleet.strategy import CommunicateTopology, DistributedStrategy, HybridCommunicateGroup
 from opkit.shim.missing import guard
 
 barrier_worker = fleet.barrier_worker

@@ -1,4 +1,7 @@
-"""Linear maps, dropout, embedding, padding."""
+"""Linear maps, dropout, embedding, padding.
+
+Attention.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ops.composed import layers, losses
 from opkit.ops.core.types import Name
-from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.framework.static_mode import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, needed
 from opkit.paddle.tensor.layout import diag_embed
@@ -23,7 +26,9 @@ __all__ = [
     "normalize",
     "one_hot",
     "pad",
+    "scaled_dot_product_attention",
 ]
+
 
 #: Of a tensor's axes: what data_format may say where spatial axes alone are padded.
 _PADDED_FORMATS = {3: ("NCL", "NLC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
@@ -143,3 +148,35 @@ def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8) -> Any
 
 
 __getattr__ = _guard(globals())
+
+
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    training: bool = True,
+    name: Name = None,
+) -> Any:
+    """Return ``softmax(query @ key / sqrt(size) + mask) @ value`` per head (Vaswani et al. 2017).
+
+    Args:
+        query: ``(N, length, heads, size)``.
+        key: ``(N, other length, heads, size)``.
+        value: as key.
+        attn_mask: added to the products, ``(N, heads, length, other length)`` or what broadcasts to it; of booleans,
+            where to attend.
+        dropout_p: share of the weights that are set to 0.
+        is_causal: no position attends to a later one.
+        training: whether anything is dropped.
+        name: ignored.
+    """
+    if needed(query).ndim != 4:
+        raise ShapeError(f"scaled_dot_product_attention takes tensors of 4 axes, got {list(query.shape)}")
+    q, k, v = (layers.by_heads(item) for item in (query, key, value))
+    weights = layers.attention_weights(q, k, attn_mask, is_causal=is_causal)
+    if dropout_p:
+        weights = dropout(weights, dropout_p, training=training)
+    return layers.by_heads(ops.matmul(weights, v))

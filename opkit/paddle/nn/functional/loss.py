@@ -1,4 +1,9 @@
-"""Losses, as Paddle 2.6 reduces them."""
+"""Losses, as Paddle 2.6 reduces them.
+
+Losses of pairs, margins, counts and overlaps, as Paddle 2.6 reduces them.
+
+Losses of whole sequences, and the sequences of a beam search.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +13,20 @@ from opkit.eager import Tensor
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed import losses
 from opkit.ops.core.types import Name
+from opkit.paddle.semantics import beams
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import losses as semantics
 from opkit.paddle.semantics.losses import check_reduction, reduced
 from opkit.paddle.tensor.checks import need_value, needed
+from opkit.paddle.tensor.search import dynamic_only
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "cross_entropy",
+    "ctc_loss",
+    "gather_tree",
     "kl_div",
     "l1_loss",
     "label_smooth",
@@ -25,7 +34,9 @@ __all__ = [
     "margin_ranking_loss",
     "mse_loss",
     "nll_loss",
+    "sigmoid_focal_loss",
     "smooth_l1_loss",
+    "soft_margin_loss",
     "softmax_with_cross_entropy",
     "square_error_cost",
 ]
@@ -204,6 +215,89 @@ def margin_ranking_loss(
     check_reduction(reduction, "margin_ranking_loss")
     _pair("margin_ranking_loss", input, label)
     return reduced(losses.ranking_loss(input, other, label, float(margin)), reduction, "margin_ranking_loss")
+
+
+__getattr__ = _guard(globals())
+
+
+# ---- pairs -----------------------------------------------------------------------------------------------------------
+
+
+# ---- margins ---------------------------------------------------------------------------------------------------------
+def soft_margin_loss(input: Any, label: Any, reduction: str = "mean", name: Name = None) -> Any:
+    """Return ``log(1 + exp(-label * input))``, labels being 1 or -1."""
+    check_reduction(reduction, "soft_margin_loss")
+    return reduced(losses.soft_margin(input, label), reduction, "soft_margin_loss")
+
+
+# ---- distributions ---------------------------------------------------------------------------------------------------
+
+
+# ---- rare objects, overlaps ------------------------------------------------------------------------------------------
+def sigmoid_focal_loss(
+    logit: Any,
+    label: Any,
+    normalizer: Any = None,
+    alpha: float = 0.25,
+    gamma: float = 2.0,
+    reduction: str = "sum",
+    name: Name = None,
+) -> Any:
+    """Return cross entropies weighted by ``alpha_t * (1 - p_t) ** gamma`` (Lin et al. 2017)."""
+    check_reduction(reduction, "sigmoid_focal_loss")
+    if normalizer is not None and len(normalizer.shape) > 1:
+        raise ShapeError(f"sigmoid_focal_loss: the normalizer is one number, got {list(normalizer.shape)}")
+    for name_of, item in (("logit", logit), ("label", label)):
+        need_value("sigmoid_focal_loss", name_of, item)
+    loss = losses.focal(logit, label, float(alpha), float(gamma))
+    if normalizer is not None:
+        loss = ops.div(loss, normalizer)
+    return reduced(loss, reduction, "sigmoid_focal_loss")
+
+
+def ctc_loss(
+    log_probs: Any,
+    labels: Any,
+    input_lengths: Any,
+    label_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    norm_by_times: bool = False,
+) -> Any:
+    """Return, per sequence, minus the logarithm of the likelihood of its labels; 0 where no alignment gives them.
+
+    Args:
+        log_probs: ``(T, N, classes)``, logits: a softmax is part of the loss.
+        labels: ``(N, labels)``, integers.
+        input_lengths: ``(N,)``, integers.
+        label_lengths: ``(N,)``, integers.
+        blank: the class between labels.
+        reduction: "mean" (of the losses over the labels' lengths), "sum" or "none".
+        norm_by_times: divide the gradient, but not the loss, by the sequences' lengths.
+    """
+    check_reduction(reduction, "ctc_loss")
+    logs = ops.log_softmax(needed(log_probs), -1)
+    needed(labels)
+    loss = ops.ctc_loss(logs, labels, input_lengths, label_lengths, blank, True, norm_by_times)
+    return reduced(ops.div(loss, label_lengths) if reduction == "mean" else loss, reduction, "ctc_loss")
+
+
+def gather_tree(ids: Any, parents: Any) -> Any:
+    """Return the sequences of a beam search, followed from the last step to the first.
+
+    Args:
+        ids: (steps, batch, beams), the chosen words.
+        parents: (steps, batch, beams), from which beam of the step before each came.
+
+    Raises:
+        UnsupportedError: static mode is on.
+        ShapeError: the shapes differ, or are not of three axes.
+    """
+    dynamic_only("gather_tree")
+    words, steps = needed(ids)._data, needed(parents)._data
+    if words.ndim != 3 or words.shape != steps.shape:
+        raise ShapeError(f"gather_tree: ids and parents are (steps, batch, beams), got {words.shape}, {steps.shape}")
+    return ops.literal(beams.followed(words, steps))
 
 
 __getattr__ = _guard(globals())

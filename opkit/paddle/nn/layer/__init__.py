@@ -4,12 +4,10 @@ from opkit.paddle.nn.layer import (
     activation,
     attention,
     batch_norm,
-    cells,
     common,
     container,
     conv,
     distance,
-    dropout,
     images,
     loss,
     norm,
@@ -20,12 +18,10 @@ from opkit.paddle.nn.layer import (
 from opkit.paddle.nn.layer.activation import *  # noqa: F403
 from opkit.paddle.nn.layer.attention import *  # noqa: F403
 from opkit.paddle.nn.layer.batch_norm import *  # noqa: F403
-from opkit.paddle.nn.layer.cells import *  # noqa: F403
 from opkit.paddle.nn.layer.common import *  # noqa: F403
 from opkit.paddle.nn.layer.container import *  # noqa: F403
 from opkit.paddle.nn.layer.conv import *  # noqa: F403
 from opkit.paddle.nn.layer.distance import *  # noqa: F403
-from opkit.paddle.nn.layer.dropout import *  # noqa: F403
 from opkit.paddle.nn.layer.images import *  # noqa: F403
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.nn.layer.loss import *  # noqa: F403
@@ -40,12 +36,10 @@ __all__ = [
     *activation.__all__,
     *attention.__all__,
     *batch_norm.__all__,
-    *cells.__all__,
     *common.__all__,
     *container.__all__,
     *conv.__all__,
     *distance.__all__,
-    *dropout.__all__,
     *images.__all__,
     *loss.__all__,
     *norm.__all__,

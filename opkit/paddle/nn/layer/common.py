@@ -1,4 +1,7 @@
-"""Linear maps and lookups; flatten, identity."""
+"""Linear maps and lookups; flatten, identity.
+
+Dropout layers: each calls its function in ``nn.functional`` and does nothing in evaluation.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,23 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ops.core.types import Name
-from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.framework.static_mode import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import XavierUniform
+from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.tensor import manipulation
 from opkit.shim.missing import guard as _guard
 
-__all__ = ["Embedding", "Flatten", "Identity", "Linear"]
+__all__ = [
+    "Dropout",
+    "Dropout2D",
+    "Dropout3D",
+    "Embedding",
+    "Flatten",
+    "Identity",
+    "Linear",
+]
 
 
 class Linear(Layer):
@@ -100,3 +112,44 @@ class Identity(Layer):
 
 
 __getattr__ = _guard(globals())
+
+
+@declared
+class Dropout(DeclaredLayer):
+    """Sets elements to 0 with probability p while training."""
+
+    p: Any = 0.5
+    axis: Any = None
+    mode: str = "upscale_in_train"
+    name: Name = None
+
+    def forward(self, input: Any) -> Any:
+        """Drop elements while training."""
+        return functional.dropout(input, self.p, self.axis, self.training, self.mode)
+
+
+@declared
+class _ChannelDropout(DeclaredLayer):
+    p: float = 0.5
+    data_format: str = "NCHW"
+    name: Name = None
+
+
+@declared
+class Dropout2D(_ChannelDropout):
+    """Sets whole channels to 0 with probability p while training."""
+
+    def forward(self, input: Any) -> Any:
+        """Drop channels while training."""
+        return functional.dropout2d(input, self.p, self.training, self.data_format)
+
+
+@declared
+class Dropout3D(_ChannelDropout):
+    """Sets whole channels to 0 with probability p while training."""
+
+    data_format: str = "NCDHW"
+
+    def forward(self, input: Any) -> Any:
+        """Drop channels while training."""
+        return functional.dropout3d(input, self.p, self.training, self.data_format)

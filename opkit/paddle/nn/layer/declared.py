@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 from opkit.errors import ShapeError
 from opkit.ops.core.types import Function
-from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.framework.static_mode import default_dtype
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.record import dataclass_transform
 

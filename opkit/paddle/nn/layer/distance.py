@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opkit.ops.core.types import Name
-from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.framework.static_mode import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Uniform
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared

@@ -15,11 +15,10 @@ from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Function
 from opkit.paddle.framework import initializer as init
-from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.parameter import ParamAttr, is_parameter, make_parameter, parameter_shape
 from opkit.paddle.framework.place import NoDeviceError
-from opkit.paddle.nn.layer.hooks import Removable, add_hook, run_between
-from opkit.paddle.nn.layer.state import collect, load
+from opkit.paddle.framework.static_mode import default_dtype
+from opkit.paddle.nn.layer.state import Removable, add_hook, collect, load, run_between
 from opkit.shim.missing import guard as _guard
 from opkit.static.names import unique_name
 

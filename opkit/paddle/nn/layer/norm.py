@@ -9,7 +9,7 @@ import numpy as np
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.core.mode import local
 from opkit.ops.core.types import Name
-from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.framework.static_mode import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant, Normal
 from opkit.paddle.nn.layer.declared import RankedLayer, declared

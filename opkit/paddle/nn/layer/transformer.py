@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
-from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.parameter import ParamAttr
+from opkit.paddle.framework.static_mode import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.attention import MultiHeadAttention, attention_mask
-from opkit.paddle.nn.layer.common import Linear
+from opkit.paddle.nn.layer.common import Dropout, Linear
 from opkit.paddle.nn.layer.container import LayerList
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
-from opkit.paddle.nn.layer.dropout import Dropout
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.nn.layer.norm import LayerNorm
 from opkit.paddle.semantics import builders as ops
