@@ -272,7 +272,7 @@ def main() -> int:
         print(json.dumps({size: measure(sides, size) for size in sizes}))
         return 0
     import opkit.paddle
-    from opkit.cli.memory import keep_freed_memory  # what `opkit run` does for a script
+    from opkit.cli.job import keep_freed_memory  # what `opkit run` does for a script
 
     keep_freed_memory()
     sides = {

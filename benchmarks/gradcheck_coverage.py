@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from opkit.checker.derivative.estimate import Behaviour
-from opkit.checker.derivative.lines import derivative
+from opkit.checker.derivative.ladder import derivative
 
 F = Callable[[np.ndarray], np.ndarray]
 Row = tuple[str, F, F, tuple[float, float], float]

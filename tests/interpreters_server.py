@@ -27,7 +27,7 @@ _LONGEST = 1 << 17
 _LOADED = (
     "opkit.verify.workers.zygote",
     "opkit.verify.subjects.directory",
-    "opkit.verify.trial.trying",
+    "opkit.verify.trial.calls",
     "opkit.verify.workers.worker",
     "opkit.checker",
 )

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from opkit.checker.model.options import Options
     from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
     from opkit.checker.model.types import Arrays, Attrs, Gradients, Pullback, Results, Value
-    from opkit.checker.search.compared_options import compared_in
-    from opkit.checker.search.constants import constants_of
+    from opkit.checker.search.compared_options import compared_in, constants_of
     from opkit.checker.search.pipeline import first_cases
     from opkit.checker.search.table import answer_of
 
@@ -96,7 +95,7 @@ _HOMES = {
     "check": "engine",
     "code_of": "model.codes",
     "compared_in": "search.compared_options",
-    "constants_of": "search.constants",
+    "constants_of": "search.compared_options",
     "first_cases": "search.pipeline",
 }
 

@@ -17,10 +17,9 @@ from opkit.checker.model.case import FORMER, Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, NAMED
 from opkit.checker.model.copies import option_copied
-from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, narrows, snapshot
 from opkit.checker.model.options import Options
-from opkit.checker.model.raised import words_of
+from opkit.checker.model.raised import raised_at, words_of
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import COARSER, FINER

@@ -18,13 +18,11 @@ from opkit.checker.basis import rests_on
 from opkit.checker.causes import folded
 from opkit.checker.checks.contract import forward_contract, gradient_contract, is_write, registration, single_cases
 from opkit.checker.checks.gradient import gradients
-from opkit.checker.checks.history import history
 from opkit.checker.checks.layout import layouts
 from opkit.checker.checks.linearity import linearity
-from opkit.checker.checks.modes import parity, second_order
-from opkit.checker.checks.narrow import narrow
+from opkit.checker.checks.modes import history, parity, second_order
 from opkit.checker.checks.own import own
-from opkit.checker.checks.precision import low_precision, single_precision
+from opkit.checker.checks.precision import low_precision, narrow, single_precision
 from opkit.checker.checks.purity import backward_purity, forward_purity
 from opkit.checker.checks.reference import reference
 from opkit.checker.checks.scan import scan
@@ -33,10 +31,9 @@ from opkit.checker.excuses.apply import excused
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, INTERNAL, ORDINARY
 from opkit.checker.model.custody import Custody
-from opkit.checker.model.error_location import is_users, raised_at
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.options import Options
-from opkit.checker.model.raised import words_of
+from opkit.checker.model.raised import is_users, raised_at, words_of
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import CALLS_A_CHECK, CLOCK_SEARCH, FEW, SEARCH_SHARE

@@ -1,21 +1,30 @@
 """Building op directories for the command line: what is compiled, loaded, written and shown.
 
 typer is not imported here: a plain command line is run without it.
+
+What ``opkit build`` shows and, with ``--fix``, writes of what definitions lack.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from opkit import project  # as a whole: what amends is imported only where something is lacking
+from opkit.atomic import is_fault_of_disk, write_together
 from opkit.cli.arguments import FORMS, choice
-from opkit.cli.console import put, user_code, warn
+from opkit.cli.console import hint, put, styled, user_code, uses_colour, warn
 from opkit.cli.ends import CLEAN, NOTHING, SPEC_ERRORS, ended
 from opkit.collection import uncollected
 from opkit.errors import UsageError
 from opkit.streams import escape_unprintable
+
+if TYPE_CHECKING:
+    from opkit.project import LoadedOps, OpDirectory
+
 
 #: What BLAS reads the number of its threads from.
 PINNED = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -42,7 +51,7 @@ def built(
     for name in PINNED:  # BLAS starts no threads, which a build does not need: a process with one can be forked
         os.environ.setdefault(name, "1")
     with uncollected():
-        from opkit.cli.amendments import show_amendments, write_amendments
+        from opkit.cli.building import show_amendments, write_amendments
         from opkit.cli.configured import paths_of
         from opkit.cli.tables import show_build
         from opkit.project import build as build_directories
@@ -87,3 +96,43 @@ def put_compile_commands(files: Sequence[Path]) -> None:
         raise UsageError("there is no C++ compiler", help=how_to_install())
     write_file("compile_commands.json", compile_commands(files, compiler).encode())
     put("compile_commands.json")
+
+
+_STYLES = {"+": "good", "-": "error", "@": "note"}
+
+
+def write_amendments(directories: Iterable[OpDirectory]) -> None:
+    """Write what definitions lack, and say what it is.
+
+    Raises:
+        UsageError: a definition cannot be written, or is a link: a directory from elsewhere may hold one that leads
+            to any file.
+    """
+    for directory in directories:
+        amendment = project.amendment_of(directory)
+        if amendment is None:
+            continue
+        if directory.spec.is_symlink():
+            raise UsageError(
+                f"--fix does not write {os.fspath(directory.spec)!r}: it is a link to {os.readlink(directory.spec)!r}",
+                help="run it on the folder that holds the file",
+            )
+        name = directory.spec.name
+        try:
+            write_together(directory.path, name, {name: amendment.after.encode("utf-8")})
+        except OSError as error:
+            if is_fault_of_disk(error):
+                raise
+            raise UsageError(f"--fix cannot write {os.fspath(directory.spec)!r}: {error.strerror}") from error
+        for line in amendment.additions:
+            warn(f"fixed {directory.spec}: {line}")
+
+
+def show_amendments(loaded: Iterable[LoadedOps]) -> None:
+    """Show the difference that ``--fix`` would write, of directories that are not complete."""
+    for item in loaded:
+        amendment = project.amendment_of(item.directory) if item.diagnostics or not item.result.grads else None
+        if amendment is not None:
+            is_coloured = uses_colour(sys.stderr)
+            lines = (styled(line, _STYLES.get(line[:1], ""), is_coloured) for line in amendment.diff().splitlines())
+            hint(f"opkit build --fix {item.directory.path} would write:\n" + "\n".join(lines) + "\n")

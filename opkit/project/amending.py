@@ -2,6 +2,10 @@
 
 Lines are added, and the op type of a gradient that is misspelt is mended: the body of a function that a person wrote
 stays as it is. Nothing is written here.
+
+CppText: the repetitive parts of a definition file, as a person would write them.
+
+Which of them a file lacks is decided in ``amending``.
 """
 
 from __future__ import annotations
@@ -12,12 +16,102 @@ from dataclasses import field
 
 from opkit.diagnostics import Diagnostic, SourceText
 from opkit.errors import nearest
-from opkit.project import cpp_text
 from opkit.project.attribute import ScaffoldAttr
 from opkit.project.directory import OpDirectory
 from opkit.project.op_names import OpNames, names_of
 from opkit.record import mutable, record
 from opkit.spec import CompiledOp, CompileResult, Registration, compile_spec, outline
+
+_INDENT = "    "
+
+
+def attr_line(attr: ScaffoldAttr) -> str:
+    """Return the setter that declares an attribute."""
+    return f'{_INDENT}.Attr<{attr.cpp_type}>("{attr.name}", {attr.cpp_default})'
+
+
+def tag_line() -> str:
+    """Return the setter that asks for the Python kernel."""
+    return f'{_INDENT}.Attr<std::string>("device_sub_tag", "py")'
+
+
+def tensor_desc_setter(shapes: Mapping[str, str]) -> str:
+    """Return the setter of the shapes: {output: the input whose shape it has}."""
+    return _setter("SetTensorDescInferFn", "Shape", shapes)
+
+
+def data_type_setter(dtypes: Mapping[str, str]) -> str:
+    """Return the setter of the dtypes: {output: the input whose dtype it has}."""
+    return _setter("SetDataTypeInferFn", "Dtype", dtypes)
+
+
+def _setter(name: str, what: str, sources: Mapping[str, str]) -> str:
+    lines = [
+        f'{_INDENT}  *ctx->{what}4ArgNameAndIndex("{output}", 0) = *ctx->{what}4ArgNameAndIndex("{source}", 0);'
+        for output, source in sources.items()
+    ]
+    return "\n".join(
+        (
+            f"{_INDENT}.{name}([](user_op::InferContext* ctx) -> Maybe<void> {{",
+            *lines,
+            f"{_INDENT}  return Maybe<void>::Ok();",
+            f"{_INDENT}}})",
+        )
+    )
+
+
+def registration(op_type: str, inputs: Sequence[str], sources: Mapping[str, str], attrs: Sequence[ScaffoldAttr]) -> str:
+    """Return the registration of an op; ``sources`` names its outputs with the input whose shape and dtype each has."""
+    lines = [f'REGISTER_USER_OP("{op_type}")']
+    lines += [f'{_INDENT}.Input("{name}")' for name in inputs]
+    lines += [f'{_INDENT}.Output("{name}")' for name in sources]
+    lines += [attr_line(attr) for attr in attrs]
+    lines += [tag_line(), tensor_desc_setter(sources), data_type_setter(sources) + ";"]
+    return "\n".join(lines) + "\n"
+
+
+def gradient(
+    forward: str, backward: str, binds: Mapping[str, str], grads: Mapping[str, str], attrs: Sequence[ScaffoldAttr]
+) -> str:
+    """Return a gradient registration.
+
+    Args:
+        forward: the forward op type.
+        backward: the op type that computes the gradient.
+        binds: {input of backward: the call on ``ctx->FwOp()`` that gives it}.
+        grads: {output of backward: the forward input whose gradient it is}.
+        attrs: what both ops declare.
+    """
+    lines = [
+        f'REGISTER_USER_OP_GRAD("{forward}")',
+        f"{_INDENT}.SetBackwardOpConfGenFn([](user_op::BackwardOpConfContext* ctx) {{",
+        '      const auto grad_op_name = ctx->FwOp().op_name() + "_grad";',
+        "      ctx->DefineOp(grad_op_name, [&ctx](user_op::BackwardOpBuilder& builder) {",
+        f'        return builder.OpTypeName("{backward}")',
+        *(f'            .InputBind("{name}", ctx->FwOp().{source})' for name, source in binds.items()),
+        *(f'            .Output("{name}")' for name in grads),
+        *(
+            f'            .Attr<{attr.cpp_type}>("{attr.name}", ctx->FwOp().attr<{attr.cpp_type}>("{attr.name}"))'
+            for attr in attrs
+        ),
+        "            .Build();",
+        "      });",
+    ]
+    for name, source in grads.items():
+        lines += [
+            f'      ctx->FwOp().InputGradBind(user_op::OpArg("{source}", 0),',
+            "                                [&ctx, &grad_op_name]() -> const std::string& {",
+            f'                                  return ctx->GetOp(grad_op_name).output("{name}", 0);',
+            "                                });",
+        ]
+    return "\n".join((*lines, "    });")) + "\n"
+
+
+def definition(registrations: Sequence[str]) -> str:
+    """Return a whole definition file."""
+    head = '#include "oneflow/core/framework/framework.h"\n\nnamespace oneflow {\n\nnamespace {\n'
+    return "\n".join((head, *registrations, "}  // namespace\n", "}  // namespace oneflow\n"))
+
 
 _TAG = "device_sub_tag"
 #: What some editors put in front of a text.
@@ -130,7 +224,7 @@ def _finished(directory: OpDirectory, text: str, draft: _Draft, written: Sequenc
     for offset, added in sorted(last_first, key=lambda item: -item[0]):
         after = after[:offset] + added + after[offset:]
     if draft.appended and not text.strip():
-        after = cpp_text.definition(draft.appended)
+        after = definition(draft.appended)
     elif draft.appended:
         last = max((item.end for item in written), default=len(draft.source.text))
         end = draft.source.text.find("\n", last) + 1 or len(draft.source.text)
@@ -155,14 +249,14 @@ def _complete(draft: _Draft, item: Registration, op: CompiledOp, named: OpNames 
         unused = set(op.attrs).difference(named.attrs, named.untyped, (_TAG,))
         for attr in named.attrs.values():
             if attr.name not in op.attrs and not nearest(attr.name, [name for name in op.attrs if name in unused]):
-                add(place, cpp_text.attr_line(attr), f"attribute {attr.name!r}")
+                add(place, attr_line(attr), f"attribute {attr.name!r}")
         if _TAG not in op.attrs:
-            add(place, cpp_text.tag_line(), f"attribute {_TAG!r}")
+            add(place, tag_line(), f"attribute {_TAG!r}")
     if "tensor_desc" not in op.units and "SetTensorDescInferFn" not in setters and op.inputs and op.outputs:
         sources = _sources([arg.name for arg in op.inputs], [arg.name for arg in op.outputs])
-        add(item.end, cpp_text.tensor_desc_setter(sources), f"shapes, {_said(sources)}")
+        add(item.end, tensor_desc_setter(sources), f"shapes, {_said(sources)}")
         if not {"SetDataTypeInferFn", "SetInferDataTypeFn"} & setters:
-            add(item.end, cpp_text.data_type_setter(sources), f"dtypes, {_said(sources)}")
+            add(item.end, data_type_setter(sources), f"dtypes, {_said(sources)}")
 
 
 def _sources(inputs: Sequence[str], outputs: Sequence[str]) -> dict[str, str]:
@@ -186,7 +280,7 @@ def _add_missing(draft: _Draft, directory: OpDirectory, names: Mapping[str, OpNa
     def add(name: str, shape: _Shape) -> None:
         ops[name] = shape
         sources = _sources(shape.inputs, shape.outputs)
-        text = cpp_text.registration(name, shape.inputs, sources, shape.attrs)
+        text = registration(name, shape.inputs, sources, shape.attrs)
         draft.append(text, f"op {name!r}, {_said(sources)}")
 
     for name, named in names.items():
@@ -255,7 +349,7 @@ def _add_gradient(draft: _Draft, forward: str, backward: str, ops: Mapping[str, 
     common = {attr.name for attr in first.attrs} & {attr.name for attr in second.attrs}
     attrs = [attr for attr in second.attrs if attr.name in common]
     if all(attr.cpp_type for attr in attrs):
-        draft.append(cpp_text.gradient(forward, backward, binds, grads, attrs), f"the gradient of {forward!r}")
+        draft.append(gradient(forward, backward, binds, grads, attrs), f"the gradient of {forward!r}")
 
 
 def _bound(name: str, forward: _Shape) -> Iterator[str]:

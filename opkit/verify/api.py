@@ -32,8 +32,7 @@ from opkit.verify.subjects.loaded import Loaded
 from opkit.verify.subjects.pair import pair
 from opkit.verify.targets.file_functions import families
 from opkit.verify.targets.recipe import Recipe, UnsendableError
-from opkit.verify.workers.children import check_forked
-from opkit.verify.workers.in_this_process import check_watched
+from opkit.verify.workers.children import check_forked, check_watched
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.loading import Errand
 from opkit.verify.workers.messages import Message, Planned

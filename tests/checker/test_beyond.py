@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from opkit.checker import Arg, Attr, Case, Checkable, CheckResult, OpReport, Options, Status
-from opkit.checker.beyond import beyond
 from opkit.checker.model.report import Evidence
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.trial import Trial
+from opkit.checker.verdict import beyond
 
 SEEN = Case({"x": np.ones((3, 4))}, {}, origin="recorded")
 OP = Checkable("f", (Arg("x"),), (Arg("y"),), lambda arrays, attrs: [arrays["x"]], attrs=(Attr("k", "any", 0.5),))

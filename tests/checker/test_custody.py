@@ -13,12 +13,11 @@ import pytest
 from opkit.checker import Arg, Attr, Case, Checkable, OpReport, Status, check
 from opkit.checker.checks.layout import LAYOUTS
 from opkit.checker.derivative.columns import Columns
-from opkit.checker.model.copies import is_same_array, is_same_option, option_copied
+from opkit.checker.model.copies import is_same_array, is_same_option, option_copied, recast
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
-from opkit.checker.model.median import median
-from opkit.checker.model.recast import recast
+from opkit.checker.model.numbers import median
 from tests.checker.functions import checkable_of
 
 Write = Callable[[np.ndarray], None]

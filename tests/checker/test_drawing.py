@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.random.mtrand import get_bit_generator, set_bit_generator
 
-from opkit.checker.model.random_use import Drawing
+from opkit.checker.model.draws import Drawing
 
 DRAWS: list[Callable[[], Any]] = [
     lambda: np.random.random(),

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.gradcheck_coverage import CORNERS, ZOO, measure
 from opkit.checker.derivative.estimate import Behaviour
-from opkit.checker.derivative.ladder import settle, steps_for
-from opkit.checker.derivative.lines import derivative
+from opkit.checker.derivative.ladder import derivative, settle, steps_for
 
 F = Callable[[np.ndarray], np.ndarray]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opkit.checker.model.formats import FORMATS
-from opkit.checker.model.reference_tolerance import Found, Samples, judged
+from opkit.checker.model.reference import Found, Samples, judged
 
 EXACT = np.random.default_rng(0).standard_normal((5, 200))
 

@@ -20,8 +20,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.attributes import alternatives, pairwise
-from opkit.checker.search.depth import TAKEN, Depth, depth_of
-from opkit.checker.search.hill_climb import climb
+from opkit.checker.search.hill_climb import TAKEN, Depth, climb, depth_of
 from opkit.checker.search.kinds import shapes_of
 from opkit.checker.search.shapes import Assignment, assignments
 from opkit.checker.search.usual_shapes import UsualShapes

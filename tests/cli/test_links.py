@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opkit.cli.amendments import write_amendments
+from opkit.cli.building import write_amendments
 from opkit.errors import UsageError
 from opkit.project import op_directory_of, scaffold, scaffold_workflow
 

@@ -14,8 +14,7 @@ import pytest
 from opkit.cli.drawing import Arrow, Box, Drawing, dot, mermaid
 from opkit.cli.folding import MOST_BOXES, folded
 from opkit.cli.graph_page import graph_page
-from opkit.cli.layered import layered
-from opkit.cli.svg import svg
+from opkit.cli.svg import layered, svg
 from tests.cli.test_commands import opkit
 from tests.cli.test_graph import TRAIN, job
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from opkit.cli import checkup
-from opkit.cli import tested as versions
-from opkit.cli.tested import TESTED, remark
+from opkit.cli import checkup as versions
+from opkit.cli.checkup import TESTED, remark
 
 ROOT = Path(__file__).resolve().parents[2]
 

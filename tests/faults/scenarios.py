@@ -19,7 +19,7 @@ from opkit import project, static
 from opkit.atomic import write_file, write_together
 from opkit.checker import Case, CheckResult, OpReport, Status
 from opkit.checker.model.report import Evidence
-from opkit.cli import amendments
+from opkit.cli import building
 from opkit.cli.export import _write as write_exported
 from opkit.export import Exported
 from opkit.oneflow.semantics.checkpoint import read_checkpoint, write_checkpoint
@@ -217,7 +217,7 @@ def _fix(text: str) -> Any:
         (folder / "my_op").mkdir(exist_ok=True)
         directory = op_directory_of(folder / "my_op")
         project.amendment_of = lambda _: Amendment(directory, "", text * 1000, ())
-        amendments.write_amendments([directory])
+        building.write_amendments([directory])
 
     return act
 

@@ -10,7 +10,7 @@ from opkit.project.api_fact import facts_as_findings
 from opkit.project.directory import op_directory_of
 from opkit.project.findings import CODES, source_of
 from opkit.project.loading import assemble
-from opkit.verify.trial.trying import try_api_file
+from opkit.verify.trial.calls import try_api_file
 from tests.project.opdir import edit, write_op
 
 GOLDEN = Path(__file__).parent / "golden"

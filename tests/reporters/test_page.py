@@ -15,8 +15,7 @@ from opkit.diagnostics import codes, explain
 from opkit.errors import Location
 from opkit.reporters import html_report
 from opkit.reporters.heatmap import colors, heat_map
-from opkit.reporters.html import _around
-from opkit.reporters.matrix import matrix_svg
+from opkit.reporters.html import _around, matrix_svg
 from opkit.reporters.notebook import notebook
 from opkit.reporters.plot import slope_plot
 from opkit.reporters.prose import prose

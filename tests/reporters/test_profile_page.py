@@ -4,8 +4,7 @@ import json
 import re
 
 from opkit.ops.core.profile import Profile, ProfileRow
-from opkit.reporters.profile_page import profile_json, profile_page
-from opkit.reporters.timeline import COLOURS, timeline_svg
+from opkit.reporters.profile_page import COLOURS, profile_json, profile_page, timeline_svg
 
 
 def profile(events: int = 3) -> Profile:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from opkit.checker import Case
-from opkit.checker.model.recast import recast, root_of
+from opkit.checker.model.copies import recast, root_of
 from opkit.checker.model.session import cast_case
 from opkit.eager import Tensor
-from opkit.verify.subjects.arguments import arrangement, kept
+from opkit.verify.subjects.recorder import arrangement, kept
 
 BASE = np.arange(24, dtype="float32").reshape(4, 6)
 

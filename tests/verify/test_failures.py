@@ -13,7 +13,7 @@ import opkit
 from opkit.checker import Arg, Attr, Case, Checkable, CheckResult, Evidence, OpReport, Status
 from opkit.errors import UsageError
 from opkit.verify import FailureStore
-from opkit.verify.failures.domain import domain_of
+from opkit.verify.failures.store import domain_of
 from opkit.verify.options import RunOptions
 from opkit.verify.workers.one_op import check_former
 

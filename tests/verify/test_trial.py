@@ -9,7 +9,7 @@ from opkit.project.api_fact import facts_as_findings
 from opkit.project.directory import op_directory_of
 from opkit.project.findings import source_of
 from opkit.project.loading import assemble
-from opkit.verify.trial.trying import try_api_file
+from opkit.verify.trial.calls import try_api_file
 from tests.spec.test_codes import unmarked
 
 SAME = ".SetTensorDescInferFn(user_op::TensorDescInferFnUtil::Unchanged)"

@@ -10,7 +10,7 @@ from opkit.checker import Options
 from opkit.verify import RunOptions, run_targets
 from opkit.verify.workers import client as client_module
 from opkit.verify.workers import start as start_module
-from opkit.verify.workers.unforked import run_alone
+from opkit.verify.workers.spawn import run_alone
 from tests.verify.opdirs import SQUARE, make_op
 from tests.verify.test_isolation import bad_kernel
 
@@ -46,7 +46,7 @@ def test_a_crash_costs_its_own_target_only(here: Path) -> None:
 
 def test_a_hang_is_ended_at_the_limit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that says nothing for too long is ended."""
-    monkeypatch.setattr("opkit.verify.workers.unforked._limit", lambda target, options: 4.0)
+    monkeypatch.setattr("opkit.verify.workers.spawn._limit", lambda target, options: 4.0)
     make_op(here, "hangs", bad_kernel("", "while True: pass"))
     (op,) = run_targets(["hangs"], QUICK).report.ops
     assert op.findings[0].code == "GC192"

@@ -16,9 +16,8 @@ from numpy.random import Generator
 from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import KernelCall, describe_inputs
-from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import Evaluator, flat, is_float
-from opkit.checker.model.raised import words_of
+from opkit.checker.model.raised import raised_at, words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings, cast_case
 from opkit.checker.model.steps import is_step

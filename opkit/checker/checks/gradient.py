@@ -23,8 +23,7 @@ from opkit.checker.derivative.jacobian import Comparison, Tally, compare
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.model.budget import takes_longer
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
-from opkit.checker.model.median import median
-from opkit.checker.model.numbers import largest, typical
+from opkit.checker.model.numbers import largest, median, typical
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession

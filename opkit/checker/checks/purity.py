@@ -18,9 +18,8 @@ from numpy.random import Generator
 from opkit.checker.checks.contract import is_write
 from opkit.checker.model.agreement import same
 from opkit.checker.model.case import first_of_each
-from opkit.checker.model.error_location import is_users
 from opkit.checker.model.evaluate import Evaluator, copies, is_float, leaves_of
-from opkit.checker.model.raised import words_of
+from opkit.checker.model.raised import is_users, words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import FEW, MANY, REPEATS, SOME

@@ -24,8 +24,7 @@ from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
 from opkit.checker.model.numbers import place_of, signed, widened
 from opkit.checker.model.raised import words_of
-from opkit.checker.model.reference import InFormat, Reference
-from opkit.checker.model.reference_tolerance import Found, Samples, judged
+from opkit.checker.model.reference import Found, InFormat, Reference, Samples, judged
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import REFERENCE_DOUTS, SOME

@@ -14,7 +14,7 @@ from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.derivative.estimate import Behaviour, Estimate
-from opkit.checker.derivative.lines import derivative
+from opkit.checker.derivative.ladder import derivative
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, leaves_of
 from opkit.checker.model.numbers import widened
 from opkit.checker.model.session import CheckSession

@@ -13,12 +13,10 @@ from numpy.random import Generator
 
 from opkit.checker.derivative.estimate import Estimate
 from opkit.checker.derivative.grid import at, extrapolated, gaps, least
-from opkit.checker.derivative.ladder import settle, steps_for
-from opkit.checker.derivative.lines import Line
+from opkit.checker.derivative.ladder import Line, settle, steps_for
 from opkit.checker.derivative.rows import Rows, candidates
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
-from opkit.checker.model.median import median
-from opkit.checker.model.numbers import resolution_of, signed, typical, widened
+from opkit.checker.model.numbers import median, resolution_of, signed, typical, widened
 from opkit.checker.model.thresholds import (
     CENTRAL_NOISE,
     FIRST_STEP,

@@ -14,8 +14,7 @@ from numpy.random import Generator
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.grid import extrapolated
-from opkit.checker.derivative.ladder import settle, steps_for
-from opkit.checker.derivative.lines import Line
+from opkit.checker.derivative.ladder import Line, settle, steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import place_of, resolution_of, signed, widened
 from opkit.checker.model.thresholds import (

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker.derivative.columns import scales_of
-from opkit.checker.derivative.lines import Line
+from opkit.checker.derivative.ladder import Line
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import resolution_of, signed
 from opkit.checker.model.thresholds import FEW, RATIO, SEED, SMALL, TIP_CURVES, TIP_LEAST

@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from opkit.checker.excuses.classes import declared, narrower
+from opkit.checker.excuses.classes import NOT_FINITE, declared, narrower, tied
 from opkit.checker.excuses.compare_again import OutOfTimeError
 from opkit.checker.excuses.guards import guarded
 from opkit.checker.excuses.options import unread
 from opkit.checker.excuses.surrogates import surrogates
-from opkit.checker.excuses.ties import NOT_FINITE, tied
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import CALLS_A_CASE

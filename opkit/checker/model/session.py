@@ -17,14 +17,12 @@ from numpy.random import Generator
 from opkit.checker.model.case import Case, first_of_each
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, OUT_OF_TIME
+from opkit.checker.model.copies import recast
 from opkit.checker.model.custody import Custody
-from opkit.checker.model.draws import generator
+from opkit.checker.model.draws import Drawing, generator
 from opkit.checker.model.evaluate import Evaluator, is_float, mapped
-from opkit.checker.model.median import median
-from opkit.checker.model.numbers import largest
+from opkit.checker.model.numbers import largest, median
 from opkit.checker.model.options import Options
-from opkit.checker.model.random_use import Drawing
-from opkit.checker.model.recast import recast
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.thresholds import CALLS_A_CASE, CLOCK_SEARCH, FEW, MOST_ELEMENTS
 from opkit.checker.model.trial import Trial

@@ -22,8 +22,16 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, leaves_of
 from opkit.checker.model.thresholds import FEW, MIXED_INPUTS, SOME
 from opkit.checker.model.trial import WHOLE, Answer
-from opkit.checker.search.depth import TAKEN, Depth, depth_of
-from opkit.checker.search.hill_climb import EVERY_SIZE, FEW_SIZES, RANKED_SHAPES, as_assignment, climb
+from opkit.checker.search.hill_climb import (
+    EVERY_SIZE,
+    FEW_SIZES,
+    RANKED_SHAPES,
+    TAKEN,
+    Depth,
+    as_assignment,
+    climb,
+    depth_of,
+)
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape, with_item

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.checkable import Forward
-from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import is_float
-from opkit.checker.model.raised import words_of
+from opkit.checker.model.raised import raised_at, words_of
 from opkit.diagnostics.pages import codes
 from opkit.errors import Location, OpkitError, UsageError, did_you_mean, unknown
 from opkit.ops.core.types import Function

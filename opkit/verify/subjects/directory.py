@@ -26,7 +26,7 @@ from opkit.verify.isolation.shown import shown_path
 from opkit.verify.subjects.claims import claims_of
 from opkit.verify.subjects.declared import Declared, declared_in, drawn_by, surrogate_of
 from opkit.verify.subjects.gradient import RawGradient, compiled_of
-from opkit.verify.subjects.half_precision_ops import of_halves
+from opkit.verify.subjects.half_precision import of_halves
 from opkit.verify.subjects.hints import hints_of, sizes_of
 from opkit.verify.subjects.modes import runners_of
 from opkit.verify.subjects.parameters import Parameters

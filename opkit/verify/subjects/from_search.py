@@ -30,14 +30,12 @@ from opkit.checker import (
 )
 from opkit.checker.collect import is_single_inside
 from opkit.checker.model.budget import Spent
-from opkit.checker.model.error_location import raised_at
 from opkit.checker.model.evaluate import frozen, is_float, leaves_of
 from opkit.checker.model.formats import HALVES
-from opkit.checker.model.raised import words_of
+from opkit.checker.model.raised import raised_at, words_of
 from opkit.checker.model.thresholds import FEW, MOST_SHAPES
 from opkit.checker.model.trial import is_unbound
-from opkit.checker.search.depth import Depth, depth_of
-from opkit.checker.search.hill_climb import RANKED_SHAPES
+from opkit.checker.search.hill_climb import RANKED_SHAPES, Depth, depth_of
 from opkit.errors import Location, UsageError
 from opkit.record import mutable, record
 from opkit.verify.isolation.announced_calls import Looks

@@ -17,8 +17,7 @@ from opkit.blind.call import Form, Kind, Leaf, Manner, Origin, Step, Taken, fill
 from opkit.checker import Checkable, Results
 from opkit.checker.model.evaluate import Evaluator, copies, leaves_of, snapshot
 from opkit.record import record
-from opkit.verify.subjects.leaves import leaves_in, nested
-from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.parameters import Parameters, leaves_in, nested
 
 
 @record

@@ -1,15 +1,18 @@
 """Parameters: what a function takes (a PyLayer's forward, or any other), and its calls by name and back.
 
 Reads signatures only; nothing is applied.
+
+Leaves: the single values among arguments by name, with their places in lists, and back.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from opkit.checker.model.evaluate import InputLeaf
 from opkit.ops.core.types import Function
 from opkit.record import record
 
@@ -132,3 +135,20 @@ def names_taken(function: Function, count: int) -> list[str]:
     except ValueError:
         known = ()
     return [known[index] if index < len(known) else f"x{index}" for index in range(count)]
+
+
+def leaves_in(values: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, Any]]:
+    """Yield each value by name, and each of a list, with its place; what is left out has none."""
+    for name, value in values.items():
+        if isinstance(value, (list, tuple)):
+            yield from ((InputLeaf(name, index), item) for index, item in enumerate(value))
+        elif value is not None:
+            yield InputLeaf(name), value
+
+
+def nested(found: Mapping[InputLeaf, Any]) -> dict[str, Any]:
+    """Return values by name, those of a list as a list: the reverse of ``leaves_in``."""
+    values: dict[str, Any] = {}
+    for leaf, item in found.items():
+        values[leaf.name] = item if leaf.index is None else [*values.get(leaf.name, ()), item]
+    return values

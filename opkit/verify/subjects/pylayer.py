@@ -1,6 +1,13 @@
 """A PyLayer as a subject, and its runner.
 
 Where cases come from, and what is made of them, is decided elsewhere.
+
+The gradient of a PyLayer as an op of its own: (inputs, incoming gradients) -> gradients.
+
+It is offered where backward is written in differentiable ops, so that ``grad(..., create_graph=True)`` leads back to
+the inputs; a backward that works on numpy arrays has no second order, and none is checked.
+
+PyLayers, as far as finding and serving them goes: the family of functions that needs no other framework.
 """
 
 from __future__ import annotations
@@ -9,15 +16,67 @@ from typing import Any
 
 import numpy as np
 
-from opkit.eager import PyLayer, Tensor, install
-from opkit.errors import KernelError
+from opkit.blind.call import Kind
+from opkit.checker import Arrays, Attrs, Results
+from opkit.checker.model.types import Ran
+from opkit.eager import PyLayer, Tensor, grad, install, wrap
+from opkit.errors import KernelError, UsageError
 from opkit.ops import local
-from opkit.verify.subjects.ownership import Owned
+from opkit.verify.subjects.foreign.serving import Framework
+from opkit.verify.subjects.gradient_op import GradientOp
 from opkit.verify.subjects.parameters import parameters_of
-from opkit.verify.subjects.pylayer_gradient_op import LayerGradient
-from opkit.verify.subjects.runner import Runner, plain_arrays, tensors_in
-from opkit.verify.subjects.source_location import method_at
+from opkit.verify.subjects.runner import Owned, Runner, plain_arrays, tensors_in
+from opkit.verify.subjects.source_location import location_of, method_at
 from opkit.verify.subjects.subject import Signature, Subject
+
+
+class _GradientRunner(Runner):
+    """Runs a gradient, which is recorded in any case; what leads nowhere has the derivative zero."""
+
+    shares = False
+
+    def forward(self, arrays: Arrays, attrs: Attrs) -> Results:
+        """Run the gradient; see ``opkit.checker.Forward``."""
+        return self.vjp(arrays, attrs)[0]
+
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> Ran:
+        """Run the gradient and keep its record."""
+        outputs, pullback = super().vjp(arrays, attrs)
+
+        def filled(douts: Results, needs: frozenset[str]) -> dict[str, Any]:
+            found = pullback(douts, needs)
+            return {name: np.zeros_like(arrays[name]) if item is None else item for name, item in found.items()}
+
+        return outputs, filled
+
+
+class LayerGradient(GradientOp[Runner]):
+    """See ``GradientOp``."""
+
+    def made(self, signature: Signature) -> Runner:
+        """Return a runner of the gradient."""
+        return _GradientRunner(self.gradient, signature)
+
+    def gradient(self, *values: Tensor, **options: Any) -> list[Tensor]:
+        """Return a gradient for each target."""
+        named = dict(zip(self.names, values))
+        sources = [named[name] for name in self.targets]
+        outputs = tensors_in(self.of_first.called({**named, **options}))
+        if any(item._sg for item in outputs):
+            raise UsageError("an output takes no part in differentiation")
+        seeds = values[len(self.names) :]
+        found = grad(outputs, sources, seeds, create_graph=True, allow_unused=True)
+        return [wrap(np.zeros_like(source._data)) if item is None else item for item, source in zip(found, sources)]
+
+    def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
+        """Return whether the gradients can be differentiated with respect to some input."""
+        if any(item.dtype.kind != "f" for item in self.outputs(arrays, attrs)):
+            return False
+        assert isinstance(self.runner, Runner)
+        outputs, pullback = Runner.vjp(self.runner, arrays, attrs)
+        found = pullback([np.ones_like(item) for item in outputs], frozenset(self.targets))
+        return any(item is not None for item in found.values())
+
 
 _INCOMING = "the incoming gradient"
 
@@ -86,3 +145,26 @@ def _listening(layer: Any, heard: list[Any]) -> Any:
         return result
 
     return type(layer.__name__, (layer,), {"backward": staticmethod(listening), "__module__": layer.__module__})
+
+
+class Layers(Framework):
+    """See ``Framework``."""
+
+    kinds = "PyLayer"
+    kind = Kind.LAYER
+    knows = staticmethod(is_layer)
+    heard_subject = staticmethod(layer_subject)  # one without a backward fails
+
+    def subject_of(self, value: Any) -> Subject:
+        """Return a PyLayer as a subject.
+
+        Raises:
+            UsageError: it has no forward, or no backward.
+        """
+        for part in ("forward", "backward"):
+            if getattr(value, part) is getattr(PyLayer, part):
+                raise UsageError(f"{value.__name__} has no {part}", where=location_of(value))
+        return layer_subject(value)
+
+
+layers = Layers()

@@ -1,11 +1,19 @@
 """Runner: a function of Tensors applied to arrays, and its gradient, as a PyLayer's backward itself returned it.
 
 Makes no checkable: what the arguments mean is decided elsewhere.
+
+Upstream: Tensors as an op before the PyLayer would have made them, without that op.
+
+A gradient with respect to such a Tensor is what arrives at it; nothing lies beyond.
+
+Owned: the arguments of one call, and whether the called function put something else in the place of one of them.
+
+What was written to an array is found by the checker's custody; what follows from a change is its business too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -15,15 +23,90 @@ from opkit.blind.call import RANDOM_SEED
 from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.types import Ran
 from opkit.eager import Tensor, grad, wrap
+from opkit.eager.node import Node
 from opkit.eager.pylayer_faults import NoTensorError
 from opkit.errors import KernelError
 from opkit.listed import listed
 from opkit.ops import local
+from opkit.ops.basis.creation import IDENTITY
 from opkit.ops.basis.random import generator_state, seed
+from opkit.ops.core.define import NO_ATTRS
 from opkit.ops.core.types import Function
-from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.subject import Signature, SubjectRunner
-from opkit.verify.subjects.upstream import as_result
+
+
+class Owned:
+    """Arguments by name as one call gets them, and the arrays that Tensors among them stood for.
+
+    Lists are copied for the call, so that a function that changes one spoils no later call.
+
+    Args:
+        given: the arguments.
+    """
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.values, self._given = dict(given), given
+        self._lists: list[str] = []
+        self._tensors: dict[int, tuple[str, Tensor, np.ndarray]] = {}
+        for name, value in given.items():
+            if type(value) is list:
+                self._lists.append(name)
+                self.values[name] = list(value)
+            self.keep(name, listed(value))
+
+    def keep(self, name: str, values: Iterable[Any]) -> None:
+        """Watch over the Tensors among values, under one name: results and incoming gradients must stay as they are."""
+        for item in values:
+            if isinstance(item, Tensor):
+                self._tensors.setdefault(id(item), (name, item, item._data))
+
+    def gave(self, outputs: Iterable[Tensor]) -> bool:
+        """Return whether one of the outputs stands for the array of an argument."""
+        given = {id(array) for _, _, array in self._tensors.values()}
+        return any(id(item._data) in given for item in outputs)
+
+    def verify(self, what: str, exempt: Sequence[Tensor] = ()) -> None:
+        """Compare the arguments with what they were.
+
+        Args:
+            what: the function that was called.
+            exempt: Tensors that it may change: an input that forward returns was changed in place on purpose.
+
+        Raises:
+            KernelError: one was changed.
+        """
+        changed = [
+            name
+            for name, item, array in self._tensors.values()
+            if item._data is not array and not any(item is one for one in exempt)
+        ]
+        changed += [name for name in self._lists if [*map(id, self._given[name])] != [*map(id, self.values[name])]]
+        if changed:
+            raise KernelError(
+                f"{what} changed {changed[0]}, which is read-only: the caller still holds it; work on a copy"
+            )
+
+
+def as_result(leaf: Tensor) -> Tensor:
+    """Give a leaf the place in the graph of an op's result, and return another Tensor on its array at that place.
+
+    The function that gets the other one may give it another place; the leaf stays where the gradient is wanted.
+    """
+    node = Node()
+    node.opdef, node.attrs = IDENTITY, NO_ATTRS
+    node.walk_rule, node.walk_width = _end, 1
+    node.walk_edges, node.walk_indices = (), ()
+    node._in, node._out, node._versions, node._cells = (), None, None, None
+    leaf._node = node
+    made = wrap(leaf._data, stop_gradient=False)
+    made._node = node
+    return made
+
+
+def _end(node: Node, _douts: Sequence[Any], release: bool) -> tuple[()]:
+    if release:
+        node.walk_edges = None
+    return ()
 
 
 def plain_arrays(value: Any) -> Any:

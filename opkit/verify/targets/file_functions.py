@@ -15,8 +15,8 @@ from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.declared import CasesError
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
 from opkit.verify.subjects.foreign.serving import Framework, name_of
-from opkit.verify.subjects.layers import layers
 from opkit.verify.subjects.loaded import Loaded, Unmade, skipped, unloadable
+from opkit.verify.subjects.pylayer import layers
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.targets.imports import imported_names, is_check
 

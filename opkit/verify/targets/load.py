@@ -19,7 +19,7 @@ from opkit.verify.targets.target import Target, TargetKind
 
 _HOMES = {
     TargetKind.DIRECTORY: ("opkit.verify.targets.directory", "load_directory"),
-    TargetKind.NAMED: ("opkit.verify.targets.named", "load_named"),
+    TargetKind.NAMED: ("opkit.verify.targets.script", "load_named"),
     TargetKind.SCRIPT: ("opkit.verify.targets.script", "load_script"),
 }
 
@@ -48,7 +48,7 @@ def preload(kinds: Iterable[TargetKind]) -> None:
     for kind in set(wanted):
         _loader(kind)
     if wanted.count(TargetKind.DIRECTORY) > 1:
-        import_module("opkit.verify.trial.trying")
+        import_module("opkit.verify.trial.calls")
         BUILTIN.load()
 
 

@@ -92,7 +92,7 @@ def _unfinished(ended: Ended, seconds: float, name: str, line: int) -> ApiFact:
 def run(directory: OpDirectory, seconds: float, outbox: Outbox) -> None:
     """Try a file in this process, which ends here; send what runs next, and what is found as it is found."""
     # Here, since it takes the facades: the process that waits for one trial does other things meanwhile.
-    from opkit.verify.trial.trying import try_api_file
+    from opkit.verify.trial.calls import try_api_file
 
     def begin(name: str, line: int) -> None:
         if not name:  # its time begins with its first line: a busy machine's slow start is not held against it

@@ -1,28 +1,35 @@
 """Children: each op of a target checked in a child process of its own.
 
 The process that forks them has no threads, and holds what the target's files made.
+
+In this process: an op checked in this process under a watchdog, where no other process can make it.
+
+This process has threads, so it is not forked, and what the op is made of cannot be imported elsewhere.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from opkit.blind.frames import Unreadable
 from opkit.checker import Checkable, CheckResult, OpReport, Status
-from opkit.verify.codes import INTERNAL
+from opkit.verify.codes import INTERNAL, TIMEOUT
 from opkit.verify.isolation.announced_calls import UserCall
+from opkit.verify.isolation.blame import user_line
 from opkit.verify.isolation.child import Outbox, Task
-from opkit.verify.isolation.flight import Stop
+from opkit.verify.isolation.flight import Flight, Stop
 from opkit.verify.isolation.supervisor import Ended, Supervisor
+from opkit.verify.isolation.watchdog import LateError, Watchdog
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.loaded import Unmade
 from opkit.verify.workers.attempts import Attempts
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message
-from opkit.verify.workers.one_op import check_told
+from opkit.verify.workers.one_op import check_alone, check_told
 
 #: How many of the last printed lines a report shows, and how much of each.
 _LAST, _WIDEST = 5, 200
@@ -99,3 +106,37 @@ def _check_in_child(
     outbox.flight.restart(stops)
     outbox.send(begun)
     check_told(begun, op, options, outbox)
+
+
+def check_watched(
+    account: Account, checkable: Checkable, options: RunOptions, why: str, order: int = 0
+) -> Iterator[Message]:
+    """Check one op in this process; a call that ends the process or never returns from C is not survived.
+
+    Args:
+        account: the op's, kept by the caller, which enters each message before it asks for the next one.
+        checkable: the op.
+        options: of the run; the memory is not limited.
+        why: it cannot be checked elsewhere; the report says so.
+        order: its place among those of the account.
+
+    Raises:
+        KeyboardInterrupt: the user's, also from within the op.
+    """
+    yield Begun(account.number, order)
+    started = time.perf_counter()
+    finished: list[CheckResult] = []
+    passes = (LateError, KeyboardInterrupt)
+    try:
+        with Watchdog(options.timeout):
+            report = check_alone(checkable, replace(options, memory=0), Flight(), finished.append, passes, False)
+    except LateError as late:
+        for item in finished:
+            yield CheckDone(account.number, order, item)
+        text = f"the check was not over at the time limit ({options.limits})"
+        finding = CheckResult.of(TIMEOUT, Status.ERROR, text, where=user_line(late.__traceback__))
+        yield account.closed(order, finding, time.perf_counter() - started)
+    else:
+        if isinstance(report, OpReport):
+            note = f"checked in this process, which has threads, under a watchdog: {why}"
+            yield Checked(account.number, order, replace(report, notes=(*report.notes, note)))

@@ -10,29 +10,40 @@ forked. There are three ways to be checked here (the ops of a script are none of
 - ``opkit.gradcheck(..., isolate=True)`` of functions and classes that can be imported, in a process that has threads.
 
 The memory of a fresh interpreter is limited by what it holds, not by its address space.
+
+Isolation where processes cannot be forked: an interpreter per target, its ops one after the other.
+
+A worker that dies or hangs costs the ops of its target that were not done yet, never those of another.
 """
 
 from __future__ import annotations
 
 import math
+import queue
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
+from subprocess import Popen
+from typing import IO
 
+from opkit.blind import frames
 from opkit.blind.frames import Unreadable
 from opkit.checker import CheckResult, Status
 from opkit.record import mutable
-from opkit.verify.codes import INTERNAL
+from opkit.verify.codes import CRASH, INTERNAL, TIMEOUT
 from opkit.verify.isolation.announced_calls import UserCall
 from opkit.verify.isolation.blame import blame_death
 from opkit.verify.isolation.child import FreshCall, Task
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.supervisor import Death, Ended, Supervisor
 from opkit.verify.options import RunOptions
+from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.attempts import Attempts
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.loading import Errand
 from opkit.verify.workers.messages import Begun, Message
+from opkit.verify.workers.start import pipes_of
 
 #: Another interpreter is worth its start for so many errands.
 _WORTH = 3
@@ -202,3 +213,53 @@ def _has(errand: Errand, target: int, order: int) -> bool:
 
 def _internal(message: str) -> CheckResult:
     return CheckResult.of(INTERNAL, Status.ERROR, message)
+
+
+#: A script under the recorder may train for a while: its limit is that many times that of an op.
+PATIENCE = 10
+
+
+def run_alone(number: int, target: Target, options: RunOptions, start: Callable[[], Popen[bytes]]) -> Iterator[Message]:
+    """Check one target in an interpreter of its own; yield what it says, and what it left unsaid.
+
+    Args:
+        number: the target's.
+        target: what to check.
+        options: of the run; the time limit holds from one message to the next.
+        start: starts the interpreter.
+    """
+    process = start()
+    requests, answers = pipes_of(process)
+    messages: queue.Queue[Message | None] = queue.Queue()
+    reader = threading.Thread(target=_read, args=(answers, messages), daemon=True)
+    reader.start()
+    account = Account(number, target.label, target.directory)
+    row, what = CRASH, "the worker process ended in the middle of the check"
+    try:
+        frames.send(requests.fileno(), ((target,), options))
+        while (message := messages.get(timeout=_limit(target, options))) is not None:
+            numbered = replace(message, target=number)
+            account.note(numbered)
+            yield numbered
+    except queue.Empty:
+        row, what = TIMEOUT, f"the worker did not finish within the time limit ({options.limits})"
+    except OSError:
+        pass
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
+        requests.close()
+        answers.close()
+    yield from account.settle(CheckResult.of(row, Status.ERROR, f"{what}; this op was not judged"))
+
+
+def _limit(target: Target, options: RunOptions) -> float | None:
+    seconds = options.longest * (PATIENCE if target.kind is TargetKind.SCRIPT else 1)
+    return seconds + 5 if seconds and math.isfinite(seconds) else None
+
+
+def _read(answers: IO[bytes], messages: queue.Queue[Message | None]) -> None:
+    for message in frames.received(answers.read):  # what is lost is owed, and is settled at the end
+        messages.put(message)
+    messages.put(None)

@@ -26,9 +26,8 @@ from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.attempts import Attempts
 from opkit.verify.workers.ledger import Ledger
 from opkit.verify.workers.loading import Errand
-from opkit.verify.workers.spawn import check_spawned
+from opkit.verify.workers.spawn import PATIENCE, check_spawned
 from opkit.verify.workers.start import LOADER
-from opkit.verify.workers.unforked import PATIENCE
 from opkit.verify.workers.worker import check_target
 
 

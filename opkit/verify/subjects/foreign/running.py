@@ -18,7 +18,7 @@ from opkit.checker.model.own import Fault
 from opkit.checker.model.reference import InFormat
 from opkit.checker.model.types import Computed
 from opkit.ops.core.types import Function
-from opkit.verify.subjects.leaves import nested
+from opkit.verify.subjects.parameters import nested
 from opkit.verify.subjects.references import taken_by
 from opkit.verify.subjects.subject import Signature, SubjectRunner
 

@@ -1,4 +1,7 @@
-"""A ``jax.custom_vjp`` or ``jax.custom_jvp`` as a subject, and any other function, whose gradient JAX derives."""
+"""A ``jax.custom_vjp`` or ``jax.custom_jvp`` as a subject, and any other function, whose gradient JAX derives.
+
+The gradient of a function of JAX as an op of its own; JAX differentiates the rule to get the gradient of that.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,36 @@ from typing import Any
 import jax
 import numpy as np
 
+from opkit.checker import Arrays, Attrs
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
+from opkit.verify.subjects.gradient_op import GradientOp
 from opkit.verify.subjects.jax.arrays import as_complex, is_array, parted, plain
 from opkit.verify.subjects.jax.device import NUMPY, Device
-from opkit.verify.subjects.jax.gradient_op import Twice
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
 from opkit.verify.subjects.parameters import parameters_in
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Subject
+
+
+class Twice(GradientOp[Runner]):
+    """See ``GradientOp``."""
+
+    def gradient(self, *values: Any, **options: Any) -> list[Any]:
+        """Return a gradient for each target."""
+        call = self.of_first.call_of(dict(zip(self.names, values)), options)
+        found = dict(zip((place.name for place in call.sources), call.gradient(call.arrays, values[len(self.names) :])))
+        return [found[name] for name in self.targets]
+
+    def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
+        """Return whether JAX can differentiate the gradients; what takes integers, or gives some, is not asked."""
+        if not all(isinstance(value, np.ndarray) and value.dtype.kind == "f" for value in arrays.values()):
+            return False
+        found, pullback = self.runner.vjp(arrays, attrs)
+        pullback([np.ones_like(item) for item in found], frozenset(self.targets))
+        return True
+
 
 _VJP, _JVP = jax.custom_vjp, jax.custom_jvp
 

@@ -19,8 +19,7 @@ from jax.extend import core
 
 from opkit.ops.core.types import Function
 from opkit.ops.kernels.special import digamma_of, lgamma_of
-from opkit.verify.subjects.jax.indexing import INDEXING, line
-from opkit.verify.subjects.jax.linalg import LINALG
+from opkit.verify.subjects.jax.primitives import INDEXING, LINALG, line
 
 Rule = Function
 

@@ -23,7 +23,7 @@ from opkit.record import record
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
 from opkit.verify.subjects.jax.arrays import is_open, numpy_of, shapes_of, width_of
 from opkit.verify.subjects.jax.device import NUMPY, Device
-from opkit.verify.subjects.leaves import leaves_in, nested
+from opkit.verify.subjects.parameters import leaves_in, nested
 from opkit.verify.subjects.subject import Signature
 
 _UNTRACEABLE = (

@@ -1,27 +1,102 @@
-"""torch, as far as finding and serving its custom functions goes."""
+"""torch, as far as finding and serving its custom functions goes.
+
+Interpreted: Triton's interpreter, made to refuse what its documentation leaves out: operations on bfloat16.
+
+It holds such numbers as whole numbers of 16 bits, and would calculate with these.
+
+A plain function of tensors, or a Module with its parameters, as a subject: its gradient is what autograd gives.
+
+The custom functions that it goes through are subjects of their own.
+"""
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from opkit.blind.call import Kind
 from opkit.blind.limits import INTERPRETED
+from opkit.ops.core.types import Function
 from opkit.replaced import keep
 from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.from_cases import constants_in
+from opkit.verify.subjects.parameters import Parameters, sorted_parameters
+from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Subject
-from opkit.verify.subjects.torch.device import Device, device_named
+from opkit.verify.subjects.torch.device import CPU, Device, device_named
 from opkit.verify.subjects.torch.function import is_function
-from opkit.verify.subjects.torch.interpreted import refuse_bfloat16
 from opkit.verify.subjects.torch.library import is_library_op
 from opkit.verify.subjects.torch.recorder import recording, subject_of
-from opkit.verify.subjects.torch.tensors import device_of, tensors_in
-from opkit.verify.subjects.torch.whole import whole_subject
+from opkit.verify.subjects.torch.runner import Runner
+from opkit.verify.subjects.torch.tensors import TorchSubject, device_of, tensors_in
+
+
+def whole_subject(function: Any, device: Device = CPU) -> Subject:
+    """Return a function or a Module as a subject that runs on a device."""
+    is_module = isinstance(function, torch.nn.Module)
+    body = function.forward if is_module else function
+    parameters = _parameters(body)
+    call: Function = function
+    if is_module:
+        names = [name for name, _ in function.named_parameters()]
+        parameters = replace(parameters, named=(*parameters.named, *names))
+        call = _functional(function, frozenset(names), device)
+
+    where, name = location_of(body), str(getattr(function, "__qualname__", type(function).__name__))
+    return TorchSubject(
+        name=type(function).__name__ if is_module else name.replace("<locals>.", ""),
+        parameters=parameters,
+        runs=lambda signature: Runner(call, signature, device),
+        forward_where=where,
+        backward_where=where,
+    )
+
+
+def _parameters(body: Any) -> Parameters:
+    try:
+        return sorted_parameters(list(inspect.signature(body).parameters.values()))
+    except (TypeError, ValueError):
+        return Parameters(tuple(f"x{index}" for index in range(16)), takes_any=True)
+
+
+def _functional(module: Any, names: frozenset[str], device: Device) -> Function:
+    """Return a Module as a function of its parameters too; its buffers are as they were at every call."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        tensors = {name: kwargs.pop(name) for name in names if name in kwargs}
+        dtype = next((item.dtype for item in tensors.values() if item.dtype.is_floating_point), None)
+        for name, buffer in module.named_buffers():
+            is_cast = dtype is not None and buffer.dtype.is_floating_point
+            held = buffer.detach().to(dtype) if is_cast else buffer.detach()
+            tensors[name] = held.clone() if device.place is None else held.to(device.place, copy=True)
+        return torch.func.functional_call(module, tensors, args, kwargs)
+
+    return call
+
+
+def refuse_bfloat16() -> None:
+    """Make the interpreter raise for numbers that it cannot calculate with, where something has loaded it."""
+    builder = getattr(sys.modules.get("triton.runtime.interpreter"), "InterpreterBuilder", None)
+    if builder is None or builder.binary_op.__module__ == __name__:
+        return
+    for name in ("binary_op", "unary_op"):
+        run = getattr(builder, name)
+
+        def refused(self: Any, first: Any, *others: Any, plain: Any = run) -> Any:
+            if str(first.dtype.scalar) == "bf16":
+                raise NotImplementedError(
+                    "Triton's interpreter has no operations on bfloat16: cast to float32, or check on a GPU"
+                )
+            return plain(self, first, *others)
+
+        setattr(builder, name, refused)
+
 
 #: What values are read and compared with; whole packages of torch are changed by others for reasons of their own.
 _READING = ("abs", "allclose", "detach", "eq", "equal", "finfo", "isclose", "isfinite", "isnan", "numpy", "sub")

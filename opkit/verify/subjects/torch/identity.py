@@ -15,7 +15,7 @@ import torch
 from opkit.checker import Attrs
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.record import mutable
-from opkit.verify.subjects.leaves import leaves_in
+from opkit.verify.subjects.parameters import leaves_in
 
 
 @mutable

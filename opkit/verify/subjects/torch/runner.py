@@ -1,17 +1,22 @@
 """Runner: a function of tensors applied to arrays, its results and its gradients as autograd gives them.
 
 What the arguments mean, and what is checked beside the gradient, is decided elsewhere.
+
+Formats: a function of torch, and its gradient, in any floating-point format; references in float64 throughout.
+
+What a reference casts to narrower floats on its way is cast to float64; what a kernel casts is its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode
 
 from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.evaluate import InputLeaf, leaves_of
@@ -21,10 +26,9 @@ from opkit.ops.core.types import Function
 from opkit.record import mutable
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
 from opkit.verify.subjects.input_formats import Formats
-from opkit.verify.subjects.leaves import leaves_in, nested
+from opkit.verify.subjects.parameters import leaves_in, nested
 from opkit.verify.subjects.subject import Signature
 from opkit.verify.subjects.torch.device import CPU, Device
-from opkit.verify.subjects.torch.formats import widened
 from opkit.verify.subjects.torch.identity import holding
 from opkit.verify.subjects.torch.tensors import (
     array_of,
@@ -32,6 +36,35 @@ from opkit.verify.subjects.torch.tensors import (
     is_float,
     tensors_in,
 )
+
+_NARROW = frozenset({torch.float32, torch.bfloat16, torch.float16})
+_CASTS = frozenset({torch.Tensor.float, torch.Tensor.bfloat16, torch.Tensor.half})
+
+
+class _Widened(TorchFunctionMode):  # type: ignore[misc]  # without torch its base is unknown
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        if function in _CASTS:
+            return args[0].double()
+        named = {key: _wide(item) for key, item in (kwargs or {}).items()}
+        return function(*map(_wide, args), **named)
+
+
+def _wide(item: Any) -> Any:
+    return torch.float64 if isinstance(item, torch.dtype) and item in _NARROW else item
+
+
+@contextmanager
+def widened() -> Iterator[None]:
+    """Let what runs within compute in float64."""
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with _Widened():
+            yield
+    finally:
+        torch.set_default_dtype(usual)
 
 
 class _Entrance(torch.autograd.Function):  # type: ignore[misc]  # without torch its base is unknown
