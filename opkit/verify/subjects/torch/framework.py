@@ -1,4 +1,5 @@
 """torch, as far as finding and serving its custom functions goes.
+
 A plain function of tensors, or a Module with its parameters, as a subject: its gradient is what autograd gives.
 
 The custom functions that it goes through are subjects of their own.
