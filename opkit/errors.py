@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from types import CodeType
 from typing import TypeVar
 
 from opkit.record import record
@@ -60,6 +61,16 @@ class Location:
             if self.col:
                 text += f":{self.col}"
         return text
+
+
+def def_line(code: CodeType) -> int:
+    """Return the line of a function's ``def``, beneath its decorators."""
+    from linecache import getline
+
+    line = code.co_firstlineno
+    while getline(code.co_filename, line).lstrip().startswith("@"):
+        line += 1
+    return line
 
 
 class OpkitError(Exception):

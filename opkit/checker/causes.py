@@ -89,7 +89,7 @@ def hint_of(item: CheckResult) -> str:
     """Return what the pattern of a finding suggests, "" where it suggests nothing."""
     message = item.message
     if item.code == "GC145" or "NoneType" in message or "returned None" in message:
-        return "a return may be missing, or a None among the gradients"
+        return "a return may be missing, or there is a None among what is returned"
     nothing_kept = "values to unpack" in message and "got 0" in message
     if nothing_kept or (item.code == "GC181" and "tuple index out of range" in message):
         return "nothing was there: a backward gets what forward kept with ctx.save_for_backward"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -77,7 +76,10 @@ def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iter
     number, raised = -1, None
     try:
         drawn = checkable.cases(np.random.default_rng(options.seed))
-        for number, given in enumerate(islice(drawn, options.max_cases)):
+        for number, given in enumerate(drawn):
+            if number == options.max_cases:
+                found.notes.append(f"only the first {number} cases of the cases function were taken")
+                break
             case = _user_case(checkable, given, number, options.seed)
             yield case if checkable.cases_where or not options.shapes else replace(case, label="the shapes given")
         return
@@ -137,7 +139,8 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
         if outcome.is_accepted:
             wide = _preferred(trial, case)
             if wide is not case and case.origin != "user" and checkable.infer is None:
-                wide = _as_seen(checkable, case, wide)
+                # Held to the precision in which it was seen: nothing promises that other dtypes are taken.
+                wide = case if narrows(checkable, wide) else replace(wide, precision="float32")
             found.cases.append(wide)
         elif outcome.answer is Answer.UNTRIED:
             found.notes.append(f"{what} was left out to keep within the time set")
@@ -185,14 +188,6 @@ def is_single_inside(checkable: Checkable, case: Case) -> bool:
     except Exception:  # user code: it does not take what lies beside the case
         pass
     return False
-
-
-def _as_seen(checkable: Checkable, case: Case, wide: Case) -> Case:
-    """Return a recorded case in float64, held to the precision in which it was seen; as it was where backward narrows.
-
-    Nothing promises that other dtypes than the recorded one are taken.
-    """
-    return case if narrows(checkable, wide) else replace(wide, precision="float32")
 
 
 def _rejected(checkable: Checkable, case: Case, outcome: Attempt, what: str) -> CheckResult:

@@ -144,7 +144,9 @@ def _checked(
         if unlike:
             confirm = None
             session.notes.append(f"checked in {unlike}: not confirmed in an ordinary process")
-        if confirm is not None and options.wants(ORDINARY.code) and _is_pass(results):
+        found = {item.status for item in results}  # passes, and nothing but passes and what does not apply
+        is_pass = Status.PASS in found and found <= {Status.PASS, Status.SKIP}
+        if confirm is not None and options.wants(ORDINARY.code) and is_pass:
             results.append(confirm(_unlike_first(session)))
             session.notes += [
                 item.message for item in results[-1:] if item.status in (Status.SKIP, Status.PASS) and item.message
@@ -156,7 +158,7 @@ def _checked(
         checkable.directory,
         perf_counter() - start,
         tuple(_tried(session)),
-        tuple(_notes(checkable, session)),
+        tuple(_notes(checkable, session, results)),
         rests_on(checkable, session.cases, session.left_out),
         unserved=session.unserved,
     )
@@ -167,12 +169,6 @@ def _unlike_first(session: CheckSession) -> list[Evaluator]:
     first: dict[Any, Evaluator] = {}
     others = (ev for ev in session.evaluators if not ev.is_set_like(first.setdefault(ev.case.shapes, ev)))
     return [*islice(others, 1), *session.diverse(FEW)]
-
-
-def _is_pass(results: Sequence[CheckResult]) -> bool:
-    """Return whether there are passes, and nothing but passes and what does not apply."""
-    found = {item.status for item in results}
-    return Status.PASS in found and found <= {Status.PASS, Status.SKIP}
 
 
 def _begun(checkable: Checkable, options: Options, start: float) -> tuple[CheckSession, Collected]:
@@ -227,7 +223,9 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
     for stage in (*first, *later):
         if stage in later and failed & _FATAL and stage is not layouts and stage is not gradients:
             continue
-        if not _is_wanted(stage, session.options) or _is_replaced(session, stage):
+        codes = _REPORTS.get(stage)  # what it may report; others depend on what a check finds that has none
+        is_wanted = codes is None or any(map(session.options.wants, codes))
+        if not is_wanted or _is_replaced(session, stage):
             continue
         if not session.has_time(CALLS_A_CHECK) and stage not in _ALWAYS:
             asks: dict[_Check, object] = {parity: session.checkable.runners, own: session.checkable.own}
@@ -257,12 +255,6 @@ def _plan(session: CheckSession) -> tuple[Sequence[_Check], Sequence[_Check]]:
         return (*_FORWARD, *_BACKWARD), _LATER
     rest = (*_FORWARD, *_BACKWARD, *_LATER)
     return _ALWAYS, tuple(stage for stage in rest if stage not in _ALWAYS)
-
-
-def _is_wanted(stage: _Check, options: Options) -> bool:
-    """Return whether a check may report something that is wanted, or others depend on what it finds."""
-    codes = _REPORTS.get(stage)
-    return codes is None or any(map(options.wants, codes))
 
 
 def _is_replaced(session: CheckSession, stage: _Check) -> bool:
@@ -324,7 +316,10 @@ def _tried(session: CheckSession) -> Iterator[str]:
     yield "trials: " + ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
-def _notes(checkable: Checkable, session: CheckSession) -> Iterator[str]:
+def _notes(checkable: Checkable, session: CheckSession, results: Sequence[CheckResult]) -> Iterator[str]:
+    is_about_backward = any(item.is_finding and item.where == checkable.backward_where for item in results)
+    if checkable.bound_where not in (None, checkable.backward_where) and is_about_backward:
+        yield f"what backward gets and gives is bound at {checkable.bound_where}"
     yield from session.notes
     yield from checkable.remarks
     if checkable.has_gradient and session.cases:

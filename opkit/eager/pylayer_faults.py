@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from opkit.errors import AutogradError, CountError, Location, UnsupportedError
+from opkit.errors import AutogradError, CountError, Location, UnsupportedError, def_line
 from opkit.ir import current_dialect
 from opkit.ops.core.opdef import ArgDef, GradRule, OpDef
 
@@ -53,7 +53,7 @@ def function_location(cls: Any, name: str) -> Location | None:
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     if code is None or code.co_filename.startswith(_OWN):  # PyLayer's own, where the class defines none
         return None
-    return Location(code.co_filename, code.co_firstlineno, function=f"{cls.__qualname__}.{name}")
+    return Location(code.co_filename, def_line(code), function=f"{cls.__qualname__}.{name}")
 
 
 def refuse(cls: Any, name: str, message: str, help: str = "", kind: type[PyLayerError] = PyLayerError) -> NoReturn:

@@ -14,7 +14,7 @@ from opkit.ops import BUILTIN, Registry
 from opkit.project.api_fact import ApiFact
 from opkit.project.directory import OpDirectory
 from opkit.project.findings import finding
-from opkit.project.loading import LoadedOps, assemble, with_facts
+from opkit.project.loading import LoadedOps, assemble, unparsed_cases, with_facts
 from opkit.project.user_op import UserOp
 from opkit.record import record
 
@@ -65,7 +65,7 @@ def build(
         with_facts(assemble(directory, parent, runs_python=runs_python), facts.get(directory.real, ()))
         for directory in directories
     )
-    found = [item for one in loaded for item in one.diagnostics]
+    found = [item for one in loaded for item in (*one.diagnostics, *unparsed_cases(one.directory))]
     found.extend(_defined_twice(loaded))
     return Build(loaded, sort_diagnostics(found))
 

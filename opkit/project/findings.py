@@ -47,6 +47,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "PROJ031": (_W, "the compiler warns of a C++ kernel"),
     "PROJ032": (_E, "C++ kernels cannot be built"),
     "PROJ033": (_W, "a C++ kernel serves no op type"),
+    "PROJ034": (_N, "a cases file is not named after its folder"),
 }
 
 

@@ -152,6 +152,16 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN, *, runs_python:
     return LoadedOps(directory, result, ops, registry, sort_diagnostics(found), module, cpp)
 
 
+def unparsed_cases(directory: OpDirectory) -> list[Diagnostic]:
+    """Return the finding about a cases file that does not parse; it is not run."""
+    try:
+        if directory.cases.is_file():
+            compile(directory.cases.read_bytes(), os.path.abspath(directory.cases), "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return [_import_failure("PROJ015", "cases", directory.cases, error)]
+    return []
+
+
 def _built_kernels(directory: OpDirectory, result: CompileResult, found: list[Diagnostic]) -> CppKernels | None:
     """Build the C++ kernels where there are any and they are wanted; only then is a compiler looked for."""
     if not directory.cpp_kernels or current_settings().kernel == "python":
@@ -217,6 +227,9 @@ def _check_files(directory: OpDirectory) -> list[Diagnostic]:
             others = {item.name for item in directory.path.iterdir()} - {item.name for item in contents.values()}
             message = f"{path} is missing: the {what} of {directory.name!r}"
             found.append(finding("PROJ001", message, help=unknown("no file", path.name, sorted(others)).help))
+    for path in () if directory.cases.is_file() else sorted(directory.path.glob("*_cases.py")):
+        said = f"{path} is not read: the cases of {directory.name!r} are those of {directory.cases.name!r}"
+        found.append(finding("PROJ034", said, help=f"rename the file to {directory.cases.name!r}"))
     if current_settings().kernel == "python":
         found.extend(finding("PROJ011", f"{path}: the Python kernels run") for path in directory.cpp_kernels)
     return found

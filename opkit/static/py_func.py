@@ -42,6 +42,7 @@ class PyFuncDef(OpDef):
         shapes: of the inputs as the program declares them, -1 where a size is open; empty where that is not known.
         asked: the inputs for which a gradient op was appended.
         stopped: the outputs that took no gradient then (``stop_gradient``).
+        misfit: what was said when the function returned another shape or dtype than was declared, "" before.
     """
 
     function: Function
@@ -50,6 +51,7 @@ class PyFuncDef(OpDef):
     shapes: tuple[tuple[int, ...], ...] = ()
     asked: set[int] = field(default_factory=set)
     stopped: set[int] = field(default_factory=set)
+    misfit: str = ""
 
     @property
     def title(self) -> str:

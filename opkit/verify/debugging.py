@@ -15,9 +15,9 @@ import numpy as np
 
 from opkit.checker import Case, Checkable, CheckResult, OpReport, Report, check
 from opkit.checker.model.evaluate import leaves_of
+from opkit.checker.model.raised import is_of_user
 from opkit.diagnostics import Diagnostic, sort_diagnostics
 from opkit.paths import StrPath
-from opkit.verify.isolation.blame import is_users
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
@@ -132,7 +132,7 @@ def _users_part(trace: TracebackType | None) -> TracebackType | None:
     """Return the part of a traceback that ends at the user's innermost line, None where no line is the user's."""
     found = None
     while trace is not None:
-        if is_users(trace.tb_frame.f_code.co_filename):
+        if is_of_user(trace.tb_frame.f_code.co_filename):
             found = trace
         trace = trace.tb_next
     if found is not None:

@@ -81,7 +81,8 @@ class RunOptions:
     @property
     def width(self) -> int:
         """How many ops are checked at once."""
-        return self.jobs or _cores()
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return self.jobs or cores or 1
 
     @property
     def longest(self) -> float:
@@ -138,7 +139,3 @@ class RunOptions:
 
 #: The names of all options of a run.
 OPTIONS = (*(item.name for item in fields(RunOptions) if item.name != "check"), *_CHECKER)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

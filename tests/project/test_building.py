@@ -250,3 +250,19 @@ def test_json(tmp_path: Path) -> None:
         "kernels": ["forward"],
     }
     assert data["diagnostics"] == []
+
+
+def test_a_cases_file_that_does_not_parse_is_found(tmp_path: Path) -> None:
+    """Building reads it; it is not run."""
+    (write_op(tmp_path) / "t_cases.py").write_text("raise SystemExit\ndef cases(rng:\n")
+    assert (sole(tmp_path).code, sole(tmp_path).span.location.line) == ("PROJ015", 2)
+
+
+def test_a_cases_file_of_another_name_is_a_note(tmp_path: Path) -> None:
+    """Nothing reads it; one whose op has its own cases may belong to something else."""
+    folder = write_op(tmp_path)
+    (folder / "tt_cases.py").write_text("")
+    (folder / "t_cases.py").unlink(missing_ok=True)
+    assert (sole(tmp_path).code, sole(tmp_path).severity) == ("PROJ034", Severity.NOTE)
+    (folder / "t_cases.py").write_text("")
+    assert not built(tmp_path).diagnostics

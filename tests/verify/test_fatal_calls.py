@@ -209,7 +209,7 @@ def test_what_always_dies_is_an_error_that_names_it(layers: dict[str, OpReport])
     assert layers["Always"].status is Status.ERROR
     (finding,) = layers["Always"].findings
     assert finding.code == "GC191"
-    assert "so it was at" in finding.message
+    assert "ended their processes too" in finding.message
     assert finding.case is not None
 
 

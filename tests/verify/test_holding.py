@@ -144,3 +144,10 @@ def test_a_check_file_holds_cases_of_what_it_imports(here: Path) -> None:
     )
     (op,) = run_targets(["."], QUICK).report.ops
     assert (op.op, op.status.value) == ("check_round.py::Round", "pass"), op.checks
+
+
+def test_a_name_that_is_defined_several_times_has_a_note(here: Path) -> None:
+    """The last definition is checked; the line of the other is said."""
+    (here / "twice.py").write_text(HEAD + layer("Scale") + layer("Scale", 3, 3))
+    (report,) = run_targets(["twice.py::Scale"], QUICK).report.ops
+    assert "Scale is defined several times: the last is checked, not line 4" in report.notes

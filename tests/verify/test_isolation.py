@@ -18,7 +18,9 @@ from opkit.blind import limits
 from opkit.checker import Options
 from opkit.reporters import text_report
 from opkit.verify import FailureStore, RunOptions, run_targets
-from opkit.verify.isolation.supervisor import can_fork
+from opkit.verify.isolation import blame
+from opkit.verify.isolation.flight import FlightReading, Phase
+from opkit.verify.isolation.supervisor import Death, Ended, can_fork
 from tests.verify.opdirs import SQUARE, make_op
 
 pytestmark = [
@@ -113,6 +115,15 @@ def test_a_slow_op_is_an_error_with_what_was_finished(here: Path) -> None:
     assert (op.status.value, finding.code) == ("error", "GC192")
     assert "every call returned" in finding.message
     assert {item.code for item in op.checks} > {"GC180", "GC192"}
+
+
+@pytest.mark.parametrize(("inner", "line"), [("", None), ('  File "/w/mine.py", line 3 in forward\n', 3)])
+def test_what_started_opkit_is_no_place_of_a_timeout(inner: str, line: int | None) -> None:
+    """The user's own line, if he is in a call, or none: beneath opkit's code lies a start script."""
+    ours = f'  File "{blame.__file__}", line 5 in check\n'
+    trace = f'Current thread 0x1 (most recent call first):\n{inner}{ours}  File "/w/bin/opkit", line 8 in <module>\n'
+    found = blame.blame_death(Ended(Death.TIMEOUT, 9, FlightReading(Phase.CHECKING, 1, 0.0, 0, 1.0), trace, "", 60.0), "60 s")
+    assert (found.where.line if found.where else None) == line
 
 
 @pytest.mark.parametrize("where", ["forward", "backward"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 import pytest
 
 from opkit.checker import Options
+from opkit.checker.search import pipeline
+from opkit.eager import PyLayer
 from opkit.verify import RunOptions, gradcheck, run_targets
+from opkit.verify.subjects import from_search
 
 QUICK = RunOptions(Options(effort=0.05), timeout=30)
 
@@ -731,3 +735,65 @@ def test_fixed_sizes_and_places_of_two_inputs_are_found(here: Path, text: str, i
     wrong = text.replace("Tensor(d * ctx.normal)", "Tensor(2 * d * ctx.normal)").replace("add.at(dx", "subtract.at(dx")
     (op,) = run(here, wrong if is_wrong else text, "Plane").report.ops
     assert op.status.value == status, op.findings
+
+
+class Lin(PyLayer):
+    """Takes long when it is called first; the gradient of b is wrong."""
+
+    is_new = True
+
+    @staticmethod
+    def forward(ctx, x, b=None):
+        if Lin.is_new:
+            Lin.is_new = False
+            time.sleep(1.5)
+        ctx.has_b = b is not None
+        return x * 2 + b if ctx.has_b else x * 2
+
+    @staticmethod
+    def backward(ctx, dy):
+        return (2 * dy, 2 * dy) if ctx.has_b else 2 * dy
+
+
+def test_what_a_first_call_loads_takes_no_time_from_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may be left out is given all the same, and its wrong gradient is found."""
+    monkeypatch.setattr(pipeline, "FIRST_SECONDS", 0.5)
+    (report,) = gradcheck(Lin, effort=0.05, select={"GC101"}).ops
+    assert {item.input for item in report.findings} == {"b"}
+
+
+class Vectors(PyLayer):
+    """Takes vectors; its message names a dtype."""
+
+    @staticmethod
+    def forward(ctx, x):
+        if x.ndim != 1:
+            raise TypeError(f"a vector is needed, not {x.ndim} axes of dtype {x.dtype}")
+        return x * 3
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy * 3
+
+
+def test_what_forward_takes_in_float64_too_is_checked_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though a search in float64 found nothing, and what was raised names dtypes."""
+    first = from_search.first_cases
+    monkeypatch.setattr(from_search, "first_cases", lambda made, *rest: [case for case in first(made, *rest) if made.starts_in == "float32"])
+    (report,) = gradcheck(Vectors, effort=0.05, select={"GC101"}).ops
+    assert not any("float32" in note for note in report.notes)
+
+
+def test_cases_beyond_the_first_64_are_said_to_be_left_out(here: Path) -> None:
+    """A generator may have no end."""
+    endless = "\n\ndef cases(rng):\n    while True:\n        yield {'x': rng.normal(size=3)}\n"
+    (here / "endless.py").write_text(HEAD + TANH + endless)
+    (report,) = run_targets(["endless.py::Tanh"], QUICK).report.ops
+    assert "only the first 64 cases of the cases function were taken" in report.notes
+
+
+def test_a_forward_that_returns_nothing_is_shown_at_its_def(here: Path) -> None:
+    """Not at a decorator."""
+    (here / "nothing.py").write_text(HEAD + TANH.replace("        return y\n", "", 1))
+    (report,) = run_targets(["nothing.py::Tanh"], QUICK).report.ops
+    assert {(item.code, item.where.line) for item in report.findings} == {("GC144", 7)}

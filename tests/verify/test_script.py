@@ -479,6 +479,27 @@ def test_a_result_that_stops_gradients_has_no_derivative(here: Path) -> None:
     assert [op.status.value for op in report.ops] == ["pass", "fail"]
 
 
+SUMMED = """
+import numpy as np
+import paddle
+
+paddle.enable_static()
+x = paddle.static.data("x", [2, 3], "float64")
+x.stop_gradient = False
+y = paddle.static.default_main_program().current_block().create_var(name="y", shape=[2, 3], dtype="float64")
+paddle.static.py_func(lambda x: x.sum(-1), x, y, backward_func=lambda x, y, dy: np.repeat(dy[:, None], 3, 1))
+(dx,) = paddle.static.gradients([paddle.mean(y)], [x])
+paddle.static.Executor().run(feed={"x": np.ones((2, 3))}, fetch_list=[dx])
+"""
+
+
+def test_a_result_of_another_shape_than_its_variable_is_a_note(here: Path) -> None:
+    """The program uses it as it is; the report names both shapes."""
+    (here / "job.py").write_text(SUMMED)
+    (report,) = run_targets([str(here / "job.py")], QUICK).report.ops
+    assert any("returned float64[2] for 'y', which was declared as float64[2, 3]" in note for note in report.notes)
+
+
 PARTS = """
 import numpy as np
 import paddle

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from opkit.checker import Options, Report, Status, check
@@ -17,7 +18,9 @@ from opkit.reporters import text_report
 from opkit.testing import GradientError, assert_gradients
 from opkit.verify import gradcheck
 from opkit.verify.outcome import Outcome
+from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.foreign.framework import framework_of, recorded_frameworks
+from opkit.verify.subjects.from_search import searched
 from tests.corpus.torch_corpus import FILES, checked, is_expected, loaded, names_in
 from tests.verify.golden import masked
 
@@ -936,3 +939,64 @@ def test_a_default_is_declared_and_backward_has_to_count_it(here, extra: str, st
     target = here / "leaky.py"
     (report,) = gradcheck([str(target) if "Leaky.apply" in extra else f"{target}::Leaky"], effort=0.1, replay=False).ops
     assert report.status is status
+
+
+def _scale(x: torch.Tensor, k: float = 2.0) -> torch.Tensor:
+    return x * k
+
+
+def _keep(ctx, inputs, output):
+    ctx.given = inputs[1]
+
+
+def _library_op(name, forward, backward):
+    op = torch.library.custom_op(f"tests_torch::{name}", forward, mutates_args=())
+    op.register_fake(lambda x, k=2.0: torch.empty_like(x))
+    op.register_autograd(backward, setup_context=_keep)
+    return op
+
+
+@pytest.mark.parametrize(
+    ("cases", "status"),
+    [(None, Status.FAIL), ([{"x": np.ones(3), "k": 2.0}], Status.FAIL), ([{"x": np.ones(3)}], Status.PASS)],
+    ids=["found", "given", "left out by cases"],
+)
+def test_the_backward_of_a_library_op_has_to_count_a_default_too(cases, status: Status) -> None:
+    """Torch leaves the default out of the call, and refuses the count at any other value."""
+    op = _library_op("counted", _scale, lambda ctx, dy: dy * ctx.given)
+    options = Options(effort=0.1)
+    (made,) = framework_of("torch").named(op, {} if cases is None else {"cases": lambda rng: cases}, "op", options).checkables
+    report = check(made, options)
+    assert (report.status, "GC181" in {item.code for item in report.findings}) == (status, status is Status.FAIL)
+
+
+def _too_far(ctx, inputs, output):
+    ctx.given = inputs[2]
+
+
+def _unnamed(c, given, output):
+    c.given = given[1]
+
+
+@pytest.mark.parametrize(
+    ("context", "said"),
+    [(_too_far, "setup_context raised on all arguments that were tried"), (_unnamed, "gets ctx, inputs, output by name")],
+)
+def test_a_setup_context_that_fails_is_named_at_its_line(context, said: str) -> None:
+    """Not forward, which ran."""
+    op = torch.library.custom_op("tests_torch::kept", _scale, mutates_args=())
+    op.register_autograd(lambda ctx, dy: (dy * ctx.given, None), setup_context=context)
+    with pytest.raises(UsageError) as found:
+        searched(framework_of("torch").subject_of(op), Declared(), "op", Options())
+    assert (said in found.value.message, found.value.where.function) == (True, context.__name__)
+
+
+@pytest.mark.parametrize("has_fake", [True, False])
+def test_a_library_op_without_a_fake_kernel_has_a_note(has_fake: bool) -> None:
+    """torch.compile and export need one."""
+    op = torch.library.custom_op("tests_torch::fake", _scale, mutates_args=())
+    op.register_autograd(lambda ctx, dy: (dy * ctx.given, None), setup_context=_keep)
+    if has_fake:
+        op.register_fake(lambda x, k=2.0: torch.empty_like(x))
+    (made,) = framework_of("torch").named(op, {}, "op", Options()).checkables
+    assert any("no fake kernel" in remark for remark in made.remarks) != has_fake

@@ -24,7 +24,7 @@ from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.model.budget import takes_longer
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import largest, median, typical
-from opkit.checker.model.raised import words_of
+from opkit.checker.model.raised import is_users, words_of
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
@@ -97,6 +97,8 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
             if is_write(error):
                 ledger.broken.insert(0, session.failed("GC123", f"a kernel wrote to a read-only argument: {error}", ev))
                 continue
+            if not (is_users(error) or session.is_wrong):  # the checker's own, and no broken contract explains it
+                raise
             message = f"a case could not be compared: {words_of(error)}"
             ledger.broken.append(session.result("GC101", Status.UNDECIDED, message, case=ev.case, is_stopped=True))
         ledger.failing += ledger.found > known
@@ -123,6 +125,8 @@ def _probe_large(ev: Evaluator, number: int, ledger: _Ledger) -> None:
         ledger.is_extra = ledger.large == 1
         _probe(ev, number, ledger, 2)
     except Exception as error:  # user code; where small cases raise it too, it is theirs to say
+        if not (is_users(error) or ledger.session.is_wrong):
+            raise
         if not any(str(error) in item.message for item in ledger.broken):
             ledger.session.notes.append(f"the case with many elements could not be compared: {error}")
 

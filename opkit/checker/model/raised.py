@@ -66,7 +66,7 @@ def _open_circle(error: BaseException) -> None:
         at = following
 
 
-_OURS = tuple(
+OPKIT, *_OTHERS = (
     os.path.realpath(path) + os.sep
     for path in (
         Path(__file__).parents[2],
@@ -80,6 +80,12 @@ _INSTALLED = {"site-packages", "dist-packages"}
 _HERE, _NUMPY = (os.path.dirname(os.path.abspath(file)) + os.sep for file in (str(Path(__file__).parent), np.__file__))
 
 
+def is_of_user(file: str) -> bool:
+    """Return whether a file is the user's: not opkit's, numpy's or Python's, nor that of an installed package."""
+    real = os.path.realpath(file)
+    return not (file.startswith("<") or real.startswith((OPKIT, *_OTHERS)) or _INSTALLED & {*real.split(os.sep)})
+
+
 def raised_at(error: BaseException | None, known: Location | None = None) -> Location | None:
     """Return the innermost line of user code in an exception's traceback, else the place that the error itself names.
 
@@ -91,8 +97,7 @@ def raised_at(error: BaseException | None, known: Location | None = None) -> Loc
         return known
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         file = frame.filename
-        real = os.path.realpath(file)
-        if file.startswith("<") or real.startswith(_OURS) or _INSTALLED.intersection(real.split(os.sep)):
+        if not is_of_user(file):
             continue
         if known is not None and os.path.realpath(known.file) == os.path.realpath(file):
             file = known.file

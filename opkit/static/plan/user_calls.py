@@ -17,7 +17,7 @@ from opkit.errors import KernelError, ShapeError
 from opkit.ir import Operation, Shape, TensorDesc
 from opkit.ops.core.references import OF_ARGUMENT, OF_ATTRIBUTE, OF_ITEM
 from opkit.ops.core.types import Arrays
-from opkit.static.py_func import PyFuncDef, PyFuncGradDef
+from opkit.static.py_func import PyFuncDef, PyFuncGradDef, label_of
 
 
 class ResultError(KernelError, ValueError):
@@ -172,8 +172,10 @@ class PlannedCall:
         where = f" (added at {self.op.where})" if self.op.where is not None else ""
         got = TensorDesc(array.shape, array.dtype.name)
         file, line, _ = self.op.site or ("<unknown>", 0, "")
-        text = f"{self._title}{where} returned {got} for {name!r}, which was declared as {desc}; it is used as it is"
-        warnings.warn_explicit(text, UserWarning, file, line)
+        text = f"returned {got} for {name!r}, which was declared as {desc}; it is used as it is"
+        if isinstance(self.op.opdef, PyFuncDef):
+            self.op.opdef.misfit = f"in the run, {label_of(self.op.opdef.function)} {text}"
+        warnings.warn_explicit(f"{self._title}{where} {text}", UserWarning, file, line)
 
 
 def is_own(array: ndarray) -> bool:

@@ -156,11 +156,8 @@ def _head(failure: Failure, needs: str) -> list[str]:
     if result["expected"] is not None or result["actual"] is not None:
         summary.append(expected)
     text = "\n".join([f"{failure.facts['op']}: {result['code']} {result['check']}{about}.", "", *summary])
-    return [f'r"""{_safe(text)}\n\nWritten by opkit gradcheck --repro {failure.id}; needs {needs} only.\n"""', ""]
-
-
-def _safe(text: str) -> str:
-    return text.replace('"""', "'''").rstrip("\\")
+    text = text.replace('"""', "'''").rstrip("\\")
+    return [f'r"""{text}\n\nWritten by opkit gradcheck --repro {failure.id}; needs {needs} only.\n"""', ""]
 
 
 def _recorded(failure: Failure) -> list[str]:

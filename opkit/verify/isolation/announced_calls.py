@@ -20,6 +20,7 @@ from opkit.blind.limits import MEBIBYTE, memory_held
 from opkit.checker import Case, Checkable, CheckResult, Evidence
 from opkit.checker.model.report import FatalCall
 from opkit.checker.search.fatal import FatalCallError, refusing
+from opkit.errors import Location
 from opkit.forked import end_if_forked
 from opkit.ops.core.types import Attrs, Function
 from opkit.record import mutable
@@ -41,12 +42,14 @@ class UserCall:
         inputs: forward's inputs by name.
         attrs: complete attributes.
         douts: the incoming gradients, for a backward call.
+        where: file and line of the function.
     """
 
     phase: Phase = Phase.STARTING
     inputs: Mapping[str, Any] = field(default_factory=dict)
     attrs: Attrs = field(default_factory=dict)
     douts: Sequence[Any] = ()
+    where: Location | None = None
 
     def case(self) -> Case:
         """Return the call's inputs as a case, of copies."""
@@ -55,12 +58,13 @@ class UserCall:
 
     def kept(self) -> UserCall:
         """Return the same with copies."""
-        return UserCall(self.phase, self.case().inputs, self.attrs, tuple(map(_copy, self.douts)))
+        return replace(self, inputs=self.case().inputs, douts=tuple(map(_copy, self.douts)))
 
     def blamed(self, finding: CheckResult) -> FatalCall:
         """Return the call, which is a kept one, with what it did."""
         case = self.case()
-        shown = replace(finding, case=case.to_json(), evidence=Evidence(case, tuple(self.douts)))
+        evidence, where = Evidence(case, tuple(self.douts)), finding.where or self.where
+        shown = replace(finding, case=case.to_json(), evidence=evidence, where=where)
         return FatalCall(shown, case, self.phase is Phase.BACKWARD)
 
 
@@ -123,13 +127,14 @@ class Watch:
 
     def over(self, checkable: Checkable) -> Checkable:
         """Return the checkable with all its functions watched."""
-        back = partial(self._watched, phase=Phase.BACKWARD, attrs=3, douts=2)
-        beside = partial(self._watched, phase=Phase.BACKWARD, douts=2)
+        front = partial(self._watched, phase=Phase.FORWARD, where=checkable.forward_where)
+        beside = partial(self._watched, phase=Phase.BACKWARD, where=checkable.backward_where, douts=2)
+        back = partial(beside, attrs=3)
         ways: dict[str, Function] = {
-            "forward": partial(self._watched, phase=Phase.FORWARD),
+            "forward": front,
             "backward": back,
             "trace": back,
-            "vjp": self._vjp,
+            "vjp": partial(self._vjp, front=front, beside=beside),
             "cases": self.drawing,
             "second": self.over,
             "beyond": self.over,
@@ -141,13 +146,15 @@ class Watch:
         changes["own"] = tuple(replace(item, run=beside(item.first)) for item in checkable.own)
         return replace(checkable, **changes)
 
-    def _watched(self, function: Function, phase: Phase, attrs: int = 1, douts: int = -1) -> Function:
+    def _watched(
+        self, function: Function, phase: Phase, *, attrs: int = 1, douts: int = -1, where: Location | None = None
+    ) -> Function:
         """Return a function that is announced; the numbers are the positions of options and incoming gradients."""
         begin, end, process, passes = self._flight.call, self._flight.enter, self._process, self._passes
         refuse = self._refuse
 
         def watched(*args: Any) -> Any:
-            self._flight.seen = (phase, args[0], args[attrs], args[douts] if douts >= 0 else ())
+            self._flight.seen = (phase, args[0], args[attrs], args[douts] if douts >= 0 else (), where)
             end_if_forked(process)
             if refuse is not None:
                 refuse(args[0], args[attrs])
@@ -189,11 +196,12 @@ class Watch:
         self._threads_end = active_count() <= most
         return self._threads_end
 
-    def _vjp(self, vjp: Function) -> Function:
+    @staticmethod
+    def _vjp(vjp: Function, front: Function, beside: Function) -> Function:
         def pulled(_arrays: Any, _attrs: Any, douts: Any, needs: Any, pullback: Function) -> Any:
             return pullback(douts, needs)
 
-        run, back = self._watched(vjp, Phase.FORWARD), self._watched(pulled, Phase.BACKWARD, douts=2)
+        run, back = front(vjp), beside(pulled)
 
         def watched(arrays: Any, attrs: Any) -> Any:
             outputs, pullback = run(arrays, attrs)
@@ -234,7 +242,9 @@ class Looks(Watch):
         self._between = self._flight.read().phase
         self.fatal: tuple[FatalCall, ...] = ()
 
-    def _watched(self, function: Function, phase: Phase, attrs: int = 1, douts: int = -1) -> Function:
+    def _watched(
+        self, function: Function, phase: Phase, *, attrs: int = 1, douts: int = -1, where: Location | None = None
+    ) -> Function:
         begin, end = self._flight.call, self._flight.enter
 
         def watched(*args: Any) -> Any:
@@ -242,7 +252,7 @@ class Looks(Watch):
                 self._refuse(args[0], args[attrs])
             if len(self.fatal) == _MOST_LOOKS:
                 raise FatalCallError(self.fatal[-1].finding.message)
-            self._flight.seen = (phase, args[0], args[attrs], args[douts] if douts >= 0 else ())
+            self._flight.seen = (phase, args[0], args[attrs], args[douts] if douts >= 0 else (), where)
             try:
                 begin(phase, _mark(args[0]))
                 return function(*args)
@@ -274,7 +284,7 @@ class SingleProcess(Watch):
     def __init__(self) -> None:
         super().__init__(Flight())
 
-    def _watched(self, function: Function, phase: Phase, attrs: int = 1, douts: int = -1) -> Function:
+    def _watched(self, function: Function, phase: Phase, **_: Any) -> Function:
         process = self._process
 
         def watched(*args: Any) -> Any:

@@ -8,14 +8,11 @@ from __future__ import annotations
 import os
 import re
 import signal
-import sysconfig
 import traceback
-from functools import cache
-from pathlib import Path
-from types import TracebackType
+from dataclasses import replace
 
 from opkit.checker import CheckCode, CheckResult, Evidence, Status
-from opkit.checker.model.raised import words_of
+from opkit.checker.model.raised import OPKIT, is_of_user, raised_at, words_of
 from opkit.errors import Location
 from opkit.verify.codes import CRASH, EXIT, INTERNAL, LOAD, MEMORY, TIMEOUT
 from opkit.verify.isolation.announced_calls import Left, UserCall
@@ -26,51 +23,40 @@ from opkit.verify.isolation.supervisor import Death, Ended
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
 
 
-@cache
-def _ours() -> tuple[str, ...]:
-    places = Path(__file__).parents[2], sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")
-    return tuple(os.path.realpath(path) + os.sep for path in places)
-
-
-def is_users(file: str) -> bool:
-    """Return whether a file is the user's: not opkit's, numpy's or Python's."""
-    return not file.startswith("<") and not os.path.realpath(file).startswith(_ours())
-
-
 def _fatal_line(trace: str) -> Location | None:
-    """Return the innermost line of a user's file in a stack that faulthandler wrote."""
+    """Return the innermost line of a user's file in a stack that faulthandler wrote; what started opkit is none."""
     for part in sorted(re.split(r"\n(?=Thread|Current thread)", trace), key=lambda text: "Current thread" not in text):
-        for line in part.splitlines():
-            found = _FRAME.match(line)
-            if found and is_users(found["file"]):
+        frames = list(filter(None, map(_FRAME.match, part.splitlines())))
+        own = [place for place, found in enumerate(frames) if os.path.realpath(found["file"]).startswith(OPKIT)]
+        for found in frames[: max(own, default=None)]:
+            if is_of_user(found["file"]):
                 return Location(shown_path(found["file"]), int(found["line"]), function=found["function"])
     return None
 
 
-def user_line(trace: TracebackType | None) -> Location | None:
-    """Return the innermost line of a user's file in a traceback."""
-    for frame in reversed(traceback.extract_tb(trace)):
-        if is_users(frame.filename):
-            return Location(shown_path(frame.filename), frame.lineno or 0, function=frame.name)
-    return None
+def user_line(error: BaseException) -> Location | None:
+    """Return the innermost line of a user's file in an exception's traceback."""
+    where = raised_at(error)
+    return where and replace(where, file=shown_path(where.file))
 
 
 def _finding(row: CheckCode, message: str, call: UserCall | None, where: Location | None) -> CheckResult:
-    case = call.case() if call is not None and call.inputs else None
+    call = call or UserCall()
+    case = call.case() if call.inputs else None
     return CheckResult(
         row.name,
         Status.ERROR,
         row.code,
         message,
         case=None if case is None else case.to_json(),
-        where=where,
-        evidence=None if case is None else Evidence(case, tuple(call.douts) if call is not None else ()),
+        where=where or call.where,
+        evidence=None if case is None else Evidence(case, tuple(call.douts)),
     )
 
 
 def blame_left(left: Left, call: UserCall, limits: str) -> CheckResult:
     """Report a user's function that tried to leave the interpreter, or used up its memory."""
-    where = user_line(left.cause.__traceback__)
+    where = user_line(left.cause)
     if isinstance(left.cause, MemoryError):
         message = f"out of memory {call.phase.text} ({limits}): {words_of(left.cause)}"
         return _finding(MEMORY, message, call, where)
@@ -87,7 +73,7 @@ def blame_left(left: Left, call: UserCall, limits: str) -> CheckResult:
 
 def blame_error(error: BaseException, row: CheckCode, doing: str) -> CheckResult:
     """Report an exception that came from a user's file while it was used."""
-    where = user_line(error.__traceback__)
+    where = user_line(error)
     if isinstance(error, SyntaxError) and error.filename:
         where = Location(shown_path(error.filename), error.lineno or 0, error.offset or 0)
     return _finding(row, f"{doing} raised {words_of(error)}", None, where)

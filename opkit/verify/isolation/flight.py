@@ -106,7 +106,7 @@ class Flight:
             forked copies share.
 
     Attributes:
-        seen: phase, inputs, options and incoming gradients of the latest call that this process made.
+        seen: phase, inputs, options, incoming gradients and place of the latest call that this process made.
     """
 
     SIZE: ClassVar[int] = _PAGE.size + 16
@@ -121,7 +121,7 @@ class Flight:
         self._stops: dict[tuple[Phase, int, int], Stop] = {}
         self._counts: dict[tuple[Phase, int], int] = {}
         self._calls = self._mark = 0
-        self.seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())
+        self.seen: tuple[Phase, Any, Any, Any, Any] = (Phase.STARTING, {}, {}, (), None)
         self.enter(Phase.STARTING)
 
     def enter(self, phase: Phase) -> None:

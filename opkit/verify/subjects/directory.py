@@ -58,13 +58,14 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
         claims=claims_of(compiled),
     )
     if op.grad is not None:
-        gradient = RawGradient(op, compiled, op.grad)
+        gradient, registered = RawGradient(op, compiled, op.grad), shown(op.grad.span.location)
         made = replace(
             made,
             backward=gradient.backward,
             trace=gradient.trace,
             registration=gradient.registration,
-            backward_where=_backward_where(loaded, op),
+            backward_where=_backward_where(loaded, op) or registered,
+            bound_where=registered,
         )
     return _with_cases(made, loaded, kernel, module)
 
@@ -95,14 +96,13 @@ def _infer(kernel: RawKernel) -> Callable[..., Sequence[TensorDesc]]:
 
 
 def _backward_where(loaded: LoadedOps, op: UserOp) -> Location | None:
-    """Return the user's backward kernel where there is one of that name, else the gradient's registration."""
+    """Return the user's backward kernel where there is one of that name, None where there is none."""
     stem = op.name[: -len("_forward")] if op.name.endswith("_forward") else op.name
     for name in (f"{stem}_backward", f"{stem}_grad", f"{op.name}_backward", f"{op.name}_grad"):
         found = loaded.ops.get(name)
         if found is not None and found.kernel is not None:
             return shown(found.kernel.where)
-    span = op.grad.span if op.grad is not None else None
-    return span.location if span is not None else None
+    return None
 
 
 def _with_cases(made: Checkable, loaded: LoadedOps, kernel: RawKernel, module: ModuleType | None) -> Checkable:

@@ -7,7 +7,7 @@ checker's business.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
@@ -33,10 +33,10 @@ from opkit.checker.model.budget import Spent
 from opkit.checker.model.evaluate import frozen, is_float, leaves_of
 from opkit.checker.model.formats import HALVES
 from opkit.checker.model.raised import raised_at, words_of
+from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import FEW, MOST_SHAPES
 from opkit.checker.model.trial import is_unbound
 from opkit.checker.search.hill_climb import RANKED_SHAPES, Depth, depth_of
-from opkit.errors import Location, UsageError
 from opkit.record import mutable, record
 from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.subjects.annotated import dimensions_in, shaped
@@ -47,24 +47,13 @@ from opkit.verify.subjects.narrowed import given_in, in_formats
 from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.readings import Reading, readings
 from opkit.verify.subjects.subject import Subject, SubjectRunner
+from opkit.verify.subjects.untaken import UntakenError, raising
 
 #: Seconds after which further readings of a signature are given up, cases of each that are looked at, and of the first
 #: that forward takes where backward answers none of them.
 _SECONDS, _LOOKED_AT, _MOST_LOOKED_AT = 12.0, 12, 100
 #: Attempts after which a reading is given up at first, so that all readings are tried on the usual shapes.
 _FEW_TRIALS = 600
-
-
-class UntakenError(UsageError):
-    """A function took nothing that was tried.
-
-    Attributes:
-        said: why.
-    """
-
-    def __init__(self, subject: Subject, said: str, where: Location | None) -> None:
-        super().__init__(_nothing_taken(subject, said), where=where)
-        self.said = said
 
 
 @record
@@ -138,6 +127,7 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
 
 def _searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
     search = _Search(subject, declared, label, options)
+    search.load()
     first: _Taken | None = None
     empty: _Taken | None = None
     for trials, seconds in ((_FEW_TRIALS, _SECONDS / 2), (MOST_SHAPES, _SECONDS)):
@@ -161,7 +151,8 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
             break
     first = first or empty
     if first is None:
-        said, error = "forward raised on all arguments that were tried", search.first_error
+        error = search.first_error
+        said = f"{raising(subject, error)} raised on all arguments that were tried"
         said += "" if error is None else f", first {words_of(error)}"
         raise UntakenError(subject, said, raised_at(error, subject.forward_where))
     called = search.called(first)
@@ -208,31 +199,39 @@ class _Search:
             self._others = sorted((one for one in every if one not in most), key=self._depth, reverse=True)
         yield from ((one, 1) for one in self._others)
 
+    def load(self) -> None:
+        """Call forward once: what a first call loads or compiles takes none of the time in which readings are tried."""
+        for call in islice(self._calls(next(readings(self.subject))), 1):
+            with suppress(Exception):  # user code
+                call()
+        self.spent = Spent()
+
     def _depth(self, reading: Reading) -> Depth:
         """Return how far forward gets with arrays of a few shapes, all alike."""
         where = self.subject.forward_where
-        if where is None or not reading.inputs or self.spent() > _SECONDS:
+        if where is None or self.spent() > _SECONDS:
             return ()
+        return max((depth_of(call, where.file) for call in self._calls(reading)), default=())
+
+    def _calls(self, reading: Reading) -> Iterator[Callable[[], Results]]:
+        """Yield calls of forward with arrays of a few shapes, all alike; none where it takes no arrays."""
         runner = self.subject.make(frozenset(reading.inputs), frozenset())
         made = self.announced.over(self._made(runner, reading))
         rng = np.random.default_rng(0)
-        furthest: Depth = ()
-        for shape in RANKED_SHAPES:
+        for shape in RANKED_SHAPES if reading.inputs else ():
             arrays = {name: rng.uniform(0.5, 1.5, shape) for name in reading.inputs}
             given = {name: [array] * 2 if name in reading.lists else array for name, array in arrays.items()}
-            with np.errstate(all="ignore"):
-                call = partial(made.forward, given, made.default_attrs)
-                furthest = max(furthest, depth_of(call, where.file))
-        return furthest
+            yield np.errstate(all="ignore")(partial(made.forward, given, made.default_attrs))
 
     def taken(self, reading: Reading) -> _Taken | None:
         """Return a reading that forward takes, None for one that it does not."""
         runner = self.subject.make(frozenset(reading.inputs), frozenset())
         made = self._made(runner, reading)
-        cases = self._cases(made)
-        if self._is_single(made, cases[:1]):
-            made = replace(made, starts_in="float32")
-            cases = self._cases(made) or cases
+        cases, single = self._cases(made), replace(made, starts_in="float32")
+        narrow = [] if cases or not self._names_dtypes() else self._cases(single)
+        cases = cases or [cast_case(case, "float64") for case in narrow]
+        if cases and self._is_single(made, cases[0], is_open=bool(narrow)):
+            made, cases = single, narrow or self._cases(single) or cases
         formats: Formats = {}
         first, usual = self.first_error, made
         if not cases and (isinstance(first, AssertionError) or re.search("half|16", str(first), re.IGNORECASE)):
@@ -344,19 +343,22 @@ class _Search:
                     case = replace(case, inputs={**case.inputs, name: wide})
         return case
 
-    def _is_single(self, made: Checkable, cases: Sequence[Case]) -> bool:
-        """Return whether forward is for float32: it refuses float64, makes float32 of it, or computes in float32."""
-        if not cases:
-            said = str(self.first_error).lower()
-            is_bare = isinstance(self.first_error, AssertionError)
-            return is_bare or any(word in said for word in ("dtype", "float", "double"))
+    def _names_dtypes(self) -> bool:
+        """Return whether what forward raised first may be about its inputs' dtype, so that float32 is tried."""
+        error, words = self.first_error, ("dtype", "float", "double")
+        return isinstance(error, AssertionError) or any(word in str(error).lower() for word in words)
+
+    def _is_single(self, made: Checkable, case: Case, is_open: bool) -> bool:
+        """Return whether forward is for float32: it refuses float64, makes float32 of it, or computes in float32.
+
+        The first is open where no search saw it take the case.
+        """
         try:
             with np.errstate(all="ignore"):
-                made_of = {np.asarray(item).dtype.name for item in made.forward(cases[0].inputs, cases[0].attrs)}
-                is_inside = is_single_inside(made, cases[0])
-        except Exception:  # user code, which took this before: the checks report what it raises
-            return False
-        return ("float32" in made_of and "float64" not in made_of) or is_inside
+                made_of = {np.asarray(item).dtype.name for item in made.forward(case.inputs, case.attrs)}
+                return ("float32" in made_of and "float64" not in made_of) or is_single_inside(made, case)
+        except Exception:  # user code
+            return is_open
 
     def _made(self, runner: SubjectRunner, reading: Reading) -> Checkable:
         subject = self.subject
@@ -375,16 +377,3 @@ class _Search:
 def _wants_complex(subject: Subject, error: Exception | None) -> bool:
     """Return whether what forward raised mentions complex numbers, which its inputs may then be."""
     return subject.complex_maps is not None and "complex" in str(error).lower()
-
-
-def _nothing_taken(subject: Subject, said: str) -> str:
-    names = ", ".join(subject.parameters.names)
-    if not names:
-        return (
-            f"{subject.name} takes nothing that could be differentiated: forward's first parameter is the context, ctx"
-        )
-    return (
-        f"there are no cases for {subject.name}, and {said}; define "
-        f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or give --shape NAME=3,4; or check a "
-        "script that calls it"
-    )

@@ -14,11 +14,11 @@ import numpy as np
 
 from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.raised import is_of_user
 from opkit.checker.model.types import Ran
 from opkit.errors import UsageError
 from opkit.listed import listed
 from opkit.ops.core.types import Function
-from opkit.verify.isolation.blame import is_users
 from opkit.verify.subjects.parameters import Parameters, parameters_in
 from opkit.verify.subjects.subject import Signature, SubjectRunner
 
@@ -59,7 +59,7 @@ def options_of(forward: Function, given: Sequence[str]) -> dict[str, Any]:
     A library's function has none: its further parameters are not what its user wrote a gradient for.
     """
     code = getattr(inspect.unwrap(getattr(forward, "__func__", forward)), "__code__", None)
-    if code is None or not (code.co_filename.startswith(_TYPED) or is_users(code.co_filename)):
+    if code is None or not (code.co_filename.startswith(_TYPED) or is_of_user(code.co_filename)):
         return {}
     defaults = parameters_in(forward).defaults
     return {name: value for name, value in defaults.items() if name not in given and is_plain_option(value)}

@@ -17,13 +17,14 @@ from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.declared import Declared, drawn_by
 from opkit.verify.subjects.from_cases import cases_in, of_examples
-from opkit.verify.subjects.from_search import UntakenError, searched
+from opkit.verify.subjects.from_search import searched
 from opkit.verify.subjects.functions import FunctionsRunner, as_input, is_input, options_of
 from opkit.verify.subjects.input_formats import widen
 from opkit.verify.subjects.parameters import Parameters, names_taken, parameters_in
 from opkit.verify.subjects.references import reference_in
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Signature, Subject
+from opkit.verify.subjects.untaken import UntakenError
 
 
 def pair(

@@ -64,7 +64,8 @@ def checkable_of_py_func(
     else:
         constants = silent_in(subject.make(frozenset(names), frozenset()), Looks(), Case(calls[0], {}))
     made = of_examples(subject, declared, name, cases=declared.cases, calls=calls, traits=Traits(constants))
-    made = replace(made, is_beyond=not needed)
+    misfits = [item.misfit for item in opdefs if item.misfit]
+    made = replace(made, is_beyond=not needed, remarks=(*made.remarks, *misfits))
     shapes = {item.shapes for item in opdefs if item.shapes}
     if made.beyond is None or not shapes:
         return made

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import linecache
 from dataclasses import replace
-from types import CodeType
 from typing import Any
 
-from opkit.errors import Location
+from opkit.errors import Location, def_line
 from opkit.verify.isolation.shown import shown_path
 
 
@@ -17,7 +15,7 @@ def location_of(function: Any) -> Location | None:
     function = inspect.unwrap(getattr(function, "__func__", function))
     code = getattr(function, "__code__", None)
     if code is not None:
-        return Location(shown_path(code.co_filename), _def_line(code), function=function.__name__)
+        return Location(shown_path(code.co_filename), def_line(code), function=function.__name__)
     try:
         _, line = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function)
@@ -35,11 +33,3 @@ def method_at(owner: type, name: str) -> Location | None:
 def shown(where: Location) -> Location:
     """Return a place with its file as findings show it."""
     return replace(where, file=shown_path(where.file))
-
-
-def _def_line(code: CodeType) -> int:
-    """Return the line of a function's ``def``, beneath its decorators."""
-    line = code.co_firstlineno
-    while linecache.getline(code.co_filename, line).lstrip().startswith("@"):
-        line += 1
-    return line

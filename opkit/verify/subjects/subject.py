@@ -165,6 +165,7 @@ class Subject:
         plain: a value of the framework (an array of its own, a list of them) as numpy arrays; all else as it is.
         takes_gradient: whether a value is marked as one that takes a gradient; None for what cannot say.
         functions: the user's functions, for the constants in their code.
+        context: the one of them that keeps what backward needs after forward ran, None where forward does.
         inputs: the parameters that take arrays where that is declared, None where it is to be found out.
         optional: those of them that may be left out.
         lists: those of them that take a list of arrays.
@@ -189,6 +190,7 @@ class Subject:
     plain: Callable[[Any], Any]
     takes_gradient: Callable[[Any], bool | None] = field(default=lambda value: None)
     functions: tuple[Any, ...] = ()
+    context: Function | None = None
     inputs: tuple[str, ...] | None = None
     optional: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()

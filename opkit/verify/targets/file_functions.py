@@ -15,10 +15,11 @@ from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.declared import CasesError
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
 from opkit.verify.subjects.foreign.serving import Framework, name_of
+from opkit.verify.subjects.from_cases import saying
 from opkit.verify.subjects.loaded import Loaded, Unmade, skipped, unloadable
 from opkit.verify.subjects.pylayer import layers
 from opkit.verify.subjects.source_location import location_of
-from opkit.verify.targets.imports import imported_names, is_check
+from opkit.verify.targets.imports import imported_names, is_check, replaced_at
 
 
 @record
@@ -119,7 +120,11 @@ def serve(item: Held, names: Mapping[str, Any], label: str, options: RunOptions,
             if is_shared and not isinstance(error, CasesError):
                 return make({key: value for key, value in names.items() if key != "cases"}, is_shared=False)
             return unloadable(label, error)
-        return made.checkables[0] if made.checkables else made.reports[0]
+        if not made.checkables:
+            return made.reports[0]
+        (found,), lines = made.checkables, replaced_at(str(names.get("__file__", "")), item.name)
+        said = f"{item.name} is defined several times: the last is checked, not line {' and '.join(map(str, lines))}"
+        return saying(found, said) if lines else found
 
     return Unmade(label, make)
 

@@ -39,6 +39,11 @@ def imported_names(path: StrPath) -> frozenset[str]:
     return frozenset(item.asname or item.name for node in _statements(_tree(path)) for item in node.names)
 
 
+def replaced_at(path: StrPath, name: str) -> list[int]:
+    """Return the lines of a file's classes and functions of a name, but for the last, which is what the name means."""
+    return [node.lineno for node in _tree(path).body if getattr(node, "name", None) == name][:-1]
+
+
 def is_relative(path: StrPath) -> bool:
     """Return whether a file imports from its own package by relative names: it cannot be run as a script."""
     return any(isinstance(node, ast.ImportFrom) and node.level for node in _statements(_tree(path)))

@@ -189,12 +189,9 @@ def _gathered(
         refused = recorder.layers.failures.get(item.value, ())
         if refused:
             told = _raised(label(item.value), item.value, refused)
-            loaded = replace(loaded, unmade=tuple(one.then(partial(_or, told)) for one in loaded.unmade))
+            kept = partial(lambda told, found: told if isinstance(found, OpReport) else found, told)
+            loaded = replace(loaded, unmade=tuple(one.then(kept) for one in loaded.unmade))
         yield loaded
-
-
-def _or(told: OpReport, found: Checkable | OpReport) -> Checkable | OpReport:
-    return told if isinstance(found, OpReport) else found
 
 
 def _stopped(target: Target, error: BaseException) -> OpReport:
@@ -263,7 +260,7 @@ def _directory(opdef: OpDef, known: dict[str, LoadedOps]) -> LoadedOps | None:
 def _raised(label: str, layer: Any, failures: Sequence[Exception]) -> OpReport:
     """Return the report of a PyLayer whose forward raised in each call of the run, and on all that was tried."""
     error, count, name = failures[0], len(failures), layer.__name__
-    where = user_line(error.__traceback__)
+    where = user_line(error)
     calls = "its only call" if count == 1 else f"each of its {count} calls"
     place = f" at {where}" if where is not None else ""
     text = f"forward of {name} raised {type(error).__name__} in {calls} in this run{place}: {error}"

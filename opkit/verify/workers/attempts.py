@@ -84,7 +84,7 @@ class Attempts:
         if not self.stops or self.stops[0].finding is None:
             return made
         if is_avoidable(last):
-            more = f"so it was at {len(self.stops)} other calls, each unlike those before"
+            more = f"{len(self.stops)} calls with other shapes, options or values ended their processes too"
         elif last.death is Death.DONE:
             more = "a second check did not come to that call"
         else:

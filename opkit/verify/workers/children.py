@@ -134,7 +134,7 @@ def check_watched(
         for item in finished:
             yield CheckDone(account.number, order, item)
         text = f"the check was not over at the time limit ({options.limits})"
-        finding = CheckResult.of(TIMEOUT, Status.ERROR, text, where=user_line(late.__traceback__))
+        finding = CheckResult.of(TIMEOUT, Status.ERROR, text, where=user_line(late))
         yield account.closed(order, finding, time.perf_counter() - started)
     else:
         if isinstance(report, OpReport):

@@ -6,9 +6,8 @@ Which process this is, and what becomes of it, is decided elsewhere.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from opkit.blind.frames import is_plain
 from opkit.blind.marks import CHECKING
@@ -164,17 +163,14 @@ def check_former(checkable: Checkable, options: RunOptions) -> tuple[CheckResult
         return ()
     found: list[CheckResult] = []
     for failure in FailureStore(options.cache).of(checkable):
-        if failure.code in _DEATHS or not _has_shapes(failure.case.inputs, options.check.shapes):
+        given, asked = failure.case.inputs, options.check.shapes.items()
+        has_shapes = all(getattr(given.get(name), "shape", shape) == tuple(shape) for name, shape in asked)
+        if failure.code in _DEATHS or not has_shapes:
             continue
         once = replace(checkable, recorded=(failure.case,), cases=None, beyond=None, fatal=())
         settings = replace(options.check, select=frozenset({failure.code}), power=False)
         found += [item for item in check(once, settings).findings if former(item) == failure.key]
     return tuple(found)
-
-
-def _has_shapes(inputs: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> bool:
-    """Return whether inputs have the shapes that were asked for."""
-    return all(getattr(inputs.get(name), "shape", shape) == tuple(shape) for name, shape in shapes.items())
 
 
 def joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> OpReport:

@@ -58,8 +58,7 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
     taken = every if has_setup_context(function) else every[1:]
     # apply hands nothing on by name: what has to be named keeps its default.
     parameters = sorted_parameters([item for item in taken if item.kind is not item.KEYWORD_ONLY])
-    users = [forward, backward, *([function.setup_context] if has_setup_context(function) else [])]  # type: ignore[attr-defined]
-
+    context = function.setup_context if has_setup_context(function) else None  # type: ignore[attr-defined]
     return TorchSubject(
         name=function.__name__,
         parameters=parameters,
@@ -67,7 +66,8 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
         complex_maps=(as_complex, parted),
         held=partial(identities.of, function),
         learn=partial(identities.note, function),
-        functions=tuple(users),
+        functions=(forward, backward, *([context] if context else [])),
+        context=context,
         forward_where=method_at(function, "forward"),
         backward_where=method_at(function, "backward"),
     )
