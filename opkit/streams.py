@@ -38,7 +38,10 @@ def _text(number: int) -> TextIO:
 
 
 def escape_unprintable() -> None:
-    """Let standard output show what its encoding cannot hold as escapes, as standard error does anyway."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None and getattr(sys.stdout, "errors", "") == "strict":
-        reconfigure(errors="backslashreplace")
+    """Let standard output show what its encoding cannot hold as escapes, as standard error does anyway.
+
+    Where the locale is C, which says nothing of encodings, it is UTF-8.
+    """
+    reconfigure, errors = getattr(sys.stdout, "reconfigure", None), getattr(sys.stdout, "errors", "")
+    if reconfigure is not None and errors in ("strict", "surrogateescape"):
+        reconfigure(encoding="utf-8" if errors == "surrogateescape" else None, errors="backslashreplace")

@@ -18,6 +18,7 @@ from opkit.cli.configured import configured
 from opkit.cli.console import hint, put, uses_colour, warn
 from opkit.cli.ends import CLEAN, NOTHING, ended
 from opkit.cli.report_file import need_folder, now, write_report
+from opkit.configuration import read_configuration
 from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown
 from opkit.reporters import FORMS, render
@@ -88,7 +89,8 @@ def check(
     outcome = _run(targets, options, interpreter)
     with undisturbed():
         put_report(outcome, form, is_verbose=is_verbose)
-        for name, path in reports if outcome.report.ops or not is_drawn else ():
+        is_worth_it = bool(outcome.report.ops) and not outcome.is_interrupted
+        for name, path in reports if is_worth_it or not is_drawn else ():
             shown = portraits_of(targets, options, outcome.report) if name == "html" else None
             if is_drawn and not shown:
                 warn("nothing could be drawn: the page has the findings alone")
@@ -97,11 +99,16 @@ def check(
     for script in scripts_below(targets) if options.command == "gradcheck" else ():
         hint(f"left out: {script}, whose py_funcs show where it runs: opkit gradcheck {shlex.quote(script)}")
     if status == NOTHING:
-        warn(
-            "nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py with PyLayers, "
-            "py_funcs or functions of torch or JAX (of a folder: op directories and files of functions); a pair of "
-            "numpy functions is checked by opkit.gradcheck(forward=f, backward=df, inputs=[x])"
+        others = (
+            " or a FILE.py with PyLayers, py_funcs or functions of torch or JAX (of a folder: op directories and files "
+            "of functions); a pair of numpy functions is checked by opkit.gradcheck(forward=f, backward=df, inputs=[x])"
         )
+        more = others if options.command == "gradcheck" else " or a folder of them"
+        warn(f"nothing to check was found\nnext: opkit new NAME, or name an op directory{more}")
+    is_all = is_worth_it and tuple(targets) in ((), read_configuration(Path.cwd()).value("paths"))
+    for pattern in options.overrides if is_all else ():
+        if not any(pattern in options.overriding(op.op, op.dir) for op in outcome.report.ops):
+            hint(f"note: [tool.opkit.overrides] has {pattern!r}, which is the name of no op that was checked")
     return status
 
 

@@ -19,7 +19,8 @@ def export(
         str, typer.Option("--form", metavar="auto|native|callback", help="How the kernels go along.")
     ] = "auto",
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="The file to write, or an existing folder for it.")
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="The file to write; without a suffix, a folder for it."),
     ] = None,
     no_check: Annotated[bool, typer.Option("--no-check", help="Write without a proof; the file says so.")] = False,
     force: Annotated[
@@ -46,7 +47,8 @@ def export(
         if sys.stderr.isatty():
             warn(f"{target}: {text}")
 
-    if to != "graph" and not (output is not None and output.is_dir()):  # as far as the target's name tells
+    is_folder = output is not None and (output.is_dir() or not output.suffix)
+    if to != "graph" and not is_folder:  # as far as the target's name tells
         directory, _, op = target.partition("::")
         name = (op or Path(directory).resolve().name).removesuffix("_forward")
         refuse_taken(output or Path(f"{name}_{to}.py"))
@@ -57,7 +59,7 @@ def export(
         raise typer.Exit(CLEAN)
     path = Path(f"{made.name}_{to}.py")
     if output is not None:
-        path = output / path if output.is_dir() else output
+        path = output / path if is_folder else output
     refuse_taken(path)
     raise typer.Exit(CLEAN if _write(made, path, to, force=force) else FINDINGS)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import opkit
 from opkit.cli.console import put
@@ -21,7 +20,17 @@ def builtin_ops(pattern: str = "") -> list[OpDef]:
 def show_ops(ops: Sequence[OpDef], form: str) -> None:
     """Print ops as a table or as JSON."""
     if form == "json":
-        put(json.dumps({"schema": 1, "opkit": opkit.__version__, "ops": [_json(op) for op in ops]}, indent=2))
+        every = [
+            {
+                "op": op.name,
+                "inputs": [arg.name for arg in op.inputs],
+                "outputs": [arg.name for arg in op.outputs],
+                "attrs": {attr.name: {"type": attr.type, "default": repr(attr.default)} for attr in op.attrs},
+                "gradient": op.grad is not None,
+            }
+            for op in ops
+        ]
+        put(json.dumps({"schema": 1, "opkit": opkit.__version__, "ops": every}, indent=2))
     elif ops:
         rows = [
             (
@@ -34,13 +43,3 @@ def show_ops(ops: Sequence[OpDef], form: str) -> None:
             for op in ops
         ]
         put(op_table(rows, ("op", "inputs", "outputs", "attributes", "gradient")))
-
-
-def _json(op: OpDef) -> dict[str, Any]:
-    return {
-        "op": op.name,
-        "inputs": [arg.name for arg in op.inputs],
-        "outputs": [arg.name for arg in op.outputs],
-        "attrs": {attr.name: {"type": attr.type, "default": repr(attr.default)} for attr in op.attrs},
-        "gradient": op.grad is not None,
-    }

@@ -78,7 +78,7 @@ def new(
 
     Examples: `opkit new my_relu --job`; `opkit new swish --from "x * sigmoid(beta * x)" --attr beta:float=1.0`.
     """
-    from opkit.cli.console import hint, put
+    from opkit.cli.console import hint, put, warn
     from opkit.cli.scaffolded import told
     from opkit.project import (
         KINDS,
@@ -89,6 +89,7 @@ def new(
         scaffold_workflow,
     )
     from opkit.project.from_signature import signature_kind
+    from opkit.project.scaffolding import is_module
 
     attrs, sources, results, grad = attr or [], inputs or [], outputs or [], not no_grad
     if formula is not None and not formula.strip():
@@ -114,6 +115,8 @@ def new(
         raise UsageError(
             "--cpp-kernel writes the kernels of a --kind or of a formula", help="leave out --input, --output"
         )
+    if getattr(KINDS.get(kind), "has_spec", False) and is_module(name):
+        warn(f"note: there is a module {name!r}: `import {name}` means that one, not the op")
     if template is not None:
         for path in scaffold_template(name, folder, template, attrs, kind=kind, grad=grad, force=force):
             put(str(path))

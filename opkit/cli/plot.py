@@ -33,7 +33,7 @@ def plot(
     """
     from opkit.cli.checking import check, options_of, portraits_of
     from opkit.cli.console import hint, put
-    from opkit.cli.ends import NOTHING
+    from opkit.cli.ends import INTERRUPTED, NOTHING, TERMINATED
     from opkit.cli.report_file import write_report
     from opkit.configuration import read_configuration
     from opkit.errors import UsageError
@@ -42,14 +42,15 @@ def plot(
     options = options_of(read_configuration(Path.cwd()).options(), seed=seed)
     if output.suffix not in (".svg", ".html", ".htm", ""):
         raise UsageError(f"plot writes a page or an SVG, not {output.suffix}", help=f"--output {output.stem}.html")
-    if output.suffix != ".svg":
-        status = check(targets or [], options, "text", [("html", output)], is_drawn=True)
-        if status != NOTHING:
-            put(str(output))
-            hint(f"next: open {output} in a browser")
+    is_page = output.suffix != ".svg"
+    status = check(targets or [], options, "text", [("html", output)] if is_page else (), is_drawn=True)
+    if status in (NOTHING, INTERRUPTED, TERMINATED):
         raise typer.Exit(status)
-    found = [item for portraits in portraits_of(targets or [], options).values() for item in portraits]
-    if not found:
-        raise UsageError("nothing could be measured", help="opkit gradcheck says why")
-    write_report(output, standing_alone(figure_of(found[0])))
+    if not is_page:
+        found = [item for portraits in portraits_of(targets or [], options).values() for item in portraits]
+        if not found:
+            raise UsageError("nothing could be measured", help="the report says why")
+        write_report(output, standing_alone(figure_of(found[0])))
     put(str(output))
+    hint(f"next: open {output} in a browser")
+    raise typer.Exit(status)

@@ -18,11 +18,13 @@ def now() -> str:
 
 
 def need_folder(path: Path) -> None:
-    """Refuse a report whose folder is missing.
+    """Refuse a report whose folder is missing, or that is one.
 
     Raises:
-        UsageError: it is.
+        UsageError: so it is.
     """
+    if path.is_dir():
+        raise UsageError(f"cannot write {str(path)!r}: it is a folder", help=f"name a file in it: {path / 'report'}")
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
 

@@ -5,13 +5,15 @@ Flags of a command line are not known here; they win over what is found here.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from opkit.configuration.document import Document
 from opkit.configuration.key import KEYS
-from opkit.errors import Location, UsageError, unknown
+from opkit.errors import Location, UsageError, did_you_mean, unknown
+from opkit.project.directory import near_files
 from opkit.record import record
 
 _FILE = "pyproject.toml"
@@ -66,9 +68,20 @@ class Configuration:
         return self.settings[name].value
 
     def paths(self, given: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return the paths to work on: the given ones, else the configured ones in the folder that sets them."""
+        """Return the paths to work on: the given ones, else the configured ones in the folder that sets them.
+
+        Raises:
+            UsageError: a configured one, which is no FILE::NAME, is not there; with its line.
+        """
         is_here = self.document is not None and len(self.document.path.parts) == 1
-        return tuple(given) or (self.value("paths") if is_here else ())
+        if (found := tuple(given)) or not is_here:
+            return found
+        for path in self.value("paths"):
+            if "::" not in path and not os.path.lexists(path):
+                where = self.where(self.settings["paths"])
+                near = did_you_mean(near_files(path)[:1])
+                raise UsageError(f"tool.opkit.paths: no such file or folder: {path!r}", where=where, help=near)
+        return tuple(self.value("paths"))
 
     def options(self, family: str = "GC", given: Collection[str] = ()) -> dict[str, Any]:
         """Return what is set of the options of a check, by name, and under "overrides" what is set of single ops.

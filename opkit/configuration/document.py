@@ -45,7 +45,8 @@ class Document:
             self.values: dict[str, Any] = tomllib.loads(self._text)
         except tomllib.TOMLDecodeError as error:
             found = _AT.search(str(error))
-            line, col = (int(item) for item in found.groups()) if found and found.group(1) else (self._last_line(), 0)
+            last = self._text.rstrip("\n").count("\n") + 1
+            line, col = map(int, found.groups()) if found and found.group(1) else (last, 0)
             message = _AT.sub("", str(error)).strip()
             raise UsageError(f"not TOML: {message}", where=Location(str(path), line, col)) from error
         except ValueError as error:  # a number of thousands of digits
@@ -58,9 +59,6 @@ class Document:
     def _refuse_depth(self) -> NoReturn:
         message = f"cannot read the configuration: it is nested more than {_DEEPEST} deep"
         raise UsageError(message, where=Location(str(self.path)))
-
-    def _last_line(self) -> int:
-        return self._text.rstrip("\n").count("\n") + 1
 
     def table(self, *keys: str) -> Mapping[str, Any] | None:
         """Return the table under a path of keys, None where there is none."""

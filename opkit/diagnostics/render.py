@@ -5,6 +5,8 @@ No colours and no printing: a caller decides both.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable
 
 from opkit.diagnostics.diagnostic import Diagnostic, Note
@@ -79,10 +81,12 @@ def _printable(text: str) -> str:
 def printable(text: str) -> str:
     r"""Return a text without characters that would move a terminal's cursor or change its colours; line endings stay.
 
-    Halves of characters, which stand for bytes of file names that are no text, become escapes such as ``\udcff``.
+    Halves of characters, which stand for bytes of file names, become the characters that these bytes are in UTF-8, or
+    escapes such as ``\udcff``.
     """
     if text.isprintable():
         return text
+    text = re.sub("[\udc80-\udcff]+", lambda halves: os.fsencode(halves[0]).decode("utf-8", "surrogateescape"), text)
     return "".join(c if c.isprintable() or c == "\n" else _shown(c) for c in text)
 
 

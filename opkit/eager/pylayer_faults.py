@@ -61,15 +61,6 @@ def refuse(cls: Any, name: str, message: str, help: str = "", kind: type[PyLayer
     raise kind(f"PyLayer {cls.__name__}: {message}", where=function_location(cls, name), help=help)
 
 
-def refuse_result(cls: Any, described: str) -> NoReturn:
-    """Raise the error of a forward that returned no Tensor."""
-    raise NoTensorError(
-        f"PyLayer {cls.__name__}: forward must return at least one Tensor, it returned {described}",
-        where=function_location(cls, "forward"),
-        help="return the Tensor next to the other values: return y, y.shape",
-    )
-
-
 def refuse_static(cls: Any) -> NoReturn:
     """Raise the error of a PyLayer in static mode."""
     raise StaticPyLayerError(

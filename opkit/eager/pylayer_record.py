@@ -12,7 +12,7 @@ from typing import Any
 
 from opkit.eager.node import edge_of
 from opkit.eager.pylayer_context import Marks
-from opkit.eager.pylayer_faults import note, refuse, refuse_result
+from opkit.eager.pylayer_faults import NoTensorError, note, refuse
 from opkit.eager.pylayer_records import GeneralRecord, Input, Place, Slot
 from opkit.eager.pylayer_rule import general_rule
 from opkit.eager.tensor import Tensor, version_cell, wrap
@@ -42,7 +42,9 @@ def record(cls: Any, ctx: Any, args: Sequence[Any], kwargs: Mapping[str, Any], r
     items: list[Any] = list(result) if isinstance(result, (list, tuple)) else [result]
     outputs = _tensors_in(items)
     if not outputs:
-        refuse_result(cls, _describe(result))
+        said = f"forward must return at least one Tensor, it returned {_describe(result)}"
+        help = "return the Tensor next to the other values: return y, y.shape"
+        refuse(cls, "forward", said, help, NoTensorError)
     marks = ctx.walk_marks or Marks()
     if not mode.is_grad_enabled or all(tensor._sg for tensor in tensors):
         ctx.walk_rule = None

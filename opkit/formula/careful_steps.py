@@ -45,17 +45,15 @@ def careful_steps(formula: Formula) -> None:
     roots = {
         sympy.sqrt(symbol): f.root(symbol)
         for symbol, step in formula.steps.items()
-        if isinstance(step, Reduce) and (step.kind == "var" or (step.kind == "sum" and _is_square(step.operand)))
+        if isinstance(step, Reduce)
+        and (step.kind == "var" or (step.kind == "sum" and step.operand.as_base_exp()[1] == 2))
     }
     _replace(formula, lambda expr: expr.subs(roots))
+    formula.texts |= {roots[made]: text for made, text in formula.texts.items() if made in roots}
     prune(formula)
     written = [*formula.outputs.values(), *(expr for step in formula.steps.values() for expr in operands(step))]
     formula.written = {careful(expr): expr for expr in written}
     _replace(formula, careful)
-
-
-def _is_square(expr: Expr) -> bool:
-    return bool(expr.is_Pow and expr.exp == 2)
 
 
 def _as_softmax(formula: Formula, total: Expr, exp: Expr, u: Expr, operation: Reduce) -> Callable[[Expr], Expr]:

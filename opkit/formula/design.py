@@ -126,7 +126,8 @@ def _design(text: str, attrs: Mapping[str, Any], inputs: Sequence[str], outputs:
     forward = write(formula, shapes, {name: "" if _is_number(term) else name for name, term in shapes.outputs.items()})
     reverse, sources, back = _backward(formula, shapes, given) if grad else (None, {}, None)
     kernels = [kernel for kernel in (forward, back) if kernel is not None]
-    helpers = _helpers({name for kernel in kernels for name in kernel.helpers})
+    named = {name for kernel in kernels for name in kernel.helpers}
+    helpers = [text for name, text in HELPERS.items() if name in named]
     needs_math = any("math" in kernel.imports for kernel in kernels) or any("math." in text for text in helpers)
     reads = reverse.inputs if reverse is not None else []
     run_forward = _compile(forward, formula, helpers, attrs)
@@ -258,10 +259,6 @@ def _check_names(formula: Formula) -> None:
     for name in [*names, *formula.attrs]:
         if name in gradients:
             raise UsageError(f"the formula uses the name {name!r}, which is the gradient of {name[1:]!r}")
-
-
-def _helpers(names: set[str]) -> list[str]:
-    return [text for name, text in HELPERS.items() if name in names]
 
 
 def _reads(kernel: Kernel, attr: str) -> bool:

@@ -72,11 +72,9 @@ class _Reverse:
         read = {symbol.name for expr in expressions(result) for symbol in expr.free_symbols}
         incoming = [f"d{name}" for name in self.forward.outputs]
         result.inputs = [name for name in result.inputs if name in read or name in incoming]
-        result.attrs = [name for name in result.attrs if name in read or self._names_an_axis(name)]
+        axes = [getattr(operation, "axes", None) for operation in result.steps.values()]
+        result.attrs = [name for name in result.attrs if name in read or name in axes]
         return result
-
-    def _names_an_axis(self, name: str) -> bool:
-        return any(getattr(operation, "axes", None) == name for operation in self.result.steps.values())
 
     def total(self, name: str) -> Expr:
         return sum(self.adjoints.get(name, []), sympy.Integer(0))

@@ -86,6 +86,7 @@ class Formula:
         outputs: name -> expression.
         source: name -> the text of the output's formula as the user wrote it.
         written: a rewritten expression -> the expression as it was written, whose derivative may be the shorter one.
+        texts: the expression of what is computed over axes -> its text as the user wrote it.
     """
 
     inputs: list[str]
@@ -94,6 +95,11 @@ class Formula:
     outputs: dict[str, Expr] = field(default_factory=dict)
     source: dict[str, str] = field(default_factory=dict)
     written: dict[Expr, Expr] = field(default_factory=dict)
+    texts: dict[Expr, str] = field(default_factory=dict)
+
+    def said(self, expr: Expr) -> str:
+        """Return an expression in the words of the formula."""
+        return str(expr.xreplace({made: sympy.Symbol(text) for made, text in self.texts.items()}))
 
     def step(self, operation: Operation, hint: str) -> Expr:
         """Return the symbol of an operation: the one that it has already, or a new one named after ``hint``."""

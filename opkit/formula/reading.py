@@ -205,7 +205,7 @@ class _Reader:
                 check_power(left, right, ast.unparse(node))
                 return left**right
             case ast.MatMult():
-                return self._matmul(node, left, right)
+                return self._said(node, self._matmul(node, left, right))
         power = "; a power is **" if isinstance(node.op, ast.BitXor) else ""
         raise self._refuse(node, f"formulas have + - * / ** @{power}")
 
@@ -242,7 +242,7 @@ class _Reader:
                 raise self._refuse(node, "where takes a condition and two values")
             return self._where(*node.args)
         if name in _OVER_AXES:
-            return self._over_axes(name, node)
+            return self._said(node, self._over_axes(name, node))
         if node.keywords:
             raise self._refuse(node, f"{name} takes no keyword {node.keywords[0].arg!r}")
         arguments = [self.expression(argument) for argument in node.args]
@@ -258,7 +258,8 @@ class _Reader:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else written
         known = [key for key in (*FUNCTIONS, *MACROS, *_OVER_AXES) if not key.startswith("_")]
         if name not in known:
-            raise unknown("formulas have no function", written, sorted(known), has="they have").error(UsageError)
+            every = f"they have {', '.join(sorted(known))}"
+            raise unknown("formulas have no function", written, known, otherwise=every).error(UsageError)
         return name
 
     def _over_axes(self, name: str, node: ast.Call) -> Expr:
@@ -325,6 +326,10 @@ class _Reader:
     def _check_array(self, node: ast.expr, name: str, operand: Expr) -> None:
         if all(symbol.name in self.attrs for symbol in operand.free_symbols):
             raise self._refuse(node, f"{name} takes an array, and {operand} is one number")
+
+    def _said(self, node: ast.expr, made: Expr) -> Expr:
+        self.formula.texts.setdefault(made, ast.unparse(node))
+        return made
 
     def _matmul(self, node: ast.expr, left: Expr, right: Expr) -> Expr:
         for side in (left, right):

@@ -64,6 +64,7 @@ class Shapes:
     """
 
     def __init__(self, formula: Formula) -> None:
+        self._formula = formula
         self._bound: dict[str, Term] = {}
         self._known: dict[str, Term] = {name: Root(name) for name in formula.inputs}
         self._known |= {name: Scalar() for name in formula.attrs}
@@ -140,7 +141,7 @@ class Shapes:
         if self._bind(a, b):
             return self.resolve(a)
         raise UsageError(
-            f"in {str(expr)!r} arrays meet whose shapes differ: {describe(a)} and {describe(b)}",
+            f"in {self._formula.said(expr)!r} arrays meet whose shapes differ: {describe(a)} and {describe(b)}",
             help="reduce with keepdims=True where the result meets the array that it came from",
         )
 

@@ -264,10 +264,8 @@ class Kernel:
                 others = [factor for factor in above if factor is not masks[0]]
                 text = " * ".join(filter(None, [self._factors(others), self._mask(masks[0])]))
         if below:
-            under_text = self._factors(below)
-            text += (
-                f" / {under_text}" if len(below) == 1 and not _needs_parentheses(under_text) else f" / ({under_text})"
-            )
+            under = self._factors(below)
+            text += f" / ({under})" if len(below) > 1 or (" * " in under and not under.endswith(")")) else f" / {under}"
         return front + text, _TERM
 
     def _roots(self, number: Expr, above: list[Expr], below: list[Expr]) -> tuple[Expr, list[Expr], list[Expr]]:
@@ -425,10 +423,6 @@ def _number(value: Expr) -> tuple[str, int]:
     if value.q <= 12 and float(value) != round(float(value), 4):
         return f"{value.p} / {value.q}", _TERM
     return repr(float(value)), _ATOM if value >= 0 else _TERM
-
-
-def _needs_parentheses(text: str) -> bool:
-    return " * " in text and not text.endswith(")")
 
 
 def write(formula: graph.Formula, shapes: Shapes, targets: dict[str, str]) -> Kernel:

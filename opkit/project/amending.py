@@ -183,7 +183,8 @@ def amendment_of(directory: OpDirectory) -> Amendment | None:
     for name, item in forms.items():
         if name in result.ops and (name == directory.name or name.startswith(f"{directory.name}_")):
             _complete(draft, item, result.ops[name], names.get(name))
-    if not _is_partial(directory, forms, result):
+    # Where registrations come from macros or other files, what seems to be missing may be made there.
+    if set(forms) == set(result.ops) and not directory.cpp_kernels:
         _add_missing(draft, directory, names, result)
     return _finished(directory, text, draft, written)
 
@@ -208,11 +209,6 @@ def _text(directory: OpDirectory) -> str | None:
         return directory.spec.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return None
-
-
-def _is_partial(directory: OpDirectory, forms: Mapping[str, Registration], result: CompileResult) -> bool:
-    """Whether registrations come from macros or other files: what seems to be missing may be made there."""
-    return set(forms) != set(result.ops) or bool(directory.cpp_kernels)
 
 
 def _finished(directory: OpDirectory, text: str, draft: _Draft, written: Sequence[Registration]) -> Amendment | None:

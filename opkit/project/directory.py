@@ -6,6 +6,7 @@ Only folder listings are read.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -159,12 +160,17 @@ def _walk(top: Path, seen: set[tuple[int, int]]) -> Iterator[tuple[Path, list[os
             if (status.st_dev, status.st_ino) in seen:
                 continue
             seen.add((status.st_dev, status.st_ino))
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            entries = sorted(os.scandir(folder), key=_in_order)
         except OSError:
             continue
         yield folder, entries
         below = (item for item in entries if not item.name.startswith(".") and item.name not in _SKIPPED)
         waiting += [folder / entry.name for entry in reversed([item for item in below if _is(item.is_dir)])]
+
+
+def _in_order(entry: os.DirEntry[str]) -> list[str | int]:
+    """Return the parts of a name, numbers by their size: f2 comes before f10."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", entry.name)]
 
 
 def _is(asked: Callable[[], bool]) -> bool:

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from opkit.atomic import is_fault_of_disk, write_together
@@ -138,7 +139,14 @@ def _refuse_taken(
 
 #: File systems take names of up to 255 bytes, and a file of an op has its name and more.
 _LONGEST_NAME = 200
-_MODULES = ("numpy", "paddle", "oneflow", "opkit", "torch", "jax")
+_MODULES = ("paddle", "oneflow", "torch", "jax", *sys.stdlib_module_names)
+
+
+def is_module(name: str) -> bool:
+    """Return whether an op's name is that of a module of Python's, of a framework, or of what is installed."""
+    here = os.getcwd()
+    found = PathFinder.find_spec(name, [place for place in sys.path if os.path.abspath(place) != here])
+    return name in _MODULES or (found is not None and found.has_location)
 
 
 def check_name(name: str, *, has_spec: bool) -> None:
@@ -155,7 +163,7 @@ def check_name(name: str, *, has_spec: bool) -> None:
         raise UsageError(f"the name {name[:20]!r}... has {len(name)} characters, more than {_LONGEST_NAME}")
     if keyword.iskeyword(name):
         raise UsageError(f"{name!r} is a keyword of Python")
-    if not has_spec and (name in sys.stdlib_module_names or name in _MODULES):
+    if not has_spec and is_module(name):
         raise UsageError(f"a file {name}.py would hide the module {name!r} from every script beside it")
 
 

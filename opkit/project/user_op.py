@@ -224,7 +224,8 @@ def _specialised(
 
     promised = infer_names(descs)
     variadic = {arg.name for arg in compiled.outputs if is_list(arg)}
-    out_slots = _out_slots(counts, variadic)
+    starts = accumulate(counts.values(), initial=0)
+    out_slots = [ArgGroup(name, start, counts[name], name in variadic) for name, start in zip(counts, starts)]
     rule, reads = _rule(op, descs, attrs, input_names, output_names, promised)
     opdef = OpDef(
         name=op.name,
@@ -243,11 +244,6 @@ def _specialised(
 
 def _flat(name: str, index: int) -> str:
     return f"{name}_{index}"
-
-
-def _out_slots(counts: Mapping[str, int], variadic: Collection[str]) -> list[ArgGroup]:
-    starts = accumulate(counts.values(), initial=0)
-    return [ArgGroup(name, start, counts[name], name in variadic) for name, start in zip(counts, starts)]
 
 
 def _kernel(

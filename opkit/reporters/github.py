@@ -56,13 +56,10 @@ def _diagnostic(item: Diagnostic) -> str:
 
 
 def _command(level: str, properties: Sequence[tuple[str, object]], message: str) -> str:
-    given = ",".join(f"{name}={_property(str(value))}" for name, value in properties if value not in (0, ""))
-    return f"::{level} {given}::{_data(message)}"
+    given = [(name, _data(str(value))) for name, value in properties if value not in (0, "")]
+    shown = ",".join(f"{name}={value.replace(':', '%3A').replace(',', '%2C')}" for name, value in given)
+    return f"::{level} {shown}::{_data(message)}"
 
 
 def _data(text: str) -> str:
     return printable(text.replace("\r\n", "\n")).replace("%", "%25").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -241,6 +241,8 @@ def _line(page: _Page, result: CheckResult) -> None:
         text.append(f"; {', '.join(details)}", style="dim")
     if result.message:
         text.append(f": {result.message}", style="dim")
+    if result.hint and result.status is Status.PASS:
+        text.append(f":\n{result.hint}", style="dim")
     page.put(text, 2)
 
 

@@ -23,6 +23,8 @@ _DEVICE = re.compile(r"[A-Za-z_]+(:[0-9]+)?")
 
 #: Share of --timeout after which no case is begun: what is left is for the last one.
 _CLOCK_SHARE = 0.85
+#: Mebibytes without which no op of numpy can be loaded and checked.
+_LEAST_MEMORY = 16
 _CHECKER = tuple(item.name for item in fields(checker.Options))
 
 
@@ -73,6 +75,8 @@ class RunOptions:
             value = getattr(self, name)
             if not value >= 0:  # a NaN is refused too
                 raise UsageError(f"{name} must not be negative, got {value}")
+        if 0 < self.memory < _LEAST_MEMORY:
+            raise UsageError(f"memory must be {_LEAST_MEMORY} (MiB) at least, or 0 for no limit, got {self.memory}")
         if self.device and not _DEVICE.fullmatch(self.device):
             raise UsageError(
                 f"{self.device!r} does not name a device", help="name it as the framework does: cpu, cuda, cuda:1, mps"
@@ -105,14 +109,17 @@ class RunOptions:
             op: the op's name, such as ``my_relu_forward`` or ``layers.py::Cube``.
             directory: its op directory, None where it has none.
         """
-        names = (op, Path(directory).resolve().name) if directory is not None else (op,)
         changes: dict[str, Any] = {}
-        for pattern, given in self.overrides.items():
-            if any(fnmatchcase(name, pattern) for name in names):
-                changes.update(given)
+        for pattern in self.overriding(op, directory):
+            changes.update(self.overrides[pattern])
         its = {name: changes.pop(name) for name in list(changes) if name in _CHECKER}
         chosen = replace(self, check=replace(self.check, **its), **changes)
         return chosen.within(chosen.timeout)
+
+    def overriding(self, op: str, directory: str | None) -> list[str]:
+        """Return the patterns of ``overrides`` that an op's name matches, or its directory's."""
+        names = (op, Path(directory).resolve().name) if directory is not None else (op,)
+        return [pattern for pattern in self.overrides if any(fnmatchcase(name, pattern) for name in names)]
 
     def within(self, timeout: float) -> RunOptions:
         """Return the options of an op that has so many seconds; 0 or infinity for no limit."""

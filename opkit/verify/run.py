@@ -60,7 +60,8 @@ def run_targets(
         UsageError: a target does not exist or cannot hold an op.
         OpkitError: worker processes cannot be run.
     """
-    return collect(resolve(words), options, progress, interpreter)
+    targets = resolve(words, has_functions=options.command == "gradcheck")
+    return collect(targets, options, progress, interpreter)
 
 
 def collect(

@@ -38,6 +38,13 @@ def test_gradcheck_takes_what_the_table_says(folder: Path) -> None:
     assert "effort 0.1" in ran.stdout
 
 
+def test_settings_of_an_op_that_is_not_there_are_noted(folder: Path) -> None:
+    """Where all that is configured is checked; one target says nothing of the others."""
+    (folder / "pyproject.toml").write_text(f'{TABLE}[tool.opkit.overrides."oen*"]\nseed = 1\n')
+    note = "[tool.opkit.overrides] has 'oen*', which is the name of no op that was checked"
+    assert [note in opkit(folder, "gradcheck", *words).stderr for words in ((), ("two", "--effort", "0.05"))] == [True, False]
+
+
 def test_flags_win_over_the_table(folder: Path) -> None:
     """Named targets, a seed, an effort and a report replace what the table says."""
     ran = opkit(folder, "gradcheck", "--seed", "1", "--effort", "0.05", "--report", "json=mine.json", "one")

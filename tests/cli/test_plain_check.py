@@ -22,6 +22,7 @@ def test_a_check_without_flags_has_the_settings_of_the_flags_defaults(
 
     monkeypatch.setattr(checking, "check", check)
     monkeypatch.chdir(tmp_path)
+    Path("ops").mkdir()
     for text in ("", '[tool.opkit]\neffort = 0.5\nignore = ["GC160"]\nreports = ["json=a.json"]\npaths = ["ops"]\n'):
         Path("pyproject.toml").write_text(text)
         for words in ([], ["a", "b.py::C"]):

@@ -6,7 +6,10 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
+from typer.testing import CliRunner
 
+from opkit.cli.app import application
 from opkit.reporters.figures import Curve, Matrices, figure_of
 from tests.cli.test_commands import opkit
 
@@ -85,6 +88,20 @@ def test_nothing_to_draw_is_said(tmp_path: Path) -> None:
     assert "nothing could be drawn: the page has the findings alone" in done.stderr
 
 
+def test_of_an_interrupted_check_no_page_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is written, so that none is to be opened."""
+
+    def interrupted(*words: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("opkit.cli.checking.run_targets", interrupted)
+    result = CliRunner().invoke(application(), ["plot"])
+    assert result.exit_code == 130
+    assert "opkit-plot.html" not in result.output
+    assert not Path("opkit-plot.html").exists()
+
+
 def test_rounding_is_not_drawn() -> None:
     """A constant derivative is a line with its value, not the noise of differences; zero is written as 0; a point as a point."""
     x = np.linspace(-1.0, 1.0, 5)
@@ -98,3 +115,12 @@ def test_rounding_is_not_drawn() -> None:
     column = Matrices("x", "y", np.ones((2, 1)), np.ones((2, 1)), np.zeros((2, 1), bool))
     (width,) = re.findall(r'<svg[^>]* width="(\d+)"', figure_of(column).svg)
     assert int(width) >= 280  # its title fits
+
+
+def test_beside_a_picture_alone_the_report_is_printed(tmp_path: Path) -> None:
+    """As it is with a page, and the status is that of the check."""
+    (tmp_path / "layers.py").write_text(LAYERS)
+    done = opkit(tmp_path, "plot", "layers.py::Product", "--output", "a.svg")
+    assert (done.returncode, done.stdout.endswith("a.svg\n")) == (1, True)
+    assert "FAIL" in done.stdout
+    assert (tmp_path / "a.svg").is_file()

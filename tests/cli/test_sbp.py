@@ -73,6 +73,7 @@ def test_no_op_is_status_5(tmp_path: Path) -> None:
     ran = opkit(tmp_path, "sbp")
     assert ran.returncode == 5
     assert "nothing to check was found" in ran.stderr
+    assert ran.stderr.rstrip().endswith("name an op directory or a folder of them")
 
 
 def test_definitions_with_errors_are_status_3(tmp_path: Path) -> None:
@@ -122,3 +123,20 @@ def test_what_opkit_new_writes_claims_nothing_false(tmp_path: Path) -> None:
     ran = opkit(tmp_path, "sbp")
     assert ran.returncode == 0, ran.stdout
     assert f"{len(kinds)} ops: {len(kinds)} pass" in ran.stdout
+
+
+def test_of_a_folder_op_directories_alone_are_taken(tmp_path: Path) -> None:
+    """A file of functions claims nothing about devices: it is neither loaded nor an error."""
+    write(TRUE, tmp_path)
+    (tmp_path / "check_a.py").write_text("import torch\n\n\nclass A(torch.autograd.Function):\n    pass\n")
+    ran = opkit(tmp_path, "sbp")
+    assert (ran.returncode, "check_a" in ran.stdout) == (0, False)
+
+
+def test_few_signatures_are_offered_each_call_on_its_line(tmp_path: Path) -> None:
+    """The others are counted; --verbose has their statements too."""
+    lines = opkit(write_op(tmp_path, "one", grad=True).parent, "sbp").stdout.splitlines()
+    assert sum("could also be" in line for line in lines) <= 4
+    at = next(number for number, line in enumerate(lines) if "could also be" in line)
+    statement = "".join(line.strip() for line in lines[at + 1 : lines.index("      .Build();", at) + 1])
+    assert statement.endswith(".Build();")

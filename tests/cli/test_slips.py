@@ -50,11 +50,12 @@ def test_a_misspelt_declaration_is_refused(name: str, value: object, near: str) 
 
 
 def test_the_report_of_an_op_directory_offers_the_right_name(tmp_path: Path) -> None:
-    """Beside the line of the cases file."""
+    """Beside its line in the cases file."""
     opkit(tmp_path, "new", "t")
-    (tmp_path / "t" / "t_cases.py").write_text('ALOW = {"GC105": "why"}\n')
+    (tmp_path / "t" / "t_cases.py").write_text('import numpy\n\nALOW = {"GC105": "why"}\n')
     done = opkit(tmp_path, "gradcheck", "t")
     assert "nothing reads ALOW" in done.stdout
+    assert "--> t/t_cases.py:3\n" in done.stdout
     assert "did you mean 'ALLOW'?" in done.stdout
 
 
@@ -397,3 +398,37 @@ def test_what_an_op_found_is_printed_at_once(monkeypatch: pytest.MonkeyPatch) ->
     text = str(Report("1", 0, tuple(OpReport(f"op{n}", checks) for n in range(20))))
     assert text.count("element 4") == 20
     assert len(prints) <= 21
+
+
+def test_a_shape_of_no_input_is_not_a_case(tmp_path: Path) -> None:
+    """``--shape z=3`` of a function that takes x: the words are about the shape, since there are no cases."""
+    (tmp_path / "a.py").write_text(CUBE.partition("def cases")[0])
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube", "--shape", "z=3")
+    assert "a shape is given for 'z'; it takes x, scale" in done.stdout
+    assert done.returncode == 2
+
+
+def test_a_name_that_a_module_has(tmp_path: Path) -> None:
+    """A folder of that name is written with a warning; a file, which would hide the module, is refused."""
+    folder, file = (opkit(tmp_path, "new", "pytest", *words) for words in ((), ("--kind", "pylayer")))
+    assert folder.returncode == 0
+    assert "note: there is a module 'pytest': `import pytest` means that one, not the op" in folder.stderr
+    assert file.returncode == 2
+    assert "a file pytest.py would hide the module 'pytest'" in file.stderr
+
+
+def test_a_missing_return_is_shown_at_the_def(tmp_path: Path) -> None:
+    """Beneath its decorators."""
+    text = CUBE.partition("def cases")[0].replace("return x * x * x * scale", "x * x")
+    (tmp_path / "a.py").write_text(text)
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube")
+    assert f"--> a.py:{text[: text.index('def forward')].count(chr(10)) + 1}\n" in done.stdout
+    assert "hint a return may be missing" in done.stdout
+
+
+def test_a_folder_is_refused_as_a_report_before_the_check(tmp_path: Path) -> None:
+    """Nothing is checked for a report that cannot be written."""
+    (tmp_path / "a.py").write_text(CUBE)
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube", "--report", f"html={tmp_path}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"cannot write {str(tmp_path)!r}: it is a folder" in done.stderr

@@ -137,6 +137,19 @@ def test_what_an_encoding_lacks_is_shown_as_escapes(tmp_path: Path) -> None:
     assert rb"M\xfcller" in ran.stdout
 
 
+def test_names_and_lines_beyond_ascii_are_shown_where_the_locale_is_c(tmp_path: Path) -> None:
+    """Which says nothing of encodings: they are taken, and written, as UTF-8."""
+    scaffold("my_op", tmp_path / "M\u00fcller")
+    kernel = tmp_path / "M\u00fcller" / "my_op" / "my_op_py_kernel.py"
+    kernel.write_text(kernel.read_text().replace("def forward", "def forwards  # \u00fc"), encoding="utf-8")
+    command = [sys.executable, "-m", "opkit", "gradcheck", "M\u00fcller"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C", "PYTHONUTF8": "0"}
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, env=env)
+    assert ran.returncode == 3, ran.stderr
+    assert "M\u00fcller/my_op".encode() in ran.stdout
+    assert "def forwards  # \u00fc".encode() in ran.stdout
+
+
 def test_links_are_called_links(tmp_path: Path) -> None:
     """A link that leads nowhere is not offered as its own correction."""
     (tmp_path / "loop").symlink_to("loop")

@@ -46,6 +46,7 @@ def test_the_nearest_table_counts(here: Path) -> None:
     configuration(here, '[tool.opkit]\nseed = 4\npaths = ["ops"]\n')
     below = here / "a" / "b"
     below.mkdir(parents=True)
+    (here / "ops").mkdir()
     (here / "a" / "pyproject.toml").write_text("[project]\nname = 'a'\n")
     found = read_configuration(below)
     assert (found.value("seed"), found.paths(), found.paths(["x"])) == (4, (), ("x",))
@@ -108,6 +109,15 @@ def test_a_mistake_has_its_line(here: Path, text: str, line: int, message: str) 
     assert caught.value.where is not None
     assert (caught.value.where.file, caught.value.where.line) == ("pyproject.toml", line)
     assert message in str(caught.value)
+
+
+def test_a_path_that_is_not_there_has_its_line(here: Path) -> None:
+    """It is a mistake in the file where no path is given; given ones win."""
+    found = configuration(here, '[tool.opkit]\nseed = 1\npaths = ["nothere"]\n')
+    with pytest.raises(UsageError, match="no such file or folder: 'nothere'") as caught:
+        found.paths()
+    assert str(caught.value.where) == "pyproject.toml:3"
+    assert found.paths(["mine"]) == ("mine",)
 
 
 def test_a_line_is_found_in_few_parses(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,6 +122,7 @@ def test_findings_are_sorted_by_place_and_told_once() -> None:
 def test_an_unknown_code_names_the_nearest() -> None:
     """A slip in a code is answered with codes that exist; case does not matter."""
     assert explain("spec020") == explain("SPEC020")
+    assert "the process ended" in explain("crash values")
     with pytest.raises(UsageError, match="SPEC999") as caught:
         explain("SPEC999")
     assert "SPEC" in caught.value.help

@@ -42,6 +42,13 @@ def test_an_existing_output_is_kept(swish: Path) -> None:
     assert Path("swish_torch.py").read_text() == "mine"
 
 
+def test_an_output_without_a_suffix_is_a_folder(swish: Path) -> None:
+    """It is made, and both files are written into it."""
+    status, said = run(swish, str(swish), "--to", "torch", "--no-check", "--output", "new/sub")
+    assert status == 0, said
+    assert sorted(path.name for path in Path("new/sub").glob("*.py")) == ["swish_torch.py", "test_swish_torch.py"]
+
+
 def test_graph_prints_what_was_traced(swish: Path) -> None:
     """One line per operation, nothing is written."""
     status, said = run(swish, str(swish), "--to", "graph")

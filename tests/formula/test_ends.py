@@ -113,6 +113,12 @@ def test_what_cannot_be_made_stable_is_said() -> None:
     assert weak[0].startswith("y: at x = 95 in float32 the kernel gives inf, the formula is 95.69")
 
 
+def test_a_difference_that_loses_its_digits_far_out_is_said() -> None:
+    """Of two logarithms that are nearly the same at large numbers."""
+    line, *_ = design("log(1 + x) - log(x)", {}).weak()
+    assert line.startswith("y: at x = 1e+08 in float64 the kernel gives 9.9999")
+
+
 def test_where_squares_overflow_is_said_too() -> None:
     """The slope of a quotient there is inf / inf, and digits are shown as far as two numbers differ."""
     (line,) = design("x / (1 + x*x)", {}).weak()

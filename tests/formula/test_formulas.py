@@ -203,6 +203,8 @@ def test_a_domain_has_no_pole_within() -> None:
         ("sum(x, axis=0.5)", "axis is a whole number"),
         ("sum(x, keepdims=1)", "keepdims is True or False"),
         ("x + sum(x, axis=-1)", "keepdims=True"),
+        ("sum(x, axis=0) + sum(x, axis=1)", "in 'sum(x, axis=0) + sum(x, axis=1)' arrays meet"),
+        ("norm(x, axis=0) + x @ w", "in 'norm(x, axis=0) + x @ w' arrays meet"),
         ("exp(x, y)", "takes 1 argument"),
         ("x / 0", "division by zero"),
         ("y = x; y = x", "assigned twice"),
@@ -219,6 +221,16 @@ def test_refusals_say_why(text: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         design(text, {})
     assert words in str(caught.value)
+
+
+def test_the_functions_are_listed_where_none_is_near() -> None:
+    """A near one is offered alone: eighty names would hide it."""
+    said = {}
+    for text in ("sofmax(x)", "xyzzy(x)"):
+        with pytest.raises(UsageError) as caught:
+            design(text, {})
+        said[text] = str(caught.value)
+    assert ["they have abs, absolute" in one for one in said.values()] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,13 @@ def test_at_and_below(tmp_path: Path) -> None:
     assert found(tmp_path / "a" / "first") == ["first"]
 
 
+def test_numbers_in_names_are_sorted_by_size(tmp_path: Path) -> None:
+    """f2 comes before f10."""
+    for name in ("f10", "f1", "f2"):
+        op(tmp_path, name)
+    assert found(tmp_path) == ["f1", "f2", "f10"]
+
+
 def test_nested(tmp_path: Path) -> None:
     """An op directory may hold another."""
     op(op(tmp_path, "outer"), "inner")

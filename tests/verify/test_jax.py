@@ -280,6 +280,38 @@ def test_a_repro_puts_arrays_back_into_their_trees(tmp_path: Path) -> None:
     assert (round(left, 2), round(right, 2), round(rule, 2)) == (1.0, 1.0, 2.0)
 
 
+LINEAR = """
+import jax
+import jax.numpy as jnp
+
+
+@jax.custom_vjp
+def linear(params, x):
+    return x @ params["w"] + params["b"]
+
+
+linear.defvjp(lambda params, x: (linear(params, x), (params, x)), lambda kept, dy: (
+    {"w": kept[1].T @ dy, "b": dy.mean(0)}, dy @ kept[0]["w"].T))
+
+
+def cases_linear(rng):
+    yield {"params": {"w": rng.normal(size=(3, 2)), "b": rng.normal(size=2)}, "x": rng.normal(size=(4, 3))}
+"""
+
+
+def test_leaves_of_a_tree_are_called_by_their_places(tmp_path: Path) -> None:
+    """The bias of a dict of parameters is params['b'] in the report, and in the script that repeats the failure."""
+    (tmp_path / "file.py").write_text(LINEAR)
+    found = opkit(tmp_path, "gradcheck", "--effort", "0.1", "file.py::linear")
+    assert "jacobian of d(y)/d(params['b'])" in found.stdout
+    failure = re.findall(r"--repro ([0-9a-f]+)", found.stdout)[0]
+    opkit(tmp_path, "gradcheck", "--repro", failure)
+    script = [sys.executable, str(tmp_path / f"repro_{failure}.py")]
+    shown = subprocess.run(script, capture_output=True, text=True, timeout=300)
+    values = [round(float(line.split(":")[1]), 6) for line in shown.stdout.splitlines()[:3]]
+    assert values == [1.0, 1.0, 0.25], shown.stderr
+
+
 def test_assert_gradients_takes_a_function_with_a_rule() -> None:
     """The whole report is the message."""
     x = jnp.array([0.5, -1.0, 2.0])

@@ -20,6 +20,7 @@ from opkit.verify.options import RunOptions
         {"effort": -1.0},
         {"timeout": math.nan},
         {"memory": -1},
+        {"memory": 1},
         {"shapes": {"x": (10**11, 10**11)}},
         {"shapes": {"x": (10**400,)}},
         {"shapes": {"x": (1,) * 65}},

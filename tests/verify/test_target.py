@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -32,6 +33,12 @@ def test_files_are_scripts_or_hold_named_layers(here: Path) -> None:
     script, named = resolve(["job.py", "job.py::Layer"])
     assert (script.kind, named.kind, named.name) == (TargetKind.SCRIPT, TargetKind.NAMED, "Layer")
     assert named.label == "job.py::Layer"
+
+
+def test_a_module_that_another_one_holds_is_found(here: Path) -> None:
+    """``os`` is not a package, and ``os.path`` a module all the same."""
+    (target,) = resolve(["os.path::join"])
+    assert (target.path, target.label) == (os.path.__file__, "os.path::join")
 
 
 def test_nothing_is_checked_twice(here: Path) -> None:

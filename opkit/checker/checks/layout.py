@@ -41,10 +41,6 @@ class _Fault:
     is_refusal: bool = False
 
 
-def _fortran(array: ndarray) -> ndarray:
-    return np.array(array, order="F", copy=True)
-
-
 def _strided(array: ndarray, axis: int = -1) -> ndarray:
     """Return every other element of a wider array, along an axis."""
     if array.ndim == 0:
@@ -80,7 +76,7 @@ def _permuted(array: ndarray) -> ndarray:
 
 #: name -> the same values, otherwise laid out.
 LAYOUTS: dict[str, ArrayMap] = {
-    "Fortran order": _fortran,
+    "Fortran order": partial(np.array, order="F"),
     "strides over the last axis": _strided,
     "strides over the first axis": partial(_strided, axis=0),
     "negative strides": _reversed,

@@ -32,12 +32,9 @@ def _most(session: CheckSession, ev: Evaluator, usual: int = MANY) -> int:
 
 def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
     """Cases to run in between: other values of the same shapes, other shapes, another dtype."""
-
-    def holds_the_same(item: Evaluator) -> bool:
-        return all(map(np.array_equal, item.case.arrays, ev.case.arrays))
-
     alike = [item for item in session.evaluators if item is not ev and item.case.shapes == ev.case.shapes]
-    other_values = [item for item in alike if item.is_set_like(ev) and not holds_the_same(item)]
+    set_like = [item for item in alike if item.is_set_like(ev)]
+    other_values = [item for item in set_like if not all(map(np.array_equal, item.case.arrays, ev.case.arrays))]
     other_attrs = [item for item in alike if not item.is_set_like(ev)]
     differing = [item for item in session.evaluators if item.case.shapes != ev.case.shapes]
     single = session.single[:1]

@@ -34,7 +34,7 @@ _Key = tuple[int, ...]
 
 def proof_cases(checkable: Checkable, found: Sequence[Case], options: Options, trial: Trial) -> list[Case]:
     """Return the cases on which claims are proved, the smallest first."""
-    usable = [case for case in found if _is_usable(case)]
+    usable = [case for case in found if _has_elements(case) and _elements(case) <= MOST_LARGE]
     usable = [case for case in usable if _is_moderate(case)] or usable
     if not usable:
         larger = sorted((case for case in found if _has_elements(case)), key=_elements)
@@ -60,10 +60,6 @@ def _filled(checkable: Checkable, found: Sequence[Case], options: Options, trial
 
 def _elements(case: Case) -> int:
     return sum(array.size for array in case.arrays)
-
-
-def _is_usable(case: Case) -> bool:
-    return _has_elements(case) and _elements(case) <= MOST_LARGE
 
 
 def _is_moderate(case: Case) -> bool:

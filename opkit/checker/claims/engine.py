@@ -29,7 +29,7 @@ from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import is_float
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
-from opkit.checker.model.thresholds import PROOF_SHARE, PROOF_SHARE_BACKWARD, SLOW_CALL, SOME
+from opkit.checker.model.thresholds import FEW, PROOF_SHARE, PROOF_SHARE_BACKWARD, SLOW_CALL, SOME
 from opkit.checker.model.trial import Trial
 
 _Tell = Callable[[CheckResult], None]
@@ -56,7 +56,10 @@ def check_claims(checkable: Checkable, options: Options | None = None, tell: _Te
                 if tell is not None:
                     tell(item)
     results.sort(key=lambda item: item.code)
-    notes = [*run.notes, *(f"{item.message}: {item.hint}" for item in results if item.code == "SBP210")]
+    offers = [f"{item.message}:\n{item.hint}" for item in results if item.code == "SBP210"]
+    notes = [*run.notes, *offers[:FEW]]
+    if offers[FEW:]:
+        notes.append(f"{len(offers) - FEW} more signatures could be claimed: --verbose shows them")
     seconds = perf_counter() - run.started
     return OpReport(
         checkable.name,

@@ -67,7 +67,8 @@ def _verdict(tally: Tally, prefix: str) -> CheckResult:
     if tally.signature is None and fault is not None:
         code = "SBP204" if tally.trouble[0] == "entry" else "SBP205"
         message = f"{prefix}a signature {tally.trouble[1]}"
-        where = _named_place(claim, tally.trouble[1])
+        named = (place for (name, _), place in claim.places.items() if f"{name!r}" in tally.trouble[1])
+        where = next(named, claim.where)
         return result(code, Status.FAIL, message, case=fault.whole.case.to_json(), where=where)
     text = f"{prefix}{tally.signature}"
     if fault is not None:
@@ -145,11 +146,6 @@ def place_of(claim: Claim) -> Location | None:
     return next((claim.places[arg] for arg in cut), claim.where)
 
 
-def _named_place(claim: Claim, trouble: str) -> Location | None:
-    """Return the call that a trouble is about, where it names one."""
-    return next((place for (name, _), place in claim.places.items() if f"{name!r}" in trouble), claim.where)
-
-
 # --- what could be claimed
 def suggestion(claims: Claims, item: Unclaimed, prefix: str) -> CheckResult:
     """Return the result that says what could be claimed too, with the line to add."""
@@ -161,8 +157,8 @@ def suggestion(claims: Claims, item: Unclaimed, prefix: str) -> CheckResult:
 
 def line_of(signature: Signature) -> str:
     """Return the statement of a definition that claims a signature."""
-    calls = "".join(_call(arg, sbp) for arg, sbp in (*signature.inputs, *signature.outputs))
-    return f"ctx->NewBuilder(){calls}.Build();"
+    calls = [_call(arg, sbp) for arg, sbp in (*signature.inputs, *signature.outputs)]
+    return "\n    ".join(("ctx->NewBuilder()", *calls, ".Build();"))
 
 
 def _call(arg: Arg, sbp: Sbp) -> str:

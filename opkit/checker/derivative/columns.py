@@ -158,10 +158,6 @@ class Columns:
         return settle(plus, minus, self.base, up, down, self.evaluator.eps(), scales[elements, None])
 
     # --- the quick numeric Jacobian
-    def usual_steps(self, known: Steps) -> Steps:
-        """Return steps that suited another case of the op, with no more noise than the values' own rounding."""
-        return Steps(known.share, self.evaluator.eps() * np.abs(self.base))
-
     def steps(self, rng: Generator) -> Steps:
         """Find good steps with a ladder along one random direction."""
         direction = self.scales * signed(rng, self.flat.size)

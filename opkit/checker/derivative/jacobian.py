@@ -238,7 +238,8 @@ def _compare_leaf(
     columns = Columns(evaluator, leaf)
     first = known.get(leaf.name) or next(iter(known.values()), USUAL)
     for turn in range(2):
-        steps = columns.steps(rng) if turn else columns.usual_steps(first)
+        # Those of another case come with no more noise than the values' own rounding.
+        steps = columns.steps(rng) if turn else Steps(first.share, evaluator.eps() * np.abs(columns.base))
         columns.find_rows(ROW_MARGIN * RATIO * steps.share)
         begun = perf_counter()
         value, noise = columns.quick(steps)

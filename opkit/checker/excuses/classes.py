@@ -10,6 +10,7 @@ wrong number at repeated places is none of these: places repeat in every scatter
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -99,7 +100,7 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
         failed: by index.
     """
     cases, leaves = telling(session, failed), _leaves(session)
-    wrong = {(item.input or "").partition("[")[0] for item in failed.values()}
+    wrong = {_input_of(item) for item in failed.values()}
     for name, kind in _tried(session, cases):
         op = through(session.checkable, name, kind.bring, kind.pull)
         narrow = [brought(case, name, kind.bring) for case in cases if _fits(kind, case.inputs[name])]
@@ -109,6 +110,10 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
         if holds(results) and is_meant and 2 * _slopes(session, narrow, wrong) > len(narrow):
             return said_of(failed, results, meant(kind.text.format(name)))
     return {}
+
+
+def _input_of(item: CheckResult) -> str:
+    return re.sub(r"\W.*", "", item.input or "")
 
 
 def declared(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
@@ -139,7 +144,7 @@ def _bits(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int,
     """
     said: dict[int, str] = {}
     for index, item in failed.items():
-        name = (item.input or "").partition("[")[0]
+        name = _input_of(item)
         values = [case.inputs.get(name) for case in session.cases]
         are_bits = all(isinstance(one, ndarray) and set(np.unique(one)) == {0, 1} for one in values)
         if name and values and are_bits and not _slopes(session, session.cases, {name}):

@@ -30,13 +30,17 @@ if TYPE_CHECKING:  # it loads the algebra of devices
 
 @record
 class Arg:
-    """An input or an output as it is declared; one that is a list of arrays may reach the function as a tuple."""
+    """An input or an output as it is declared.
+
+    One that is a list of arrays may reach the function as a tuple, or as a tree whose leaves ``parts`` are called.
+    """
 
     name: str
     is_optional: bool = False
     is_variadic: bool = False
     min_count: int = 1
     is_tuple: bool = False
+    parts: tuple[str, ...] = ()
 
 
 @record

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -27,13 +28,14 @@ from opkit.record import record
 
 @record
 class InputLeaf:
-    """One array among the inputs: an input's name, and its index where the input is variadic."""
+    """One array among the inputs: an input's name, and its index where the input is variadic, or what it is called."""
 
     name: str
     index: int | None = None
+    part: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return self.name if self.index is None else f"{self.name}[{self.index}]"
+        return self.name + self.part if self.part or self.index is None else f"{self.name}[{self.index}]"
 
 
 _leaf = lru_cache(maxsize=1024)(InputLeaf)
@@ -59,6 +61,20 @@ def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, ndarray]]:
                 yield _leaf(name, index), item
         elif isinstance(value, ndarray):
             yield _leaf(name), value
+
+
+def array_at(inputs: Mapping[str, Any], leaf: InputLeaf) -> ndarray:
+    """Return a leaf's array among inputs."""
+    found: ndarray = inputs[leaf.name] if leaf.index is None else inputs[leaf.name][leaf.index]
+    return found
+
+
+def called_leaves(checkable: Checkable, inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, ndarray]]:
+    """Yield every array among the inputs of an op, with what reports call it."""
+    parts = {(arg.name, index): part for arg in checkable.inputs for index, part in enumerate(arg.parts)}
+    for leaf, array in leaves_of(inputs):
+        part = parts.get((leaf.name, leaf.index or 0), "")
+        yield (replace(leaf, part=part) if part else leaf), array
 
 
 def mapped(inputs: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
@@ -171,7 +187,9 @@ class Evaluator:
         self.entries = sum(self.sizes)
         bound = self.checkable.bound(self.inputs, self.attrs)
         self.leaves = [
-            leaf for leaf, item in leaves_of(self.inputs) if is_float(item) and (bound is None or leaf.name in bound)
+            leaf
+            for leaf, item in called_leaves(self.checkable, self.inputs)
+            if is_float(item) and (bound is None or leaf.name in bound)
         ]
         return self
 
@@ -244,9 +262,7 @@ class Evaluator:
     # --- arrays in and out
     def array(self, leaf: InputLeaf) -> ndarray:
         """Return a leaf's array."""
-        value = self.inputs[leaf.name]
-        found: ndarray = value if leaf.index is None else value[leaf.index]
-        return found
+        return array_at(self.inputs, leaf)
 
     def replaced(self, leaf: InputLeaf, array: ndarray, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the inputs with one leaf's array replaced."""

@@ -176,7 +176,8 @@ class Trial:
         self.counts[outcome.answer] += 1
         self.has_found |= outcome.is_accepted and all(array.size for array in case.arrays)
         self.broken += isinstance(outcome.error, KernelError)
-        is_missing = _is_missing(outcome.error)
+        error = outcome.error  # what an object has not is missing too; what is None may be something else
+        is_missing = is_unbound(error) or (isinstance(error, AttributeError) and error.obj is not None)
         self.missing = self.missing + 1 if is_missing else 0
         is_other = outcome.answer is Answer.RAISED and not is_missing
         self.wanting += is_other and bool(WHOLE.search(str(outcome.error)))
@@ -250,11 +251,6 @@ def is_unbound(error: Exception | None) -> bool:
     if isinstance(error, AttributeError):
         return isinstance(error.obj, ModuleType)
     return isinstance(error, NameError) and not isinstance(error, UnboundLocalError)
-
-
-def _is_missing(error: Exception | None) -> bool:
-    """Return the same, or whether an object has not the attribute; what is None may be something else."""
-    return is_unbound(error) or (isinstance(error, AttributeError) and error.obj is not None)
 
 
 def _words(outcome: Attempt) -> str:

@@ -90,16 +90,13 @@ def pairwise(choices: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
         chosen = {one: i, other: j}
         for name in names:  # the value that settles most of what is open, the default where none does
             if name not in chosen:
-                counts = [_settled(open_, {**chosen, name: k}) for k in range(len(kept[name]))]
+                tried = [{**chosen, name: k} for k in range(len(kept[name]))]
+                counts = [sum((at.get(a), at.get(b)) == (i, j) for a, i, b, j in open_) for at in tried]
                 chosen[name] = counts.index(max(counts))
         for key in [key for key in open_ if chosen[key[0]] == key[1] and chosen[key[2]] == key[3]]:
             del open_[key]
         settings.append({name: kept[name][k] for name, k in chosen.items()})
     return settings
-
-
-def _settled(open_: Iterable[tuple[str, int, str, int]], chosen: Mapping[str, int]) -> int:
-    return sum(chosen.get(one) == i and chosen.get(other) == j for one, i, other, j in open_)
 
 
 def unique(values: Iterable[Any]) -> list[Any]:

@@ -241,10 +241,6 @@ class Table:
                 self.answer(one)
             self._slowest = max(self._slowest, perf_counter() - begun)
 
-    def serves(self, case: Case) -> bool:
-        """Return whether backward answers a case."""
-        return self.answer(case).standing.is_answered
-
     def served(self, cases: Sequence[Case]) -> list[Case]:
         """Return the cases to check; the kinds that are left out are kept in ``unserved``.
 
@@ -279,7 +275,10 @@ class Table:
 
     def has_answers(self, cases: Iterable[Case]) -> bool:
         """Return whether backward answers a case, and not for its sizes of 0 and 1 alone."""
-        return any(not case.is_empty and self.serves(case) and not self._is_one_of_misfits(case) for case in cases)
+        return any(
+            not case.is_empty and self.answer(case).standing.is_answered and not self._is_one_of_misfits(case)
+            for case in cases
+        )
 
     def _is_one_of_misfits(self, case: Case) -> bool:
         """Return whether backward answers a case for its sizes of 1 alone: without them there is a misfit."""

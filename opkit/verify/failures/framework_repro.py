@@ -9,6 +9,7 @@ A fresh interpreter loads the target once more and says so; the arrays are those
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -49,7 +50,7 @@ def run(failure: Failure, options: RunOptions, outbox: Outbox) -> None:
     for word in (f"{root}::{name}", root):
         if not found:
             (target,) = resolve([word])
-            load(target, options, outbox.flight)
+            load(target, options, outbox.flight).made()
             from opkit.verify.subjects.jax.trees import texts_known_of  # not before the file has imported JAX
 
             found = texts_known_of(name)
@@ -123,14 +124,15 @@ def _stored(name: str, index: int) -> str:
 
 def _shown(failure: Failure, kind: _Framework) -> list[str]:
     """Return the lines that compare one entry of the Jacobian with differences, or show what the function does."""
-    which, _, rest = failure.key[1].partition("[")
+    which = re.sub(r"\W.*", "", failure.key[1])
+    part = failure.key[1].removeprefix(which)
     element, output = failure.facts.get("element"), failure.facts.get("output_element")
     place = int(failure.key[2][1:]) if failure.key[2][1:].isdigit() else 0
     is_list = isinstance(failure.case.inputs.get(which), (list, tuple))
-    if element is None or output is None or (is_list and not (rest and kind is _JAX)):
+    if element is None or output is None or (is_list and not (part and kind is _JAX)):
         return kind.facts(failure)
     at = f"at, out, place = {tuple(element)!r}, {tuple(output)!r}, {place}"
-    return [at, *kind.slopes(which, int(rest.rstrip("]") or 0))]
+    return [at, *kind.slopes(which, part)]
 
 
 @record
@@ -143,7 +145,7 @@ class _Framework:
         call: lines that define ``results(values)``.
         settings: gives the lines before the user's file is run.
         leaf: gives the text of an array: of its text in the data, its value, and the failure.
-        slopes: gives the lines that print slopes and gradient at an element of an input, and of a list's place in it.
+        slopes: gives the lines that print slopes and gradient at an element of an input, and of a part of its tree.
         facts: gives the lines that show results and gradients.
     """
 
@@ -152,7 +154,7 @@ class _Framework:
     call: str
     settings: Callable[[Failure], list[str]]
     leaf: Callable[[str, Any, Failure], str]
-    slopes: Callable[[str, int], list[str]]
+    slopes: Callable[[str, str], list[str]]
     facts: Callable[[Failure], list[str]]
 
 
@@ -168,7 +170,7 @@ def _to_device(failure: Failure) -> str:
     return f".to({device!r})" if device else ""
 
 
-def _torch_slopes(which: str, _number: int) -> list[str]:
+def _torch_slopes(which: str, _part: str) -> list[str]:
     return f"""\
 outputs = results(values)
 x = values[{which!r}]
@@ -218,19 +220,17 @@ def _jax_settings(failure: Failure) -> list[str]:
     return lines
 
 
-def _jax_leaf(text: str, _value: Any, _failure: Failure) -> str:
-    return f"jax.numpy.asarray({text})"
-
-
-def _jax_slopes(which: str, number: int) -> list[str]:
+def _jax_slopes(which: str, part: str) -> list[str]:
     return f"""\
-leaves, tree = jax.tree.flatten(values[{which!r}])
-x = leaves[{number}]
+found, tree = jax.tree_util.tree_flatten_with_path(values[{which!r}])
+leaves = [leaf for _, leaf in found]
+number = [jax.tree_util.keystr(path) for path, _ in found].index({part!r})
+x = leaves[number]
 step = 1e-6 * max(1.0, abs(float(x[at])))
 
 
 def moved(by):
-    leaves[{number}] = x.at[at].add(by)
+    leaves[number] = x.at[at].add(by)
     return results({{**values, {which!r}: jax.tree.unflatten(tree, leaves)}})[place][out]
 
 
@@ -257,5 +257,13 @@ paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_wi
 print("gradients:", {paths[place]: item.ravel()[:6] for place, item in zip(opened, pullback(ones))})
 """
 _TORCH = _Framework("torch", "torch", _TORCH_CALL, lambda _: [], _torch_leaf, _torch_slopes, _torch_facts)
-_JAX = _Framework("JAX", "jax", _JAX_CALL, _jax_settings, _jax_leaf, _jax_slopes, lambda _: _JAX_FACTS.splitlines())
+_JAX = _Framework(
+    "JAX",
+    "jax",
+    _JAX_CALL,
+    _jax_settings,
+    lambda text, *_: f"jax.numpy.asarray({text})",
+    _jax_slopes,
+    lambda _: _JAX_FACTS.splitlines(),
+)
 _FRAMEWORKS = (_TORCH, _JAX)

@@ -5,21 +5,19 @@ They show, they do not judge: the verdict is the checker's, from its own differe
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from opkit.checker import Checkable, CheckResult, OpReport, Slopes
+from opkit.checker.model.evaluate import array_at, called_leaves
 from opkit.listed import each
 
 _STEPS = 10.0 ** np.arange(-1, -9.0, -0.5)
 #: A forward that takes longer than this many seconds is not run for a plot.
 _SLOW = 0.05
-_LEAF = re.compile(r"(?P<name>.*?)(?:\[(?P<index>\d+)\])?$")
 
 
 def with_slopes(report: OpReport, checkable: Checkable) -> OpReport:
@@ -44,7 +42,8 @@ def _with(result: CheckResult, checkable: Checkable) -> CheckResult:
 def _slopes(result: CheckResult, checkable: Checkable) -> Slopes | None:
     evidence = result.evidence
     case = evidence.case if evidence is not None else None
-    leaf = _LEAF.match(result.input or "")
+    leaves = called_leaves(checkable, {} if case is None else case.inputs)
+    leaf = next((one for one, _ in leaves if str(one) == result.input), None)
     names = [arg.name for arg in checkable.outputs]
     if evidence is None or case is None or leaf is None or result.output not in names:
         return None
@@ -53,10 +52,10 @@ def _slopes(result: CheckResult, checkable: Checkable) -> Slopes | None:
 
     def value(by: float) -> float:
         inputs = {name: _copied(item) for name, item in case.inputs.items()}
-        _leaf(inputs, leaf["name"], leaf["index"])[element] += by
+        array_at(inputs, leaf)[element] += by
         return float(np.asarray(function(inputs, case.attrs)[place])[output])
 
-    array = _leaf(case.inputs, leaf["name"], leaf["index"])
+    array = array_at(case.inputs, leaf)
     scale = max(abs(float(array[element])), 0.1 * float(np.sqrt(np.mean(np.square(array)))), 1e-3)
     steps = _STEPS * scale
     with np.errstate(all="ignore"):
@@ -68,11 +67,6 @@ def _slopes(result: CheckResult, checkable: Checkable) -> Slopes | None:
         right = np.array([(value(step) - base) / step for step in steps])
     flat = int(np.ravel_multi_index(element, array.shape)) if element else 0
     return Slopes(steps, left, right, float(result.actual), flat)
-
-
-def _leaf(inputs: Mapping[str, Any], name: str, index: str | None) -> np.ndarray:
-    array: np.ndarray = inputs[name] if index is None else inputs[name][int(index)]
-    return array
 
 
 def _copied(item: Any) -> Any:

@@ -87,33 +87,34 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
         suffix: the PyLayer's name: ``cases_Name`` and ``TOLERANCE_Name`` win over ``cases`` and ``TOLERANCE``.
 
     Raises:
-        UsageError: a declaration has a wrong form; ``where`` is the file.
+        UsageError: a declaration has a wrong form; ``where`` is its line.
     """
-    file = str(names.get("__file__", ""))
-    where = Location(shown_path(file), 1) if file else None
-    _refuse_misspelt(names, where)
+    _refuse_misspelt(names)
     _refuse_misspelt_cases(names, suffix)
     cases = _pick(names, "cases", suffix)
     if cases is not None and not callable(cases):
-        raise UsageError("`cases` must be a function of one numpy Generator", where=where)
-    given = {name: _formed(name, _pick(names, name, suffix), where) for name in _FORMS}
+        raise UsageError("`cases` must be a function of one numpy Generator", where=_line_of(names, "cases", suffix))
+    where = {name: _line_of(names, name, suffix) for name in _FORMS}
+    given = {name: _formed(name, _pick(names, name, suffix), where[name]) for name in _FORMS}
     surrogates = given["SURROGATE"] or {}
     surrogate = next((surrogates[key] for key in of if key in surrogates), None)
     if surrogates and surrogate is None and not surrogates.keys() <= names.keys():  # those are of other functions
         raise UsageError(
-            f"SURROGATE must map {of[0]!r} to a function or a factor, its keys are {sorted(surrogates)}", where=where
+            f"SURROGATE must map {of[0]!r} to a function or a factor, its keys are {sorted(surrogates)}",
+            where=where["SURROGATE"],
         )
     if surrogate is not None and not callable(surrogate) and type(surrogate) not in (int, float):
         raise UsageError(
-            f"SURROGATE[{of[0]!r}] must be a function or a factor, is {type(surrogate).__name__}", where=where
+            f"SURROGATE[{of[0]!r}] must be a function or a factor, is {type(surrogate).__name__}",
+            where=where["SURROGATE"],
         )
     return Declared(
         cases,
         location_of(cases) if cases is not None else None,
         frozenset(given["NONDIFFERENTIABLE_OUTPUTS"] or ()),
         surrogate,
-        _tolerance(given["TOLERANCE"] or {}, where),
-        _allow(given["ALLOW"] or {}, where),
+        _tolerance(given["TOLERANCE"] or {}, where["TOLERANCE"]),
+        _allow(given["ALLOW"] or {}, where["ALLOW"]),
         bool(given["SECOND_ORDER"]),
         frozenset(given["INPLACE"] or ()),
         given["REFERENCE"],
@@ -172,7 +173,7 @@ def _formed(name: str, value: Any, where: Location | None) -> Any:
     return value
 
 
-def _refuse_misspelt(names: Mapping[str, Any], where: Location | None) -> None:
+def _refuse_misspelt(names: Mapping[str, Any]) -> None:
     """Refuse a name that is nearly that of a declaration, and holds what that one would: it would be ignored."""
     for name, value in names.items():
         found = re.fullmatch(r"([A-Z_]+?)(?:_[A-Z][a-z]\w*)?", name)
@@ -180,7 +181,8 @@ def _refuse_misspelt(names: Mapping[str, Any], where: Location | None) -> None:
         is_one = own in _FORMS or name.startswith(tuple(f"{form}_" for form in _FORMS))
         near = [] if is_one else get_close_matches(own, _FORMS, 1, 0.85)
         if near and isinstance(value, _FORMS[near[0]][0]):
-            raise UsageError(f"nothing reads {name}", where=where, help=did_you_mean([name.replace(own, near[0])]))
+            help = did_you_mean([name.replace(own, near[0])])
+            raise UsageError(f"nothing reads {name}", where=_line_of(names, name), help=help)
 
 
 def _refuse_misspelt_cases(names: Mapping[str, Any], suffix: str) -> None:
@@ -194,6 +196,14 @@ def _refuse_misspelt_cases(names: Mapping[str, Any], suffix: str) -> None:
         words = re.findall(r"\w+", "".join(lines))
         if words.count(name) == 1 and (of == suffix or not (of in names or of in words)):
             raise UsageError(f"nothing reads {name}", where=location_of(value), help=did_you_mean(near))
+
+
+def _line_of(names: Mapping[str, Any], name: str, suffix: str = "") -> Location | None:
+    """Return the line that assigns a name, with the suffix or without; the file's first where none is seen to."""
+    file = str(names.get("__file__", ""))
+    assigns = re.compile(rf"{name}(_{suffix})?\s*[:=]").match
+    lines = (number for number, text in enumerate(getlines(file), 1) if assigns(text))
+    return Location(shown_path(file), next(lines, 1)) if file else None
 
 
 def _pick(names: Mapping[str, Any], name: str, suffix: str) -> Any:

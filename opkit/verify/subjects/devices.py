@@ -9,15 +9,13 @@ from dataclasses import replace
 
 from opkit.checker import Checkable
 
-
-def runs_on(device: str) -> str:
-    """Return the remark of an op that runs on a device."""
-    return f"forward and backward ran on the device {device!r}"
+#: What an op says that runs on a device, before the device's name.
+RAN_ON = "forward and backward ran on the device"
 
 
 def without_device(checkable: Checkable, device: str) -> Checkable:
     """Return an op whose reports say that a device that was asked for has no part in it, where that is so."""
-    if not device or any(remark.startswith("forward and backward ran on") for remark in checkable.remarks):
+    if not device or any(remark.startswith(RAN_ON) for remark in checkable.remarks):
         return checkable
     remark = f"the device {device!r} has no part in this op: its functions take numpy arrays"
     return replace(checkable, remarks=(*checkable.remarks, remark))

@@ -210,7 +210,8 @@ def _read(
     args = []
     for name in inputs:
         is_list = any(isinstance(value, list) for value in plain[name])
-        args.append(Arg(name, not all(map(_is_array, plain[name])), is_list, is_tuple=name in parameters.tuples))
+        is_optional, is_tuple = not all(map(_is_array, plain[name])), name in parameters.tuples
+        args.append(Arg(name, is_optional, is_list, is_tuple=is_tuple, parts=runner.parts(name)))
     attrs = []
     for name in names:
         values = [case[name] for case in every if name in case]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.blind.call import Form, Kind, Leaf, Manner, Origin, Step, Taken, filled
+from opkit.blind.call import Form, Kind, Leaf, Manner, Origin, Taken, filled
 from opkit.checker import Checkable, Results
 from opkit.checker.model.evaluate import Evaluator, copies, leaves_of, snapshot
 from opkit.record import record
@@ -117,8 +117,3 @@ class CopiedPlayer:
             if self._backward is not None and places and len(douts):
                 found = self._backward(arrays, outputs, douts, form.attrs, needs)
         return Taken(snapshot(outputs), copies(map(dict(leaves_in(found)).get, places)))
-
-
-def step_of(form: Form, inputs: Mapping[str, Any], douts: list[np.ndarray]) -> Step:
-    """Return one call with these inputs."""
-    return Step(form, [np.array(array) for _, array in leaves_of(inputs)], douts)

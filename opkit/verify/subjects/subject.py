@@ -139,6 +139,10 @@ class SubjectRunner(ABC):
         """Return a declared function, which takes the same arguments, as a forward."""
         return self.like(function, self.signature).forward
 
+    def parts(self, name: str) -> tuple[str, ...]:
+        """Return what the arrays of an input are called, where it is a tree of them."""
+        return ()
+
     def own_checks(self) -> Sequence[OwnCheck]:
         """Return the checks that only this framework's custom functions need."""
         return ()
@@ -216,12 +220,13 @@ class Subject:
         runner.subject, runner.complex_inputs = self, self.complex_inputs & inputs
         return runner
 
-    def named(self, case: Any, where: Location | None = None) -> dict[str, Any]:
+    def named(self, case: Any, where: Location | None = None, said: str = "") -> dict[str, Any]:
         """Return a case's arguments by name.
 
         Args:
             case: by name or in order.
             where: of the function that gave it.
+            said: what it does with a name, where it is not a case.
 
         Raises:
             UsageError: it names what is no parameter.
@@ -233,8 +238,9 @@ class Subject:
         if strange and not parameters.takes_any:
             tail = f"; it takes {', '.join(parameters.names) or 'nothing'}"
             meant = did_you_mean(self.missing_in(case)[:1])
-            said = unknown(f"a case of {self.name} names", strange[0], parameters.names, tail=tail, otherwise=meant)
-            raise said.error(UsageError if where else NamedError, where)
+            said = said or f"a case of {self.name} names"
+            found = unknown(said, strange[0], parameters.names, tail=tail, otherwise=meant)
+            raise found.error(UsageError if where else NamedError, where)
         return dict(case)
 
     def plainly(self, call: Mapping[str, Any]) -> dict[str, Any]:

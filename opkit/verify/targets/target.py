@@ -66,8 +66,12 @@ class Target:
         return f"{self.file}::{self.name}" if self.name else self.file
 
 
-def resolve(words: Iterable[StrPath]) -> tuple[Target, ...]:
+def resolve(words: Iterable[StrPath], *, has_functions: bool = True) -> tuple[Target, ...]:
     """Resolve the words of a command line; none means the current folder.
+
+    Args:
+        words: as they were given.
+        has_functions: whether the files of functions in a folder are targets, too.
 
     Returns:
         the targets in the order of the words, those of a folder sorted by path, none twice.
@@ -77,7 +81,7 @@ def resolve(words: Iterable[StrPath]) -> tuple[Target, ...]:
     """
     found: dict[Target, None] = {}
     for word in list(words) or ["."]:
-        for target in _resolve(os.fspath(word)):
+        for target in _resolve(os.fspath(word), has_functions):
             found.setdefault(target)
     return tuple(found)
 
@@ -88,7 +92,7 @@ def scripts_below(words: Iterable[StrPath]) -> list[str]:
     return [shown_path(file) for folder in folders for file in python_below(folder) if gives_py_func(file)]
 
 
-def _resolve(word: str) -> Iterator[Target]:
+def _resolve(word: str, has_functions: bool) -> Iterator[Target]:
     head, _, name = word.rpartition("::")
     if not head:
         head, name = word, ""
@@ -96,7 +100,7 @@ def _resolve(word: str) -> Iterator[Target]:
         raise UsageError(f"{word!r} has no name behind the '::'", help=f"{head} checks all of it, {head}::NAME one")
     path = Path(os.path.abspath(head))
     if os.path.isdir(path) or (path.name.endswith(_PARTS) and op_directory_of(path.parent).specs):
-        below = files_of_functions(python_below(path)) if path.is_dir() and not name else ()
+        below = files_of_functions(python_below(path)) if has_functions and path.is_dir() and not name else ()
         for directory in discover([path]):
             yield Target(TargetKind.DIRECTORY, os.path.abspath(directory.path), name)
         for file in below:
@@ -127,8 +131,8 @@ def _module_file(name: str) -> str:
     spec = None
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
-        if not all(map(str.isidentifier, parts)) or places is None:
-            return ""
+        if not all(map(str.isidentifier, parts)) or places is None:  # no package, but os has a module os.path
+            return getattr(sys.modules.get(name), "__file__", None) or ""
         whole = ".".join(parts[:count])
         spec = PathFinder.find_spec(parts[count - 1], places)  # by the whole name it looks for the package imported
         if spec is None:

@@ -20,11 +20,11 @@ from opkit.blind.server import Client, NoAnswerError, Opening, SilentError, Unlo
 from opkit.checker import Checkable, CheckResult, Status
 from opkit.checker.model.codes import ORDINARY
 from opkit.checker.model.draws import generator
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, snapshot
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of, snapshot
 from opkit.checker.model.thresholds import SLOW_CALL
 from opkit.record import mutable
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.ordinary_call import CopiedPlayer, Ordinary, form_of, step_of
+from opkit.verify.subjects.ordinary_call import CopiedPlayer, Ordinary, form_of
 
 #: Where the draws of a confirmation begin among those of all checks.
 _DRAWS = 9000
@@ -261,7 +261,7 @@ class _Case:
         kept = snapshot(outputs)
         found = ev.gradients(douts, pullback) if self.has_gradient else dict.fromkeys(ev.leaves)
         gradients = [None if item is None else np.array(item) for item in found.values()]
-        script.steps.append(step_of(self._form, inputs, douts))
+        script.steps.append(Step(self._form, [np.array(array) for _, array in leaves_of(inputs)], douts))
         script.seen.append(Taken(kept, gradients))
         script.cases.append(ev)
         return len(script.steps) - 1

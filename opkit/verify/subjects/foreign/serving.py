@@ -19,7 +19,7 @@ from opkit.checker import Checkable, CheckResult, OpReport, Options, Status
 from opkit.errors import OpkitError, UsageError
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.declared import Declared, declared_in
-from opkit.verify.subjects.devices import runs_on
+from opkit.verify.subjects.devices import RAN_ON
 from opkit.verify.subjects.from_cases import cases_in, constants_in, of_examples
 from opkit.verify.subjects.from_search import searched
 from opkit.verify.subjects.loaded import Loaded, joined, unloadable
@@ -111,7 +111,8 @@ class Framework(ABC):
     def _placed(self, subject: Subject, device: str = "") -> Subject:
         """Return a subject whose reports say what else a reader should know: where it ran, if that was asked for."""
         device = device or self.device
-        remarks = (runs_on(device) if device else "", subject.remark, self.remark)
+        ran = f"{RAN_ON} {device!r}" if device else ""
+        remarks = (ran, subject.remark, self.remark)
         return replace(subject, remark="; ".join(filter(None, remarks)))
 
     # --- FILE.py::Name
@@ -142,6 +143,7 @@ class Framework(ABC):
         options: Options,
     ) -> Loaded:
         if cases is None and options.shapes:
+            subject.named(options.shapes, said="a shape is given for")
 
             def cases(rng: Any) -> Any:
                 return [{name: rng.standard_normal(shape) for name, shape in options.shapes.items()} for _ in range(3)]

@@ -121,6 +121,16 @@ class Runner(ForeignRunner):
         """Return a runner of another function on the same device."""
         return Runner(function, signature, self.trees, self.device)
 
+    def parts(self, name: str) -> tuple[str, ...]:
+        """Return what the leaves of an input's tree are called."""
+        if (tree := self.trees.get(name)) is None:
+            return ()
+        try:
+            paths, _ = jax.tree_util.tree_flatten_with_path(jax.tree.unflatten(tree, range(tree.num_leaves)))
+        except Exception:  # user code: its classes may refuse what stands in for arrays
+            return ()
+        return tuple(jax.tree_util.keystr(path) for path, _ in paths)
+
     def call_of(self, arrays: Arrays, attrs: Attrs) -> Call:
         """Return a call with arrays, or with what JAX traces."""
         found = dict(leaves_in({name: arrays[name] for name in sorted(self.inputs) if name in arrays}))
