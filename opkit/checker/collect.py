@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -76,12 +77,11 @@ def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iter
     number, raised = -1, None
     try:
         drawn = checkable.cases(np.random.default_rng(options.seed))
-        for number, given in enumerate(drawn):
-            if number == options.max_cases:
-                found.notes.append(f"only the first {number} cases of the cases function were taken")
-                break
+        for number, given in enumerate(islice(drawn, options.max_cases)):
             case = _user_case(checkable, given, number, options.seed)
             yield case if checkable.cases_where or not options.shapes else replace(case, label="the shapes given")
+        if number + 1 == options.max_cases:
+            found.notes.append(f"no more than {options.max_cases} cases are drawn of the cases function")
         return
     except MemoryError as error:  # the function's own, or that of copying what it gave
         message = f"case {number + 1} does not fit into memory: {error}; give smaller arrays, or raise --memory"

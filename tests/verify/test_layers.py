@@ -784,12 +784,14 @@ def test_what_forward_takes_in_float64_too_is_checked_in_it(monkeypatch: pytest.
     assert not any("float32" in note for note in report.notes)
 
 
-def test_cases_beyond_the_first_64_are_said_to_be_left_out(here: Path) -> None:
-    """A generator may have no end."""
-    endless = "\n\ndef cases(rng):\n    while True:\n        yield {'x': rng.normal(size=3)}\n"
-    (here / "endless.py").write_text(HEAD + TANH + endless)
-    (report,) = run_targets(["endless.py::Tanh"], QUICK).report.ops
-    assert "only the first 64 cases of the cases function were taken" in report.notes
+@pytest.mark.parametrize(("count", "is_said"), [(63, False), (64, True)])
+def test_that_no_more_than_64_cases_are_drawn_is_said(here: Path, count: int, is_said: bool) -> None:
+    """Nobody asks a generator for another one, which may have no end, or none that is quick."""
+    cases = f"\n\ndef cases(rng):\n    for _ in range({count}):\n        yield {{'x': rng.normal(size=3)}}\n    1 / (64 - {count})\n"
+    (here / "many.py").write_text(HEAD + TANH + cases)
+    (report,) = run_targets(["many.py::Tanh"], QUICK).report.ops
+    said = "no more than 64 cases are drawn of the cases function" in report.notes
+    assert (report.status.value, said) == ("pass", is_said)
 
 
 def test_a_forward_that_returns_nothing_is_shown_at_its_def(here: Path) -> None:
