@@ -89,7 +89,7 @@ def check(
     outcome = _run(targets, options, interpreter)
     with undisturbed():
         put_report(outcome, form, is_verbose=is_verbose)
-        is_worth_it = bool(outcome.report.ops) and not outcome.is_interrupted
+        is_worth_it = outcome.report.ops and not outcome.is_interrupted
         for name, path in reports if is_worth_it or not is_drawn else ():
             shown = portraits_of(targets, options, outcome.report) if name == "html" else None
             if is_drawn and not shown:

@@ -24,7 +24,7 @@ def need_folder(path: Path) -> None:
         UsageError: so it is.
     """
     if path.is_dir():
-        raise UsageError(f"cannot write {str(path)!r}: it is a folder", help=f"name a file in it: {path / 'report'}")
+        raise UsageError(f"cannot write {str(path)!r}: it is a folder")
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
 

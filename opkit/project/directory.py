@@ -160,17 +160,16 @@ def _walk(top: Path, seen: set[tuple[int, int]]) -> Iterator[tuple[Path, list[os
             if (status.st_dev, status.st_ino) in seen:
                 continue
             seen.add((status.st_dev, status.st_ino))
-            entries = sorted(os.scandir(folder), key=_in_order)
+            # f2 comes before f10
+            entries = sorted(
+                os.scandir(folder),
+                key=lambda entry: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", entry.name)],
+            )
         except OSError:
             continue
         yield folder, entries
         below = (item for item in entries if not item.name.startswith(".") and item.name not in _SKIPPED)
         waiting += [folder / entry.name for entry in reversed([item for item in below if _is(item.is_dir)])]
-
-
-def _in_order(entry: os.DirEntry[str]) -> list[str | int]:
-    """Return the parts of a name, numbers by their size: f2 comes before f10."""
-    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", entry.name)]
 
 
 def _is(asked: Callable[[], bool]) -> bool:

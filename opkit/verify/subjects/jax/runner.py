@@ -123,11 +123,10 @@ class Runner(ForeignRunner):
 
     def parts(self, name: str) -> tuple[str, ...]:
         """Return what the leaves of an input's tree are called."""
-        if (tree := self.trees.get(name)) is None:
-            return ()
         try:
+            tree = self.trees[name]
             paths, _ = jax.tree_util.tree_flatten_with_path(jax.tree.unflatten(tree, range(tree.num_leaves)))
-        except Exception:  # user code: its classes may refuse what stands in for arrays
+        except Exception:  # it is not a tree; or user code, whose classes may refuse what stands in for arrays
             return ()
         return tuple(jax.tree_util.keystr(path) for path, _ in paths)
 
