@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from opkit.checker.model.options import Options
     from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
     from opkit.checker.model.types import Arrays, Attrs, Gradients, Pullback, Results, Value
+    from opkit.checker.search.answers import answer_of
     from opkit.checker.search.compared_options import compared_in, constants_of
     from opkit.checker.search.pipeline import first_cases
-    from opkit.checker.search.table import answer_of
 
 __all__ = [
     "CODES",
@@ -91,7 +91,7 @@ _HOMES = {
     "Slopes": "model.report",
     "Status": "model.report",
     "Value": "model.types",
-    "answer_of": "search.table",
+    "answer_of": "search.answers",
     "check": "engine",
     "code_of": "model.codes",
     "compared_in": "search.compared_options",

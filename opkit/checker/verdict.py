@@ -19,11 +19,12 @@ from opkit.checker.model.codes import OUT_OF_TIME
 from opkit.checker.model.report import CheckResult, FatalCall, Status
 from opkit.checker.model.session import Check, CheckSession
 from opkit.checker.model.thresholds import CALLS_A_CHECK, EXTREME_SIZE, FEW, SINGLE_ROUNDING
+from opkit.checker.search.answers import Standing
 from opkit.checker.search.attributes import unlike
 from opkit.checker.search.fatal import is_huge
 from opkit.checker.search.kinds import kind_of
 from opkit.checker.search.pipeline import Collected
-from opkit.checker.search.table import Standing, Table, Unserved, described, unserved_line
+from opkit.checker.search.table import Table, Unserved, described, unserved_line
 
 
 def beyond(session: CheckSession, check: Check) -> Iterator[CheckResult]:

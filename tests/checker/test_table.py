@@ -12,9 +12,10 @@ import pytest
 from opkit.checker import Arg, Arrays, Attr, Case, Checkable, Options, Status, answer_of, check
 from opkit.checker.model.trial import Trial
 from opkit.checker.search import table as tables
+from opkit.checker.search.answers import Answer, Standing
 from opkit.checker.search.kinds import generalised, is_special, kind_between, setting_of, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.table import Answer, Standing, Table, Unserved, unserved_line
+from opkit.checker.search.table import Table, Unserved, unserved_line
 
 
 def _product(gradients: Callable[[np.ndarray, np.ndarray, np.ndarray], dict[str, np.ndarray]]) -> Checkable:

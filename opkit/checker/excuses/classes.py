@@ -18,7 +18,18 @@ from functools import partial
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.excuses.compare_again import Bring, Pull, again, brought, holds, meant, said_of, telling, through
+from opkit.checker.excuses.compare_again import (
+    Bring,
+    Pull,
+    again,
+    brought,
+    holds,
+    meant,
+    said_of,
+    shown,
+    telling,
+    through,
+)
 from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float
@@ -26,6 +37,7 @@ from opkit.checker.model.numbers import is_square, largest
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import NONZERO, ROW_SUM
+from opkit.checker.search.kinds import setting_of
 from opkit.record import record
 
 
@@ -62,6 +74,13 @@ def _summed(total: float, array: ndarray) -> ndarray:
     return found
 
 
+def _spread(array: ndarray) -> ndarray:
+    """Return numbers between 0 and 1, as far apart as can be, in the order of an array's."""
+    places = array.ravel().argsort().argsort().reshape(array.shape)
+    found: ndarray = (places + 0.5) / array.size
+    return found
+
+
 def _length(array: ndarray) -> ndarray:
     found: ndarray = np.maximum(np.linalg.norm(array, axis=-1, keepdims=True), NONZERO)
     return found
@@ -76,7 +95,7 @@ def _unit_pull(array: ndarray, gradient: ndarray) -> ndarray:
 #: Of inputs without a gradient, the wider before those that they hold.
 _CONSTANTS = (
     Narrow("{} is one number", lambda array: np.asarray(array.mean())),
-    Narrow("the values of {} lie between 0 and 1", lambda array: (1 + np.tanh(array)) / 2),
+    Narrow("the values of {} lie between 0 and 1", _spread),
     Narrow("{} sums to 1 over its last axis", _shares, axes=1),
     Narrow("the values of {} are 0 and 1", lambda array: array > array.mean()),
     Narrow("the values of {} are -1 and 1", lambda array: np.where(array > array.mean(), 1.0, -1.0)),
@@ -101,9 +120,12 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
     """
     cases, leaves = telling(session, failed), _leaves(session)
     wrong = {_input_of(item) for item in failed.values()}
+    options = {setting_of(case)[0] for case in shown(failed)}
     for name, kind in _tried(session, cases):
         op = through(session.checkable, name, kind.bring, kind.pull)
         narrow = [brought(case, name, kind.bring) for case in cases if _fits(kind, case.inputs[name])]
+        if not options <= {setting_of(case)[0] for case in narrow}:
+            continue  # what is right with other options excuses nothing
         results = again(session, op, narrow, failed)
         is_meant = name not in leaves or _is_meant(session, kind, name, narrow, failed)
         # Where in most cases no input that fails elsewhere has a gradient, all is right.

@@ -92,9 +92,14 @@ def meant(where: str) -> str:
 
 def telling(session: CheckSession, failed: Mapping[int, CheckResult]) -> list[Case]:
     """Return the cases that failed, and the most various of the others."""
-    shown = [item.evidence.case for item in failed.values() if item.evidence is not None]
-    cases = [*(case for case in shown if case is not None), *(ev.case for ev in session.diverse(MANY))]
+    cases = [*shown(failed), *(ev.case for ev in session.diverse(MANY))]
     return list({id(case): case for case in cases}.values())
+
+
+def shown(failed: Mapping[int, CheckResult]) -> list[Case]:
+    """Return the cases on which failures are shown."""
+    cases = (item.evidence.case for item in failed.values() if item.evidence is not None)
+    return [case for case in cases if case is not None]
 
 
 def brought(case: Case, name: str, bring: Bring) -> Case:

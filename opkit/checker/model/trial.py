@@ -59,6 +59,11 @@ class Attempt:
         """Whether the inputs lie in the domain."""
         return self.answer is Answer.ACCEPTED
 
+    @property
+    def is_undefined(self) -> bool:
+        """Whether forward gives numbers that are not finite, or noise."""
+        return self.answer is Answer.NONFINITE
+
     def keeps_promise(self) -> bool:
         """Return whether the results have the promised shapes."""
         if self.promised is None or len(self.promised) != len(self.outputs):

@@ -18,6 +18,8 @@ ONE, NONE = -1, -2
 #: Of each input: a label for each axis, the same where sizes are equal; None for an input left out, a tuple of these
 #: for a list.
 Kind: TypeAlias = "tuple[Any, ...]"
+#: Options, and the dtypes and layouts of arrays, in a form that can be compared.
+Setting: TypeAlias = "tuple[str, str]"
 
 
 def shapes_of(case: Case) -> Assignment:
@@ -62,10 +64,10 @@ def kind_of(case: Case) -> Kind:
     return kind_between(shapes_of(case))
 
 
-def setting_of(case: Case) -> str:
-    """Return a case's options, and the dtypes and layouts of its arrays, in a form that can be compared."""
+def setting_of(case: Case) -> Setting:
+    """Return a case's options, and the dtypes and layouts of its arrays."""
     options = [(name, plain(value)) for name, value in case.attrs.items()]
-    return repr((options, [(array.dtype, array.flags.c_contiguous) for array in case.arrays]))
+    return repr(options), repr([(array.dtype, array.flags.c_contiguous) for array in case.arrays])
 
 
 def kind_between(shapes: Assignment) -> Kind:

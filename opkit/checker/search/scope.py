@@ -29,7 +29,8 @@ class Role:
         dtype: that of whole numbers, "" for floats.
         limit, least: whole numbers lie from ``least`` to below ``limit``.
         is_fixed: whether these bounds were seen in a run, and are not to be searched.
-        structure: what arrays of floats are beside their domain: a key of ``values.STRUCTURES``.
+        structure: what arrays of floats are beside their domain: a key of ``values.STRUCTURES``; "signs" for whole
+            numbers that are -1 and 1.
         is_order: whether whole numbers are the places along their last axis, each once.
     """
 
@@ -159,6 +160,8 @@ class SearchScope:
             return rng.integers(0, 2, shape).astype(bool)
         if role.is_order:
             return (np.argsort(rng.uniform(size=shape), axis=-1) if shape else np.zeros(())).astype(role.dtype)
+        if role.structure == "signs":
+            return (2 * rng.integers(0, 2, shape) - 1).astype(role.dtype)
         values = np.asarray(rng.integers(role.least, max(role.limit, role.least + 1), shape))
         return values.astype(dtype if role.dtype.startswith("float") and dtype else role.dtype)
 

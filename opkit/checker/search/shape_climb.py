@@ -22,6 +22,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, leaves_of
 from opkit.checker.model.thresholds import FEW, MIXED_INPUTS, SOME
 from opkit.checker.model.trial import WHOLE, Answer
+from opkit.checker.search.answers import Standing, answer_of
 from opkit.checker.search.hill_climb import (
     EVERY_SIZE,
     FEW_SIZES,
@@ -35,7 +36,6 @@ from opkit.checker.search.hill_climb import (
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape, with_item
-from opkit.checker.search.table import Standing, answer_of
 from opkit.listed import present
 from opkit.record import mutable
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice, takewhile
+from itertools import chain, islice, product, takewhile
 from time import perf_counter
 from typing import Any
 
@@ -28,11 +28,12 @@ from opkit.checker.model.thresholds import (
     SOME,
 )
 from opkit.checker.model.trial import Trial
+from opkit.checker.search.answers import Answer, Standing, answer_of
 from opkit.checker.search.attributes import alternatives, fits, pairwise, unlike
 from opkit.checker.search.kinds import elements, is_list, resized, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, with_item
-from opkit.checker.search.table import Answer, Standing, Unserved, answer_of
+from opkit.checker.search.table import Unserved
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.checker.search.values import ANCHORED, REGIMES, beyond
 from opkit.listed import each, present
@@ -110,11 +111,17 @@ def _with_one_changed(shapes: Assignment) -> Iterator[Assignment]:
 
 
 def enlarged(search: UsualShapes, shapes: Sequence[Case]) -> Case | None:
-    """Take the most natural case and make its sizes large: kernels may work in blocks, or keep buffers."""
+    """Take the most natural case and make its sizes large: kernels may work in blocks, or keep buffers.
+
+    The last size becomes larger than the numbers that they mention.
+    """
+    named = [one + 1 for one in search.checkable.constants if type(one) is int and LONG <= one < MOST_LARGE]
     for carrier in _one_per_rank(shapes):
         sizes = [size for size in reversed(carrier.lengths) if size > 1]
-        for changed in (sizes, sizes[:1]):
-            *smaller, assignment = (_with_large(shapes_of(carrier), changed, part) for part in (16, 8, 4, 2, 1))
+        for longest, changed in product(dict.fromkeys((max(named, default=0), 0)), (sizes, sizes[:1])):
+            *smaller, assignment = (
+                _with_large(shapes_of(carrier), changed, part, longest) for part in (16, 8, 4, 2, 1)
+            )
             if not LEAST_LARGE < elements(assignment) < MOST_LARGE or _takes_long(search, smaller):
                 continue
             case = search.attempt(assignment, search.attrs, 9900)
@@ -125,10 +132,11 @@ def enlarged(search: UsualShapes, shapes: Sequence[Case]) -> Case | None:
     return None
 
 
-def _with_large(shapes: Assignment, sizes: Sequence[int], part: int) -> Assignment:
-    """Return shapes with sizes made as large as kernels work in blocks of, or that part of it."""
+def _with_large(shapes: Assignment, sizes: Sequence[int], part: int, longest: int) -> Assignment:
+    """Return shapes with sizes made as large as kernels work in blocks of, or part of it; the first the longest."""
     for number, size in enumerate(sizes):
-        shapes = resized(shapes, size, (LONG if len(sizes) < 3 else MIDDLE) // part + number)
+        large = (LONG if len(sizes) < 3 else MIDDLE) if number or not longest else longest
+        shapes = resized(shapes, size, large // part + number)
     return shapes
 
 
@@ -256,6 +264,11 @@ def _cases_with(
         if search.has_open_places:  # what a place is may follow from an attribute
             changed = search.attempt(shapes_of(case), attrs, seed)
         outcome = None if changed is None else attempt(changed)
+        for domain in ("positive", "unit"):  # an option's values may have a domain of their own
+            if outcome is not None and outcome.is_undefined:
+                roles = [role if role.is_integer else Role(domain) for role in search.held]
+                changed = search.case(shapes_of(case), attrs, roles, seed=seed)
+                outcome = attempt(changed)
         if changed is None or outcome is None or not outcome.is_accepted:
             continue
         if outcome.keeps_promise():

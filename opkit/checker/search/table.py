@@ -6,25 +6,23 @@ for. Looks and keeps; statuses are made in verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
-from enum import Enum
+from functools import reduce
 from itertools import chain, islice
 from time import perf_counter
 from typing import TypeAlias
 
 import numpy as np
 
-from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.model.case import Case
-from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
-from opkit.checker.model.numbers import largest
-from opkit.checker.model.raised import words_of
-from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SEED, SLOW_FIRST, SMALL_ARRAY
+from opkit.checker.model.evaluate import leaves_of
+from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SLOW_FIRST
 from opkit.checker.model.trial import without_particulars
+from opkit.checker.search.answers import Answer, Standing, answer_of, has_labels
 from opkit.checker.search.kinds import (
     Kind,
+    Setting,
     elements,
     every_shape,
     generalised,
@@ -32,41 +30,16 @@ from opkit.checker.search.kinds import (
     is_special,
     kind_between,
     kind_of,
+    resized,
     setting_of,
     shapes_of,
 )
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
-from opkit.errors import AutogradError, CountError
 from opkit.record import mutable, record
 
 #: A kind of shapes with a setting of the options.
-Key: TypeAlias = "tuple[Kind, str]"
-
-
-class Standing(Enum):
-    """How backward stands on a kind."""
-
-    RIGHT = "its gradients, not all of them 0, agree with differences along a direction"
-    WRONG = "its gradients have their inputs' shapes and are wrong"
-    BEYOND = "its gradients are wrong only for elements that forward does not read, beside whole numbers"
-    OPEN = "its gradients have their inputs' shapes; no difference decides"
-    MISFIT = "a gradient has another shape than its input"
-    RAISED = "backward raises"
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether backward gives gradients of its inputs' shapes."""
-        return self not in (Standing.MISFIT, Standing.RAISED)
-
-
-@record
-class Answer:
-    """What backward did on a case: how it stands, and what is to be said of it."""
-
-    case: Case
-    standing: Standing
-    said: str = ""
+Key: TypeAlias = "tuple[Kind, Setting]"
 
 
 @record
@@ -93,80 +66,6 @@ def described(case: Case) -> str:
     return ", ".join([f"{leaf} of shape {list(array.shape)}" for leaf, array in leaves_of(case.inputs)] + options)
 
 
-def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: bool = False) -> Answer:
-    """Call forward and backward on a case.
-
-    Args:
-        checkable: the op.
-        case: forward takes it.
-        compares: whether gradients are compared along one direction of each input.
-        is_slow: whether calls take long.
-    """
-    ev = Evaluator(checkable, case)
-    rng = np.random.default_rng(SEED)
-    with np.errstate(all="ignore"):
-        try:
-            ev.prepare()
-            if not ev.slots:
-                return Answer(case, Standing.RAISED, "forward gives nothing that has a gradient")
-            found = ev.gradients(ev.uneven())
-        except AutogradError as error:  # of the runtime, about what backward returned; every framework refuses a count
-            standing = Standing.RAISED if isinstance(error, CountError) else Standing.MISFIT
-            return Answer(case, standing, f"backward's gradients do not fit: {_shortened(error.message)}")
-        except Exception as error:  # user code
-            return Answer(case, Standing.RAISED, f"backward raises {_shortened(words_of(error))}")
-        for leaf, value in found.items():
-            if isinstance(value, (np.ndarray, np.generic)) and value.shape != ev.array(leaf).shape:
-                said = f"backward gives {leaf} a gradient of shape {list(value.shape)}"
-                return Answer(case, Standing.MISFIT, said)
-        if ev.leaves and all(value is None for value in found.values()):
-            return Answer(case, Standing.RAISED, "backward gives no input a gradient")
-        try:
-            is_compared = compares and not checkable.format
-            return Answer(case, *_compared(ev, rng, found, is_slow) if is_compared else (Standing.OPEN,))
-        except Exception:  # user code that raises beside the case; the checks report it
-            return Answer(case, Standing.OPEN)
-
-
-def _compared(
-    ev: Evaluator, rng: np.random.Generator, given: Mapping[InputLeaf, np.ndarray | None], is_slow: bool
-) -> tuple[Standing, str]:
-    """Return how gradients stand beside differences along a direction of each input; that all are 0 tells nothing."""
-    standing, said, is_zero = Standing.RIGHT, "", True
-    for leaf in ev.leaves:
-        if not ev.array(leaf).size or not ev.entries:
-            standing = Standing.OPEN
-            continue
-        probe = probe_leaf(ev, leaf, rng, is_slow=is_slow, gradient=given[leaf])
-        is_zero &= not probe.actual
-        if probe.is_wrong:
-            is_read = _read(ev, leaf) if _has_labels(ev.case) else np.ones(1, dtype=bool)
-            if is_read.all() or probe_leaf(ev, leaf, rng, is_read, is_slow=is_slow, gradient=given[leaf]).is_wrong:
-                wrong = f"wrong along a direction of {leaf}: {probe.actual:.12g} for {probe.expected:.12g}"
-                return Standing.WRONG, wrong
-            said = f"backward gives a gradient to elements of {leaf} that forward does not read"
-        elif not np.isfinite(probe.bound):
-            standing = Standing.OPEN
-    return (Standing.BEYOND if said else Standing.OPEN if is_zero else standing), said
-
-
-def _has_labels(case: Case) -> bool:
-    """Return whether some inputs hold whole numbers."""
-    return len(case.floats) < len(case.arrays)
-
-
-def _read(ev: Evaluator, leaf: InputLeaf) -> np.ndarray:
-    """Return which elements of an input change what forward gives, at either sign; all of a large one."""
-    array = ev.array(leaf)
-    is_read = np.ones(array.shape, dtype=bool)
-    value, far = ev.value_at(ev.inputs), 1 + 2 * largest(array)
-    for place in np.ndindex(array.shape) if array.size <= SMALL_ARRAY else ():
-        moved = [array.copy(), array.copy()]
-        moved[0][place], moved[1][place] = far, -far
-        is_read[place] = any(not np.array_equal(ev.value_at(ev.replaced(leaf, one)), value) for one in moved)
-    return is_read
-
-
 @record
 class _Seen:
     """What was seen of a kind: the first shapes of it, and how backward stood on these and others."""
@@ -186,10 +85,10 @@ class Table:
 
     scope: SearchScope
     unserved: dict[Key, Unserved] = field(default_factory=dict)
-    _asked: dict[tuple[Assignment, str], Answer] = field(default_factory=dict)
+    _asked: dict[tuple[Assignment, Setting], Answer] = field(default_factory=dict)
     _compared: dict[Key, Answer] = field(default_factory=dict)
     _seen: dict[Key, _Seen] = field(default_factory=dict)
-    _widened: set[tuple[Assignment, str]] = field(default_factory=set)
+    _widened: set[tuple[Assignment, Setting]] = field(default_factory=set)
     _slowest: float = 0.0
 
     def answer(self, case: Case) -> Answer:
@@ -223,7 +122,7 @@ class Table:
             answer = self._compared.setdefault(key, answer)
         self._seen.setdefault(key, _Seen(shapes_of(case))).standings.add(answer.standing)
 
-    def _look_wider(self, shapes: Assignment, case: Case, setting: str) -> None:
+    def _look_wider(self, shapes: Assignment, case: Case, setting: Setting) -> None:
         """Look at kinds with fewer coincidences than shapes have, with the case's options: they alone excuse these.
 
         No more of them once one took long.
@@ -252,6 +151,7 @@ class Table:
                 continue  # no time is left to ask
             self.answer(case)
             asked.append(case)
+        asked += self._coinciding(asked)
         kept: list[Case] = []
         for case in asked:
             if self.leaves_out(case):
@@ -262,6 +162,24 @@ class Table:
             self.unserved.clear()
             return list(cases)
         return kept
+
+    def _coinciding(self, cases: Sequence[Case]) -> list[Case]:
+        """Return a case of equal sizes for each setting of options that is a misfit, where other options are right.
+
+        An axis that is taken for another one raises, but where their sizes agree.
+        """
+        found: dict[str, Case] = {}
+        for case in cases:
+            options, shapes = setting_of(case)[0], shapes_of(case)
+            if options in found or self.serves(case) or not self._is_right_otherwise(case):
+                continue
+            even = reduce(lambda made, size: resized(made, size, case.lengths[-1]), case.lengths, shapes)
+            one = self.scope.case(even, case.attrs, self.scope.held, seed=case.seed)
+            usual = replace(one, attrs=self.scope.attrs)
+            if even != shapes and all(self.scope.trial.probe(item).is_accepted for item in (usual, one)):
+                self.answer(usual)
+                found[options] = one
+        return list(found.values())
 
     def leaves_out(self, case: Case) -> bool:
         """Return whether a case is not to be checked: backward does not answer it, or is wrong and excused."""
@@ -289,15 +207,16 @@ class Table:
         general = self._general(shapes_of(case), setting_of(case))
         return bool(general) and all(not one.is_answered for seen in general for one in seen.standings)
 
-    def _general(self, shapes: Assignment, setting: str) -> list[_Seen]:
+    def _general(self, shapes: Assignment, setting: Setting) -> list[_Seen]:
         """Return what was seen of the kinds beside which shapes are special."""
         return [seen for (kind, of), seen in self._seen.items() if of == setting and is_special(shapes, kind)]
 
     def is_excused(self, case: Case) -> bool:
         """Return whether a case is special beside kinds on which backward is not wrong, and it is right on some.
 
-        That it is right on a special kind of the case's own excuses nothing (rule 3). So is one with labels, where
-        backward is right on other ranks, or where there are as many labels as what forward reads.
+        That it is right on a special kind of the case's own excuses nothing (rule 3), nor does a misfit where backward
+        is right on the same shapes with other options. Excused too is a case with labels, where backward is right on
+        other ranks, or where there are as many labels as what forward reads.
         """
         if self._has_other_ranks(case) or self._has_too_few(case):
             return True
@@ -306,14 +225,23 @@ class Table:
         is_right = any(
             Standing.RIGHT in seen.standings and not is_special(seen.shapes, kind) for seen in self._seen.values()
         )
-        return is_right and self._is_coincidence(case, setting)
+        is_misfit = not self.is_open(case)
+        return is_right and self._is_coincidence(case, setting) and not (is_misfit and self._is_right_otherwise(case))
+
+    def _is_right_otherwise(self, case: Case) -> bool:
+        """Return whether backward is right on shapes of a case's kind with other options alone."""
+        kind, (options, arrays) = kind_of(case), setting_of(case)
+        return any(
+            one == kind and Standing.RIGHT in seen.standings and of[0] != options and of[1] == arrays
+            for (one, of), seen in self._seen.items()
+        )
 
     def _has_other_ranks(self, case: Case) -> bool:
         """Return whether a case has whole numbers, and backward is right on arrays of other ranks, of whatever sizes.
 
         Forward that picks by labels takes them, and what it picks from, of any rank: which are meant, nothing says.
         """
-        if not _has_labels(case):
+        if not has_labels(case):
             return False
         ranks, setting = _ranks(shapes_of(case)), setting_of(case)
         for (_, of), seen in list(self._seen.items()):
@@ -344,7 +272,7 @@ class Table:
         self._leave(case, Answer(case, Standing.WRONG, "backward gives wrong gradients"))
         return True
 
-    def _is_coincidence(self, case: Case, setting: str) -> bool:
+    def _is_coincidence(self, case: Case, setting: Setting) -> bool:
         """Return whether a case is special beside others, of which all that are wrong are special themselves.
 
         What is special beside a special kind is special beside all that this one is: no chain has to be followed.
@@ -389,9 +317,3 @@ def unserved_line(unserved: Iterable[Unserved]) -> str:
     ]
     more = f"; and {len(told) - FEW} more" if len(told) > FEW else ""
     return f"not served: forward takes {'; '.join(parts)}{more}"
-
-
-def _shortened(text: str) -> str:
-    """Return the first sentence of a message of several lines."""
-    first, *others = text.strip().split("\n")
-    return f"{first.partition('. ')[0]} ..." if others else first

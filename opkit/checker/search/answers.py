@@ -1,0 +1,123 @@
+"""Answers: what backward does on a case, and how its gradients stand beside differences along a direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+import numpy as np
+
+from opkit.checker.derivative.directions import probe_leaf
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
+from opkit.checker.model.numbers import largest
+from opkit.checker.model.raised import words_of
+from opkit.checker.model.thresholds import SEED, SMALL_ARRAY
+from opkit.errors import AutogradError, CountError
+from opkit.record import record
+
+
+class Standing(Enum):
+    """How backward stands on a kind."""
+
+    RIGHT = "its gradients, not all of them 0, agree with differences along a direction"
+    WRONG = "its gradients have their inputs' shapes and are wrong"
+    BEYOND = "its gradients are wrong only for elements that forward does not read, beside whole numbers"
+    OPEN = "its gradients have their inputs' shapes; no difference decides"
+    MISFIT = "a gradient has another shape than its input"
+    RAISED = "backward raises"
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether backward gives gradients of its inputs' shapes."""
+        return self not in (Standing.MISFIT, Standing.RAISED)
+
+
+@record
+class Answer:
+    """What backward did on a case: how it stands, and what is to be said of it."""
+
+    case: Case
+    standing: Standing
+    said: str = ""
+
+
+def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: bool = False) -> Answer:
+    """Call forward and backward on a case.
+
+    Args:
+        checkable: the op.
+        case: forward takes it.
+        compares: whether gradients are compared along one direction of each input.
+        is_slow: whether calls take long.
+    """
+    ev = Evaluator(checkable, case)
+    rng = np.random.default_rng(SEED)
+    with np.errstate(all="ignore"):
+        try:
+            ev.prepare()
+            if not ev.slots:
+                return Answer(case, Standing.RAISED, "forward gives nothing that has a gradient")
+            found = ev.gradients(ev.uneven())
+        except AutogradError as error:  # of the runtime, about what backward returned; every framework refuses a count
+            standing = Standing.RAISED if isinstance(error, CountError) else Standing.MISFIT
+            return Answer(case, standing, f"backward's gradients do not fit: {_shortened(error.message)}")
+        except Exception as error:  # user code
+            return Answer(case, Standing.RAISED, f"backward raises {_shortened(words_of(error))}")
+        for leaf, value in found.items():
+            if isinstance(value, (np.ndarray, np.generic)) and value.shape != ev.array(leaf).shape:
+                said = f"backward gives {leaf} a gradient of shape {list(value.shape)}"
+                return Answer(case, Standing.MISFIT, said)
+        if ev.leaves and all(value is None for value in found.values()):
+            return Answer(case, Standing.RAISED, "backward gives no input a gradient")
+        try:
+            is_compared = compares and not checkable.format
+            return Answer(case, *_compared(ev, rng, found, is_slow) if is_compared else (Standing.OPEN,))
+        except Exception:  # user code that raises beside the case; the checks report it
+            return Answer(case, Standing.OPEN)
+
+
+def _compared(
+    ev: Evaluator, rng: np.random.Generator, given: Mapping[InputLeaf, np.ndarray | None], is_slow: bool
+) -> tuple[Standing, str]:
+    """Return how gradients stand beside differences along a direction of each input; that all are 0 tells nothing."""
+    standing, said, is_zero = Standing.RIGHT, "", True
+    for leaf in ev.leaves:
+        if not ev.array(leaf).size or not ev.entries:
+            standing = Standing.OPEN
+            continue
+        probe = probe_leaf(ev, leaf, rng, is_slow=is_slow, gradient=given[leaf])
+        is_zero &= not probe.actual
+        if probe.is_wrong:
+            is_read = _read(ev, leaf) if has_labels(ev.case) else np.ones(1, dtype=bool)
+            if is_read.all() or probe_leaf(ev, leaf, rng, is_read, is_slow=is_slow, gradient=given[leaf]).is_wrong:
+                wrong = f"wrong along a direction of {leaf}: {probe.actual:.12g} for {probe.expected:.12g}"
+                return Standing.WRONG, wrong
+            said = f"backward gives a gradient to elements of {leaf} that forward does not read"
+        elif not np.isfinite(probe.bound):
+            standing = Standing.OPEN
+    return (Standing.BEYOND if said else Standing.OPEN if is_zero else standing), said
+
+
+def has_labels(case: Case) -> bool:
+    """Return whether some inputs hold whole numbers."""
+    return len(case.floats) < len(case.arrays)
+
+
+def _read(ev: Evaluator, leaf: InputLeaf) -> np.ndarray:
+    """Return which elements of an input change what forward gives, at either sign; all of a large one."""
+    array = ev.array(leaf)
+    is_read = np.ones(array.shape, dtype=bool)
+    value, far = ev.value_at(ev.inputs), 1 + 2 * largest(array)
+    for place in np.ndindex(array.shape) if array.size <= SMALL_ARRAY else ():
+        moved = [array.copy(), array.copy()]
+        moved[0][place], moved[1][place] = far, -far
+        is_read[place] = any(not np.array_equal(ev.value_at(ev.replaced(leaf, one)), value) for one in moved)
+    return is_read
+
+
+def _shortened(text: str) -> str:
+    """Return the first sentence of a message of several lines."""
+    first, *others = text.strip().split("\n")
+    return f"{first.partition('. ')[0]} ..." if others else first
