@@ -187,6 +187,29 @@ def test_an_input_with_a_gradient_has_no_class() -> None:
     assert found.status is Status.FAIL
 
 
+def test_a_class_of_values_covers_its_range() -> None:
+    """What is wrong for all numbers below a half is not right between 0 and 1."""
+    found = report(lambda x, t: np.where(t > 0.5, x * x, -x * x), lambda dy, x, t: 2 * dy * x, "x t", gradients=frozenset("x"))
+    assert found.status is Status.FAIL
+
+
+def test_what_is_right_with_other_options_excuses_nothing() -> None:
+    """The loss of logits is right between 0 and 1, that of probabilities nowhere."""
+
+    def loss(arrays: Any, attrs: Any) -> Any:
+        x, y = arrays["x"], arrays["y"]
+        with np.errstate(all="ignore"):
+            return [np.logaddexp(x, 0) - x * y if attrs["logits"] else -(y * np.log(x) + (1 - y) * np.log(1 - x))]
+
+    def back(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> Any:
+        return {"x": douts[0] * (1 / (1 + np.exp(-arrays["x"])) - arrays["y"])}
+
+    made = Checkable(
+        "loss", (Arg("x"), Arg("y")), (Arg("z"),), loss, back, (Attr("logits", "bool", True),), gradients=frozenset("x")
+    )
+    assert check(made, Options()).status is Status.FAIL
+
+
 def test_what_is_wrong_on_every_class_fails() -> None:
     """A class excuses no other mistake."""
     found = report(lambda x, t: x * t * t, lambda dy, x, t: 1.5 * dy * t, "x t", gradients=frozenset("x"))

@@ -22,6 +22,7 @@ from opkit.checker.model.trial import Trial
 from opkit.checker.search.attributes import alternatives, pairwise
 from opkit.checker.search.hill_climb import TAKEN, Depth, climb, depth_of
 from opkit.checker.search.kinds import shapes_of
+from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, assignments
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.errors import InferError, Location
@@ -311,6 +312,56 @@ def test_a_fault_beyond_4096_elements_is_found() -> None:
     )
     report = check(op, Options())
     assert "GC102" in {item.code for item in report.checks if item.status.value == "fail"}
+
+
+@pytest.mark.parametrize("block", [128, 1024])
+def test_a_fault_beyond_a_size_that_the_kernel_mentions_is_found(block: int) -> None:
+    """The last axis of the case with many elements is longer."""
+
+    def cut(arrays: object, outputs: object, douts: object, attrs: object, needs: object) -> dict[str, np.ndarray]:
+        found = np.cos(arrays["x"]) * douts[0]  # type: ignore[index]
+        found[..., block:] = 0
+        return {"x": found}
+
+    def sine(arrays: Mapping[str, np.ndarray], attrs: object) -> list[np.ndarray]:
+        return [np.sin(arrays["x"])]
+
+    made = Checkable("cut", (Arg("x"),), (Arg("y"),), sine, cut, constants=(block,))  # type: ignore[arg-type]
+    assert "GC102" in {item.code for item in check(made, Options()).checks if item.status is Status.FAIL}
+
+
+def test_an_options_value_has_a_domain_of_its_own() -> None:
+    """A gradient that is wrong for an option with which forward takes positive numbers alone."""
+
+    def forward(arrays: Mapping[str, np.ndarray], attrs: Mapping[str, object]) -> list[np.ndarray]:
+        with np.errstate(all="ignore"):
+            return [np.exp(arrays["x"]) if attrs["is_log"] else np.log(arrays["x"])]
+
+    made = Checkable(
+        "rate",
+        (Arg("x"),),
+        (Arg("y"),),
+        forward,  # type: ignore[arg-type]
+        lambda arrays, outputs, douts, attrs, needs: {"x": douts[0] * np.exp(arrays["x"])},
+        (Attr("is_log", "bool", True),),
+    )
+    failed = [item for item in check(made, Options()).checks if item.status is Status.FAIL and item.code == "GC101"]
+    assert [item.evidence.case.attrs for item in failed] == [{"is_log": False}]  # type: ignore[union-attr]
+
+
+def test_whole_numbers_of_both_signs_are_found_behind_a_guard() -> None:
+    """Forward refuses any label but -1 and 1."""
+
+    def forward(arrays: Mapping[str, np.ndarray], attrs: object) -> list[np.ndarray]:
+        if (abs(arrays["label"]) != 1).any():
+            raise ValueError("labels are -1 or 1")
+        return [arrays["score"] * arrays["label"]]
+
+    made = Checkable("hinge", (Arg("score"), Arg("label")), (Arg("y"),), forward, lambda *given: {})
+    search = UsualShapes(made, Options(), Trial(made), roles=(Role(), Role(dtype="int64")))
+    case = search.attempt(((3, 4), (3, 4)), {}, 0)
+    assert case is not None
+    assert set(case.inputs["label"].ravel()) == {-1, 1}
 
 
 def test_forward_is_not_called_with_many_elements_where_that_would_take_long() -> None:

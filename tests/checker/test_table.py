@@ -110,6 +110,22 @@ def test_a_silent_answer_counts_though_a_special_kind_is_right() -> None:
     assert check(mean, Options()).status is Status.FAIL
 
 
+@pytest.mark.parametrize(("axis", "status"), [(-1, Status.FAIL), (None, Status.PASS)])
+def test_an_option_that_is_right_where_it_raises_and_wrong_on_squares_fails(axis: int | None, status: Status) -> None:
+    """A reduction whose backward takes the last axis for any: on a square it answers in silence."""
+    total = Checkable(
+        "total",
+        (Arg("x"),),
+        (Arg("y"),),
+        lambda arrays, attrs: [(arrays["x"] ** 2).sum(axis=attrs["axis"])],
+        lambda arrays, outputs, douts, attrs, needs: {
+            "x": 2 * arrays["x"] * np.expand_dims(douts[0], attrs["axis"] if axis is None else axis)
+        },
+        attrs=(Attr("axis", "int32", -1),),
+    )
+    assert check(total, Options()).status is status
+
+
 def test_names_decide_nothing() -> None:
     """Other names of the inputs give the same verdict (rule 8)."""
 
