@@ -115,7 +115,7 @@ class Roles(SearchScope):
         if any(self.trial.attempt(case(*few)).is_accepted for few in ((1, 0), (2, 1), (2, 0))):
             for limit, least in product([*sorted(sizes, reverse=True), 2], (0, 1)):
                 if limit > least and self._takes_extremes(case(limit, least), limited(limit, least)):
-                    if limit - least == 1:  # of one number alone: or of both signs
+                    if (least, limit) == (1, 2):  # 1 alone: or both signs
                         yield tuple(replace(role, structure="signs") if role.is_integer else role for role in roles)
                     yield limited(limit, least)
                     return
