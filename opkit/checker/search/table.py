@@ -171,7 +171,7 @@ class Table:
         found: dict[str, Case] = {}
         for case in cases:
             options, shapes = setting_of(case)[0], shapes_of(case)
-            if options in found or self.serves(case) or not self._is_right_otherwise(case):
+            if options in found or self.answer(case).standing.is_answered or not self._is_right_otherwise(case):
                 continue
             even = reduce(lambda made, size: resized(made, size, case.lengths[-1]), case.lengths, shapes)
             one = self.scope.case(even, case.attrs, self.scope.held, seed=case.seed)
