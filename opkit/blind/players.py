@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -200,8 +201,8 @@ class _JaxPlayer:
                 given = list(arrays)
                 for number, item in zip(opened, chosen):
                     given[number] = item
-                called = self._function(*filled(form.args, given), **filled(dict(form.kwargs), given))
-                return jax.tree.leaves(called)
+                put = partial(jax.tree.map, lambda item: given[item.number] if isinstance(item, Leaf) else item)
+                return jax.tree.leaves(self._function(*put(form.args), **put(dict(form.kwargs))))
 
             if not opened:
                 return Taken([self._array(item) for item in of_opened()], [])

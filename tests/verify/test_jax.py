@@ -312,6 +312,114 @@ def test_leaves_of_a_tree_are_called_by_their_places(tmp_path: Path) -> None:
     assert values == [1.0, 1.0, 0.25], shown.stderr
 
 
+STRUCTURES = """
+from dataclasses import dataclass
+from typing import NamedTuple
+import jax, jax.numpy as jnp
+
+class Pair(NamedTuple):
+    a: jax.Array
+    b: jax.Array
+
+@jax.tree_util.register_dataclass
+@dataclass
+class Line:
+    a: jax.Array
+    b: jax.Array
+
+@jax.custom_vjp
+def named(p, x):
+    return p.a * x + p.b
+named.defvjp(lambda p, x: (named(p, x), (p, x)), lambda r, g: (Pair(g * r[1], g), g * r[0].a))
+
+@jax.custom_vjp
+def line(p, x):
+    return p.a * x + p.b
+line.defvjp(lambda p, x: (line(p, x), (p, x)), lambda r, g: (Line(g * r[1], g), g * r[0].a))
+
+def made(function):
+    rule = jax.custom_vjp(function)
+    rule.defvjp(lambda t: (function(t), t), lambda t, g: ({"a": g * t["b"], "b": g * t["a"]},))
+    return rule
+
+product = made(lambda t: t["a"] * t["b"])
+
+def cases_named(rng):
+    yield {"p": Pair(rng.standard_normal(3), rng.standard_normal(3)), "x": rng.standard_normal(3)}
+
+def cases_line(rng):
+    yield {"p": Line(rng.standard_normal(3), rng.standard_normal(3)), "x": rng.standard_normal(3)}
+
+def cases_product(rng):
+    yield {"t": {"a": rng.standard_normal(3), "b": rng.standard_normal(3)}}
+"""
+
+
+@pytest.mark.parametrize("name", ["named", "line", "product"])
+def test_a_tree_is_confirmed_in_an_ordinary_process(tmp_path: Path, name: str) -> None:
+    """Of a named tuple, of a registered dataclass, and of a function that has another name than its file calls it."""
+    (tmp_path / "trees.py").write_text(STRUCTURES)
+    found = opkit(tmp_path, "gradcheck", "--effort", "0.1", f"trees.py::{name}")
+    assert found.returncode == 0, found.stdout
+    assert "not confirmed" not in found.stdout
+
+
+def of_tree(function: Any, cases: Any) -> OpReport:
+    """Check a function of one tree on these cases in this process."""
+    from opkit.verify.subjects.jax.framework import framework
+
+    options = Options(effort=0.1)
+    (made,) = framework.named(function, {"cases_squares": cases, "cases_taken": cases}, "f", options).checkables
+    return check(made, options)
+
+
+def test_trees_of_two_structures_are_taken_by_one_function() -> None:
+    """Each case's arrays go into the tree that they came in."""
+
+    def squares(t: Any) -> Any:
+        return sum(jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(t))
+
+    def cases(rng: Any) -> Any:
+        yield {"t": {"a": rng.standard_normal(3), "b": rng.standard_normal(2)}}
+        yield {"t": {"a": rng.standard_normal(3), "b": rng.standard_normal(2), "c": rng.standard_normal(4)}}
+
+    rule = jax.custom_vjp(squares)
+    rule.defvjp(lambda t: (squares(t), t), lambda t, g: (jax.tree.map(lambda leaf: 2 * g * leaf, t),))
+    assert of_tree(rule, cases).status is Status.PASS
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(1, Status.PASS), (5, Status.FAIL)])
+def test_a_tree_with_whole_numbers_beside_floats_is_checked(factor: int, expected: Status) -> None:
+    """The floats' gradient is compared, that of the whole numbers is float0."""
+
+    def taken(t: Any) -> Any:
+        return t["table"][t["i"]]
+
+    def backward(t: Any, g: Any) -> Any:
+        table = factor * jnp.zeros_like(t["table"]).at[t["i"]].add(g)
+        return ({"table": table, "i": np.zeros(t["i"].shape, jax.dtypes.float0)},)
+
+    def cases(rng: Any) -> Any:
+        yield {"t": {"table": rng.standard_normal((5, 3)), "i": np.array([1, 1, 2, 0])}}
+
+    rule = jax.custom_vjp(taken)
+    rule.defvjp(lambda t: (taken(t), t), backward)
+    assert of_tree(rule, cases).status is expected
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+def test_a_dict_that_names_no_parameter_is_an_argument(is_list: bool) -> None:
+    """As the function itself takes it: gradcheck(f, (params,)), and as a list."""
+
+    def product(t: Any) -> Any:
+        return t["a"] * t["b"]
+
+    rule = jax.custom_vjp(product)
+    rule.defvjp(lambda t: (product(t), t), lambda t, g: ({"a": g * t["b"], "b": g * t["a"]},))
+    params = {"a": jnp.array([0.5, 2.0]), "b": jnp.array([1.5, -1.0])}
+    assert assert_gradients(rule, [params] if is_list else (params,), effort=0.1).status is Status.PASS
+
+
 def test_assert_gradients_takes_a_function_with_a_rule() -> None:
     """The whole report is the message."""
     x = jnp.array([0.5, -1.0, 2.0])

@@ -27,8 +27,8 @@ from opkit.verify.targets.target import resolve
 _SECONDS = 60.0
 
 
-def trees(failure: Failure, options: RunOptions) -> Mapping[str, str] | None:
-    """Return {input: text}, ``leaf[0]``, ``leaf[1]`` ... in it for its arrays; none for a plain list of arrays.
+def trees(failure: Failure, options: RunOptions) -> Mapping[tuple[str, int], str] | None:
+    """Return {(input, number of arrays): text}, ``leaf[0]`` ... in it for its arrays; none for a plain list of them.
 
     None where some tree has no text (its class cannot be named), or where the target cannot be loaded.
     """
@@ -46,7 +46,7 @@ def run(failure: Failure, options: RunOptions, outbox: Outbox) -> None:
     """
     outbox.allow(options.memory)
     root, name = str(failure.facts.get("root")), str(failure.facts["op"]).rpartition("::")[2]
-    found: dict[str, str] = {}
+    found: dict[tuple[str, int], str] = {}
     for word in (f"{root}::{name}", root):
         if not found:
             (target,) = resolve([word])
@@ -111,7 +111,7 @@ def framework_lines(failure: Failure, options: RunOptions) -> tuple[str, list[st
     for key, value in inputs.items():
         if isinstance(value, (list, tuple)):
             leaves = ", ".join(kind.leaf(_stored(key, index), item, failure) for index, item in enumerate(value))
-            lines += [f"leaf = [{leaves}]", f"values[{key!r}] = {texts.get(key, 'leaf')}"]
+            lines += [f"leaf = [{leaves}]", f"values[{key!r}] = {texts.get((key, len(value)), 'leaf')}"]
         elif value is not None:
             lines.append(f"values[{key!r}] = {kind.leaf(_stored(key, 0), value, failure)}")
     return f"{kind.name} and numpy", [*lines, *_shown(failure, kind), "print(__doc__)"]

@@ -355,7 +355,8 @@ def finished(
     outputs = tuple(map(Arg, names))
     if runner.draws:
         made = _laid_out(made, case)
-    whole = frozenset(leaf.name for leaf, array in leaves_of(case.inputs) if array.dtype.kind not in "fV")
+    given = [(leaf.name, array.dtype.kind in "fV") for leaf, array in leaves_of(case.inputs)]
+    whole = {name for name, is_open in given if (name, True) not in given}
     floats = frozenset(arg.name for arg in made.inputs) - (constants or frozenset()) - whole
     made = replace(
         made,

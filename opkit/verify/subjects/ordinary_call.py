@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,23 +50,12 @@ def form_of(ordinary: Ordinary | None, ev: Evaluator) -> Form:
     if ordinary.parameters is None:
         by_name = {name: value if isinstance(value, list) else [value] for name, value in inputs.items()}
         return Form((), by_name, ev.attrs, leaves)
-    if ordinary.origin.kind is Kind.JAX:
-        inputs.update(_trees(ordinary.origin.name, inputs))
     return _of_function(ordinary.parameters, {**ev.attrs, **_nothing(ev, ordinary.parameters), **inputs}, leaves)
 
 
 def _nothing(ev: Evaluator, parameters: Parameters) -> dict[str, None]:
     """Return the inputs that are left out and must be said to be."""
     return {name: None for name, value in ev.inputs.items() if value is None and name not in parameters.defaults}
-
-
-def _trees(name: str, inputs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield inputs of JAX that are trees of arrays as such."""
-    from opkit.verify.subjects.jax.function import trees_known_of  # only where a file has imported JAX
-
-    for key, tree in trees_known_of(name.rpartition(".")[2]).items():
-        if isinstance(inputs.get(key), list):
-            yield key, sys.modules["jax"].tree.unflatten(tree, inputs[key])
 
 
 def _of_function(parameters: Parameters, values: dict[str, Any], leaves: tuple[Leaf, ...]) -> Form:

@@ -31,6 +31,7 @@ class Parameters:
         defaults: {name: default} of those that have one.
         tuples: those that get a list of arrays as a tuple.
         annotations: {name: annotation}, as it is written.
+        trees: {(name, how many arrays): what puts them back into the tree that the function takes}.
     """
 
     positional: tuple[str, ...]
@@ -40,6 +41,7 @@ class Parameters:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     tuples: frozenset[str] = frozenset()
     annotations: Mapping[str, Any] = field(default_factory=dict)
+    trees: Mapping[tuple[str, int], Function] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,8 +49,11 @@ class Parameters:
         return (*self.positional, *([self.starred] if self.starred else ()), *self.named)
 
     def shown(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments by name as the function is to see them: tuples of arrays, which are lists until then."""
+        """Return arguments by name as the function is to see them: tuples and trees of arrays, lists until then."""
         shown = dict(values)
+        for (name, count), planted in self.trees.items():
+            if isinstance(values.get(name), list) and len(values[name]) == count:
+                shown[name] = planted(values[name])
         for name in self.tuples:
             if isinstance(shown.get(name), list):
                 shown[name] = tuple(shown[name])

@@ -66,7 +66,7 @@ def taken_by(function: Function, known: Parameters) -> Parameters | None:
         own = parameters_in(function)
     except ValueError:
         return None
-    own = replace(own, tuples=known.tuples)
+    own = replace(own, tuples=known.tuples, trees=known.trees)
     return None if own.starred or own.takes_any or set(own.names) - set(known.names) else own
 
 

@@ -227,7 +227,7 @@ class Framework(ABC):
         declared = self._declared(subject, names, subject.name, options)
         if inputs is None:
             return self._served(subject, declared, cases or declared.cases, subject.name, options)
-        examples = [subject.named(case) for case in self._examples(inputs)]
+        examples = [subject.named(case) for case in self._examples(inputs, subject)]
         return Loaded((self._on_examples(subject, examples, declared),))
 
     def _on_examples(
@@ -244,7 +244,7 @@ class Framework(ABC):
     def _whole(self, target: Any, inputs: Any, options: Options) -> Loaded:
         """Serve a function or a model, and each custom function that it goes through on these inputs."""
         subject = self._placed(self.whole(target))
-        examples = [{**subject.named(case), **self.held_by(target)} for case in self._examples(inputs)]
+        examples = [{**subject.named(case), **self.held_by(target)} for case in self._examples(inputs, subject)]
         made = self._on_examples(subject, examples, Declared(reference=reference_in(options)))
         with self.recording() as heard:
             self.run(target, subject, examples)
@@ -252,13 +252,18 @@ class Framework(ABC):
         parts = self.gathered(heard, {}, lambda value: f"{subject.name}::{name_of(value)}", options)
         return joined([Loaded((replace(made, beyond=None),)), *parts])
 
-    def _examples(self, inputs: Any) -> Sequence[Any]:
-        """Return example inputs as a list of cases: an array is one, what holds tuples or dicts is a list of them."""
+    def _examples(self, inputs: Any, subject: Subject) -> Sequence[Any]:
+        """Return example inputs as a list of cases: an array is one, what holds tuples or dicts is a list of them.
+
+        A dict that names no parameter is an argument, where dicts of arrays are.
+        """
         if isinstance(inputs, self.arrays):
             return [[inputs]]
         if isinstance(inputs, Mapping):
             return [inputs]
-        return cases_in(list(inputs))
+        found = cases_in(list(inputs))
+        trees = [case for case in found if isinstance(case, Mapping) and isinstance(subject.plain(case), list)]
+        return found if all(set(case) & set(subject.parameters.names) for case in trees) else [inputs]
 
 
 def name_of(function: Any) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from opkit.checker import Arrays, Attrs
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
+from opkit.ops.core.types import Function
 from opkit.verify.subjects.gradient_op import GradientOp
 from opkit.verify.subjects.jax.arrays import as_complex, is_array, parted, plain
 from opkit.verify.subjects.jax.device import NUMPY, Device
@@ -75,7 +76,7 @@ def function_subject(function: Any, device: Device = NUMPY) -> Subject:
         name=name,
         static=static,
         scalars=frozenset(made.parameters.names) - static,
-        runs=lambda signature: CustomRunner(function, signature, _known(function), device),
+        runs=lambda signature: CustomRunner(function, signature, device),
         functions=(function.fun, *rules),
         backward_where=location_of(rules[-1]),
     )
@@ -84,12 +85,13 @@ def function_subject(function: Any, device: Device = NUMPY) -> Subject:
 def whole_subject(function: Any, body: Any = None, device: Device = NUMPY) -> Subject:
     """Return a function of arrays as a subject that runs on a device."""
     body = body or inspect.unwrap(function)
-    parameters = parameters_in(body)
+    _, trees = _TREES.setdefault(id(function), (function, {}))
+    parameters = replace(parameters_in(body), trees=trees)
     where = location_of(body)
     return Subject(
         name=getattr(body, "__qualname__", type(body).__name__).replace("<locals>.", ""),
         parameters=parameters,
-        runs=lambda signature: Runner(function, signature, _known(function), device),
+        runs=lambda signature: Runner(function, signature, device),
         plain=plain,
         takes_gradient=_takes_gradient,
         complex_maps=(as_complex, parted),
@@ -110,16 +112,12 @@ class CustomRunner(Runner):
         return own_checks(self)
 
 
-#: The structures of trees that examples showed, with the function, by its id: a runner is made of names alone.
-_TREES: dict[int, tuple[Any, dict[str, Any]]] = {}
+#: {input and number of arrays: what makes its tree} that examples showed, with the function, by its id.
+_TREES: dict[int, tuple[Any, dict[tuple[str, int], Function]]] = {}
 
 
-def _known(function: Any) -> dict[str, Any]:
-    return _TREES.get(id(function), (function, {}))[1]
-
-
-def trees_known_of(name: str) -> dict[str, Any]:
-    """Return the structures of the trees that functions of a name were seen to take, by input."""
+def trees_known_of(name: str) -> dict[tuple[str, int], Function]:
+    """Return what makes the trees that functions of a name were seen to take, by input and number of arrays."""
     return {
         key: tree
         for function, trees in _TREES.values()
@@ -133,7 +131,8 @@ def learn_trees(function: Any, call: Mapping[str, Any]) -> None:
     _, known = _TREES.setdefault(id(function), (function, {}))
     for name, value in call.items():
         if isinstance(plain(value), list) and not is_array(value):
-            known[name] = jax.tree.structure(value)
+            tree = jax.tree.structure(value)
+            known[name, tree.num_leaves] = tree.unflatten
 
 
 def _rules(function: Any) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ What cannot be traced (a branch on a value) runs as it is, operation by operatio
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from traceback import clear_frames
 from types import TracebackType
@@ -108,18 +108,17 @@ class Runner(ForeignRunner):
     Args:
         call: takes the arguments by position; keyword-only ones by name.
         signature: of the function; its inputs are arrays or trees of them.
-        trees: {input: the structure of its tree}, for those that are not single arrays.
         device: where it runs.
     """
 
-    def __init__(self, call: Function, signature: Signature, trees: Mapping[str, Any], device: Device = NUMPY) -> None:
+    def __init__(self, call: Function, signature: Signature, device: Device = NUMPY) -> None:
         super().__init__(call, signature)
-        self.trees, self.device = trees, device
+        self.device = device
         self._traces: dict[Any, Any] = {}
 
     def like(self, function: Function, signature: Signature) -> Runner:
         """Return a runner of another function on the same device."""
-        return Runner(function, signature, self.trees, self.device)
+        return Runner(function, signature, self.device)
 
     def parts(self, name: str) -> tuple[str, ...]:
         """Return what the leaves of an input's tree are called."""
@@ -143,11 +142,7 @@ class Runner(ForeignRunner):
 
     def _run(self, places: Sequence[InputLeaf], attrs: Attrs, arrays: Sequence[Any]) -> Any:
         """Call the function with arrays in the places of its inputs."""
-        values = {**attrs, **nested(dict(zip(places, arrays)))}
-        for name, tree in self.trees.items():
-            if isinstance(values.get(name), list):
-                values[name] = jax.tree.unflatten(tree, values[name])
-        return self.called(values)
+        return self.called({**attrs, **nested(dict(zip(places, arrays)))})
 
     # --- what the checker calls
     def forward(self, arrays: Arrays, attrs: Attrs) -> Results:

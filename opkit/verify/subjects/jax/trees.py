@@ -6,29 +6,29 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-import jax
-
+from opkit.ops.core.types import Function
 from opkit.verify.subjects.jax.function import trees_known_of
 
 
-def texts_known_of(name: str) -> dict[str, str]:
-    """Return {input: Python text} of the trees of arrays that functions of a name were seen to take."""
-    return {key: text_of(tree) for key, tree in trees_known_of(name).items()}
+def texts_known_of(name: str) -> dict[tuple[str, int], str]:
+    """Return the Python text of the trees that functions of a name were seen to take, by input and number of arrays."""
+    return {key: text_of(planted, key[1]) for key, planted in trees_known_of(name).items()}
 
 
 class _UnnamedError(Exception):
     """Something of a tree has no text."""
 
 
-def text_of(tree: Any) -> str:
+def text_of(planted: Function, count: int) -> str:
     """Return the text of a tree whose arrays are ``leaf[0]``, ``leaf[1]`` ...; "" where its classes cannot be named.
 
     Args:
-        tree: its structure. Classes of the file itself are taken from ``names``, the names of the file; named tuples
-            and dataclasses are made anew from their fields.
+        planted: makes it of a list of its arrays. Classes of the file itself are taken from ``names``, the names of
+            the file; named tuples and dataclasses are made anew from their fields.
+        count: how many arrays.
     """
     try:
-        return _text(jax.tree.unflatten(tree, [_Place(number) for number in range(tree.num_leaves)]))
+        return _text(planted([_Place(number) for number in range(count)]))
     except Exception:  # user code: its classes may refuse what stands in for arrays
         return ""
 
