@@ -192,6 +192,62 @@ def test_an_option_reaches_a_backward_that_has_a_parameter_of_its_name(backward)
     assert gradcheck(forward=scaled, backward=backward, inputs=[X]).status.value == "pass"
 
 
+@pytest.mark.parametrize("inputs", [[X, 3], {"x": X, "n": 3}, [(X, 3)], [(X, 3.0)]])
+@pytest.mark.parametrize(
+    "backward",
+    [
+        lambda x, dy, n=2: dy * n * x ** (n - 1),
+        lambda x, dy, *, n=2: dy * n * x ** (n - 1),
+        lambda x, y, dy, n=2: dy * n * x ** (n - 1),
+        lambda grad, x, n=2: grad * n * x ** (n - 1),
+    ],
+)
+def test_an_option_that_is_given_reaches_backward_by_its_name(backward: Any, inputs: Any) -> None:
+    """As its default does, wherever backward has it; a number that is given for it is no input."""
+    assert gradcheck(forward=lambda x, n=2: x**n, backward=backward, inputs=inputs, effort=0.1).status.value == "pass"
+
+
+def test_an_option_of_the_cases_reaches_backward_by_its_name() -> None:
+    """And not its default."""
+    report = gradcheck(
+        forward=lambda x, k=2.0: x * k,
+        backward=lambda x, dy, k=2.0: dy * 2.0,
+        cases=lambda rng: [{"x": rng.standard_normal(3), "k": 3.0}],
+        effort=0.1,
+    )
+    assert {item.input for item in report.ops[0].findings} == {"x"}
+
+
+def test_an_option_by_keyword_alone_is_given_by_name() -> None:
+    """To forward and to backward."""
+    report = gradcheck(
+        forward=lambda x, *, n: x**n,
+        backward=lambda x, dy, *, n: dy * n * x ** (n - 1),
+        inputs={"x": X, "n": 3},
+        effort=0.1,
+    )
+    assert report.status.value == "pass"
+
+
+def test_an_array_for_an_option_is_an_input() -> None:
+    """Whose gradient is compared, though backward takes it by its name."""
+    report = gradcheck(
+        forward=lambda x, w=None: x * w,
+        backward=lambda x, dy, w=None: (dy * w, 2 * dy * x),
+        inputs=[X, X + 1],
+        effort=0.1,
+    )
+    assert {item.input for item in report.ops[0].findings} == {"w"}
+
+
+def test_a_gradient_of_an_option_is_not_passed_over() -> None:
+    """Backward gives one of a number that stands for an option: the message says how it is checked."""
+    report = gradcheck(
+        forward=lambda x, k=2.0: x * k, backward=lambda x, dy, k=2.0: (dy * k, dy), inputs=[X, 2.0], effort=0.1
+    )
+    assert "give inputs an array of it" in report.ops[0].findings[0].message
+
+
 def test_inputs_may_hold_options_and_lists() -> None:
     """A whole number and a word are options, a list of arrays stays one."""
 

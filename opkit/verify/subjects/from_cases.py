@@ -203,7 +203,8 @@ def _read(
     """Return a checkable that takes what examples show, still without cases."""
     parameters = subject.parameters
     names = list(dict.fromkeys((*parameters.names, *(name for case in every for name in case))))
-    plain = {name: [subject.plain(case.get(name)) for case in every] for name in names}
+    plainly = list(map(subject.plainly, every))
+    plain = {name: [case.get(name) for case in plainly] for name in names}
     inputs = [name for name in names if name not in traits.options and any(map(_is_array, plain[name]))]
     constants = frozenset() if traits.is_idle else traits.constants
     runner = subject.make(frozenset(inputs), constants or frozenset(), traits.leaves)

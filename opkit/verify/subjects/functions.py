@@ -104,8 +104,12 @@ class FunctionsRunner(SubjectRunner):
         values = self.parameters.shown({**self.parameters.defaults, **attrs, **arrays})
         found = listed(self.binding(len(douts))(values, list(outputs), list(douts)))
         floats = [leaf.name for leaf, array in leaves_of(arrays) if leaf.index in (None, 0) and is_float(array)]
+        static = self.subject.static
         for names in (floats, self._arrays, self._given):
             if len(found) == len(names):
+                unasked = [name for name, gradient in zip(names, found) if name in static and gradient is not None]
+                if unasked:
+                    raise UsageError(f"backward gives a gradient of {unasked[0]}, an option: give inputs an array of it")
                 return {name: gradient for name, gradient in zip(names, found) if name in needs}
         known = ", ".join(self._arrays)
         raise UsageError(f"backward returned {len(found)} gradients for {len(self._arrays)} inputs ({known})")
@@ -132,11 +136,13 @@ class FunctionsRunner(SubjectRunner):
             known = parameters_in(self._backward)
         except ValueError:
             known = Parameters((), "args")
-        named = [name for name in self._options if name in (*known.positional, *known.named)]
+        options = (*self._options, *(name for name in options_of(self.call, ()) if name not in self._options))
+        named = [name for name in options if name in (*known.positional, *known.named)]
         positional = [name for name in known.positional if name not in named]
         required = [name for name in positional if name not in known.defaults]
         is_first = bool(positional) and positional[0].lower() in _DOUTS
-        for names in (self._given, self._arrays):
+        for every in (self._given, self._arrays):
+            names = [name for name in every if name not in named]
             for takes_results in (False, True):
                 wanted = len(names) + outputs * (1 + takes_results)
                 if known.starred or len(required) <= wanted <= len(positional):

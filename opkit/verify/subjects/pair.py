@@ -18,7 +18,7 @@ from opkit.ops.core.types import Function
 from opkit.verify.subjects.declared import Declared, drawn_by
 from opkit.verify.subjects.from_cases import cases_in, of_examples
 from opkit.verify.subjects.from_search import searched
-from opkit.verify.subjects.functions import FunctionsRunner, as_input, is_input, options_of
+from opkit.verify.subjects.functions import FunctionsRunner, as_input, is_input, is_plain_option, options_of
 from opkit.verify.subjects.input_formats import widen
 from opkit.verify.subjects.parameters import Parameters, names_taken, parameters_in
 from opkit.verify.subjects.references import reference_in
@@ -72,9 +72,14 @@ def pair(
     first = next(islice(drawn_by(cases, np.random.default_rng(0)) if cases is not None else given, 1), None)
     if first is None:
         raise UsageError("the cases function yields no case" if cases is not None else "inputs holds no case")
-    names = tuple(first) if isinstance(first, Mapping) else tuple(names_taken(forward, len(first)))
-    defaults = options_of(forward, names)
-    subject = pair_subject(forward, backward, name, Parameters(names, named=tuple(defaults), defaults=defaults))
+    call = first if isinstance(first, Mapping) else dict(zip(names_taken(forward, len(first)), first))
+    defaults, named = options_of(forward, call), _told(forward).named
+    every = (*call, *defaults)
+    positional, by_name = ([item for item in every if (item in named) is is_named] for is_named in (False, True))
+    subject = pair_subject(forward, backward, name, Parameters(tuple(positional), "", tuple(by_name), defaults=defaults))
+    told = _told(backward)
+    both = options_of(forward, ()).keys() & {*told.named, *told.defaults}
+    subject = replace(subject, static=frozenset(item for item in both if is_plain_option(call.get(item))))
     calls = [subject.named(case) for case in given] if cases is None else []
     made = of_examples(subject, declared, name, cases=cases, calls=calls, origin="given")
     inputs_taken = frozenset(arg.name for arg in made.inputs)
@@ -93,6 +98,14 @@ def pair_subject(forward: Function, backward: Function, name: str, parameters: P
         forward_where=location_of(forward),
         backward_where=location_of(backward),
     )
+
+
+def _told(function: Function) -> Parameters:
+    """Return the parameters of a function, none of one that does not say what it takes."""
+    try:
+        return parameters_in(function)
+    except ValueError:
+        return Parameters(())
 
 
 def _own_parameters(forward: Function) -> Parameters:

@@ -245,7 +245,8 @@ class Subject:
 
     def plainly(self, call: Mapping[str, Any]) -> dict[str, Any]:
         """Return a call's arguments with numpy arrays for those of the framework."""
-        return {name: self.plain(value) for name, value in call.items()}
+        is_option = {name: name in self.static and not hasattr(value, "dtype") for name, value in call.items()}
+        return {name: value if is_option[name] else self.plain(value) for name, value in call.items()}
 
     def missing_in(self, call: Mapping[str, Any]) -> list[str]:
         """Return the parameters that have neither a value nor a default."""
