@@ -6,7 +6,7 @@ Calls only; where inputs come from, and what is made of the results, is decided 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -53,7 +53,7 @@ def is_plain_option(value: Any) -> bool:
     return all(map(is_plain_option, value)) if isinstance(value, (list, tuple)) else isinstance(value, _PLAIN)
 
 
-def options_of(forward: Function, given: Sequence[str]) -> dict[str, Any]:
+def options_of(forward: Function, given: Collection[str]) -> dict[str, Any]:
     """Return {option: default} of the parameters that a user's own function has beside those that are given.
 
     A library's function has none: its further parameters are not what its user wrote a gradient for.
@@ -109,7 +109,7 @@ class FunctionsRunner(SubjectRunner):
             if len(found) == len(names):
                 unasked = [name for name, gradient in zip(names, found) if name in static and gradient is not None]
                 if unasked:
-                    raise UsageError(f"backward gives a gradient of {unasked[0]}, an option: give inputs an array of it")
+                    raise UsageError(f"backward gives a gradient of {unasked[0]}, an option: give an array of it")
                 return {name: gradient for name, gradient in zip(names, found) if name in needs}
         known = ", ".join(self._arrays)
         raise UsageError(f"backward returned {len(found)} gradients for {len(self._arrays)} inputs ({known})")

@@ -73,11 +73,11 @@ def pair(
     if first is None:
         raise UsageError("the cases function yields no case" if cases is not None else "inputs holds no case")
     call = first if isinstance(first, Mapping) else dict(zip(names_taken(forward, len(first)), first))
-    defaults, named = options_of(forward, call), _told(forward).named
-    every = (*call, *defaults)
-    positional, by_name = ([item for item in every if (item in named) is is_named] for is_named in (False, True))
-    subject = pair_subject(forward, backward, name, Parameters(tuple(positional), "", tuple(by_name), defaults=defaults))
-    told = _told(backward)
+    told, defaults = _told(forward), options_of(forward, call)
+    placed = tuple(item for item in (*call, *defaults) if item not in told.named)
+    named = tuple(item for item in (*call, *defaults) if item in told.named)
+    taken = Parameters(placed, named=named, defaults=defaults)
+    subject, told = pair_subject(forward, backward, name, taken), _told(backward)
     both = options_of(forward, ()).keys() & {*told.named, *told.defaults}
     subject = replace(subject, static=frozenset(item for item in both if is_plain_option(call.get(item))))
     calls = [subject.named(case) for case in given] if cases is None else []
