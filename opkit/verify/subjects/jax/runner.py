@@ -123,9 +123,9 @@ class Runner(ForeignRunner):
     def parts(self, name: str) -> tuple[str, ...]:
         """Return what the leaves of an input's tree are called."""
         try:
-            tree = self.trees[name]
-            paths, _ = jax.tree_util.tree_flatten_with_path(jax.tree.unflatten(tree, range(tree.num_leaves)))
-        except Exception:  # it is not a tree; or user code, whose classes may refuse what stands in for arrays
+            ((count, planted),) = [(key[1], tree) for key, tree in self.parameters.trees.items() if key[0] == name]
+            paths, _ = jax.tree_util.tree_flatten_with_path(planted(range(count)))
+        except Exception:  # it is not one tree; or user code, whose classes may refuse what stands in for arrays
             return ()
         return tuple(jax.tree_util.keystr(path) for path, _ in paths)
 
