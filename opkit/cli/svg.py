@@ -1,7 +1,5 @@
 """A drawing as SVG: boxes by kind, bands behind them, gradients dashed; light and dark as the reader's system is.
 
-Where things stand is ``layered``'s.
-
 A layered layout: boxes in rows from top to bottom, arrows downwards around them, stretches of rows as bands.
 
 Sizes come in and places go out; nothing is drawn here. Method: longest paths give the rows, barycentres the order

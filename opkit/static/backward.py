@@ -4,7 +4,7 @@ Which Variables take a gradient is decided here; each op's rule computes the gra
 
 Where gradients stop: ops without a gradient that stand between what is differentiated and what it depends on.
 
-How gradients are made is ``backward``'s; what a barrier means for a job is its framework's.
+What a barrier means for a job is its framework's.
 """
 
 from __future__ import annotations

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from types import NoneType
 from typing import Any
 
 from opkit.blind.limits import threads_here
@@ -105,6 +106,9 @@ def outcome_of(
         return _here((target, None, None, inputs, cases), options)
     if inputs is not None or cases is not None:
         raise UsageError("inputs= and cases= go with forward= and backward=, or with a class")
+    if not isinstance(target, (str, os.PathLike, Iterable, NoneType)):
+        said = f"gradcheck takes a path, a sequence of paths, or a class or function of a framework, got {target!r}"
+        raise UsageError(said, help="of functions of numpy arrays give forward= and backward=")
     words = [target] if isinstance(target, (str, os.PathLike)) else list(target or ())
     run = RunOptions.of(options)
     return kept(words, run) or run_targets(words, run)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pdb
 import time
 from collections.abc import Callable, Iterable
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -28,15 +28,17 @@ from opkit.version import __version__
 Say = Callable[[str], None]
 #: Codes of findings about backward that name no input.
 _ABOUT_BACKWARD = frozenset({"GC123", "GC142", "GC145", "GC160", "GC181"})
-#: What the debugger steps over on its way into the user's function.
-_OURS = ["opkit", "opkit.*", "numpy", "numpy.*", "contextlib", "threading"]
 
 
 class _Debugger(pdb.Pdb):
-    """Steps over what was compiled from text, too: its frames are of no module."""
+    """Steps over all that is not the user's: opkit, frameworks, numpy, and what was compiled from text."""
 
-    def is_skipped_module(self, module_name: str | None) -> bool:
-        return module_name is None or bool(super().is_skipped_module(module_name))
+    has_stopped = False
+
+    def stop_here(self, frame: FrameType) -> bool:
+        stops = is_of_user(frame.f_code.co_filename) and bool(super().stop_here(frame))
+        self.has_stopped |= stops
+        return stops
 
 
 def debug_targets(words: Iterable[StrPath], options: RunOptions, say: Say) -> Outcome:
@@ -97,10 +99,13 @@ def _stop_at(checkable: Checkable, finding: CheckResult, case: Case, douts: tupl
                 pdb.post_mortem(trace)
                 return
     say("the debugger stands at the function's first line, with the failing inputs; c runs it, q ends")
+    debugger = _Debugger()
     try:
-        _Debugger(skip=_OURS).runcall(calls[-1])
+        debugger.runcall(calls[-1])
     except Exception as error:  # it was shown as it happened
         say(f"{type(error).__name__} after the debugger was left")
+    if not debugger.has_stopped:
+        say("the function was not called again: the framework has traced it, and runs what it recorded")
 
 
 def _calls_of(

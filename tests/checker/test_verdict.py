@@ -168,5 +168,7 @@ def test_a_pair_that_the_bound_does_not_decide_is_undecided() -> None:
 
 def test_a_seed_below_0_is_refused() -> None:
     """No generator of random numbers takes it."""
+    with pytest.raises(UsageError, match="seed must be 0 or more, got 'a'"):
+        Options(seed="a")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="seed must be 0 or more, got -1"):
         Options(seed=-1)

@@ -78,6 +78,45 @@ def test_a_pylayer_stops_in_its_backward(here: Path, monkeypatch: pytest.MonkeyP
     assert statuses == ["fail"]
 
 
+CUBES = {
+    "torch": """
+import torch
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        return 2 * dy * x**2
+""",
+    "jax": """
+import jax
+
+Cube = jax.custom_vjp(lambda x: x**3)
+Cube.defvjp(lambda x: (x**3, x), lambda x, dy: (2 * dy * x**2,))
+""",
+}
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize(("name", "where"), [("torch", "--Call--\n> {}("), ("jax", "")])
+def test_no_framework_stands_before_the_users_function(
+    here: Path, monkeypatch: pytest.MonkeyPatch, name: str, where: str
+) -> None:
+    """Its own Python is stepped over; that a traced function is not called again is said."""
+    pytest.importorskip(name)
+    (here / "cubes.py").write_text(CUBES[name])
+    printed, said, statuses = debugged(monkeypatch, "q\n", "cubes.py::Cube")
+    assert statuses == ["fail"]
+    assert printed.startswith(where.format(here / "cubes.py"))
+    assert ("not called again" in said[-1]) is not bool(printed)
+
+
 def test_nothing_stops_a_right_op(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a finding there is no debugger."""
     make_op(here, "right")

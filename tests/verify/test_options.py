@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from opkit import gradcheck
 from opkit.blind.limits import limit_memory
 from opkit.errors import UsageError
 from opkit.verify.options import RunOptions
@@ -36,3 +37,9 @@ def test_what_cannot_be_meant_is_refused(given: dict[str, Any]) -> None:
 def test_more_memory_than_there_are_addresses_is_no_limit() -> None:
     """The system's limit is a number of 64 bits."""
     assert not limit_memory(10**16)
+
+
+def test_what_is_no_target_is_refused() -> None:
+    """Not as a TypeError of Python's."""
+    with pytest.raises(UsageError, match="or a class or function of a framework, got 5"):
+        gradcheck(5)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """Guards: what is wrong only behind a guard of forward, such as ``clip(p, 1e-7, 1 - 1e-7)`` (decision 0012).
 
-A guard is seen in what forward does (edges). That nothing else is wrong is found by the check of gradients on values
+A guard is seen in what forward does. That nothing else is wrong is found by the check of gradients on values
 that lie on its right side.
 
 Edges: where, along a line of values, backward begins to be wrong, and whether a guard of forward lies there.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import field
+from numbers import Integral
 from typing import Any
 
 from opkit.checker.model.thresholds import (
@@ -75,8 +76,8 @@ class Options:
     power: bool = False
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise UsageError(f"seed must be 0 or more, got {self.seed}")
+        if not isinstance(self.seed, Integral) or self.seed < 0:
+            raise UsageError(f"seed must be 0 or more, got {self.seed!r}")
         if not 0 <= self.effort < math.inf:
             raise UsageError(f"effort must be a finite number and not negative, got {self.effort}")
         for name, shape in self.shapes.items():

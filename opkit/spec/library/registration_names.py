@@ -1,6 +1,6 @@
 """Registration names: the macros and setters of op and gradient registrations, in all versions of OneFlow.
 
-What was read of a registration is in ``registry.entries``.
+What was read of a registration is in ``registry.chains``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Chains: what reading a registration needs, whether it is of an op or of a gradient.
 
-Which macros and setters there are is in ``op_registrations`` and ``registrations``.
+Which macros and setters there are is in ``registrations``.
 
 Entries: what was read of one registration, before it becomes an op or a gradient.
 

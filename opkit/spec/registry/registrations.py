@@ -1,7 +1,5 @@
 """Registrations: the chains of setters at file scope become ops and gradients.
 
-What an op declares is read in ``op_registrations``; what the functions do is lowered by ``program``.
-
 Registrations of ops: their arguments, attributes and functions, as the chain of setters gives them.
 
 What the functions do is lowered by ``program``; checks of names are in ``check``.

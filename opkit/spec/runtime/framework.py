@@ -1,6 +1,6 @@
 """Framework functions: the helpers of OneFlow that definitions call, rewritten for the value library.
 
-Reshapes are in ``reshape``, windows in ``windows``.
+Windows are in ``windows``.
 
 Source: OneFlow v0.4.0, core/common/shape.cpp, core/operator/reduce_sbp_util.cpp and user/kernels/slice_util.h for what
 each of them does and refuses.

@@ -1,7 +1,5 @@
 """FunctionTrial: one function of an API file called with stubs, in several ways, and what all complete calls show.
 
-Which functions there are is in ``trying``.
-
 Trying an API file: loaded, its functions called with stubs, and what holds for every call handed out as facts.
 
 This runs a user's code in this process; ``child`` sees to it that it is one that may hang or die.

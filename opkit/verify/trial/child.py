@@ -1,6 +1,6 @@
 """ApiTrial: a child process that tries one API file, is given two seconds, and is ended with all that it started.
 
-What it tries is in ``trying``; how it is run and ended is the supervisor's business.
+What it tries is in ``calls``; how it is run and ended is the supervisor's business.
 """
 
 from __future__ import annotations

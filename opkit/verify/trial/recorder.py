@@ -1,6 +1,6 @@
 """BuilderRecorder: what stands in for ``flow.user_op_builder`` in a trial, and notes what a function does with it.
 
-It compares with the definitions; which facts hold for every call is judged in ``trying``.
+It compares with the definitions; which facts hold for every call is judged in ``calls``.
 """
 
 from __future__ import annotations

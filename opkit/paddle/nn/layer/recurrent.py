@@ -1,7 +1,4 @@
-"""Cells along time, and networks of them: simple, LSTM, GRU. The cells are in ``cells``.
-
-Recurrent cells: simple, LSTM, GRU (what runs them along time is in ``recurrent``).
-"""
+"""Recurrent cells: simple, LSTM, GRU; cells along time, and networks of them."""
 
 from __future__ import annotations
 
