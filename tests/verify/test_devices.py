@@ -15,7 +15,7 @@ import pytest
 from opkit.errors import UsageError
 from opkit.verify import gradcheck
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.devices import runs_on
+from opkit.verify.subjects.devices import RAN_ON
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -136,7 +136,7 @@ def torch_found() -> Any:
 def test_functions_of_torch_get_tensors_of_the_device(torch_found: Any) -> None:
     """Inputs, incoming gradients, a Module's parameters and buffers; and the report says where."""
     assert torch_found["There"][0] == "pass"
-    assert runs_on("toy") in torch_found["There"][2]
+    assert f"{RAN_ON} 'toy'" in torch_found["There"][2]
     assert torch_found["Module"] == ["pass"]
 
 
@@ -162,7 +162,7 @@ def test_without_a_device_a_function_runs_where_its_inputs_are(torch_found: Any)
     """A Function that takes no tensors of the CPU can be checked on examples."""
     status, _, notes = torch_found["where the inputs are"]
     assert status == "pass"
-    assert runs_on("toy:0") in notes
+    assert f"{RAN_ON} 'toy:0'" in notes
 
 
 JAX = """
