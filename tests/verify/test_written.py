@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from opkit.checker import Case, CheckResult, OpReport, Options, Status
+from opkit.checker import Arg, Case, CheckResult, OpReport, Options, Status
+from opkit.checker.model.dimensions import Axis, Dimensions
 from opkit.checker.model.report import Evidence
 from opkit.errors import UsageError
 from opkit.verify import RunOptions, run_targets
@@ -103,6 +105,11 @@ def test_what_is_drawn_is_of_the_shape_dtype_and_range_that_was_found(array: np.
         assert np.allclose(drawn.sum(-1), 1)
 
 
+def searched(*recorded: Case, **axes: tuple[Axis, ...]) -> Any:
+    """Return what an offer asks of an op of one input without cases."""
+    return SimpleNamespace(recorded=recorded, cases=None, infer=None, inputs=(Arg("x0"),), dimensions=Dimensions(axes))
+
+
 @pytest.mark.parametrize(
     ("op", "directory", "recorded", "word"),
     [
@@ -115,30 +122,29 @@ def test_what_is_drawn_is_of_the_shape_dtype_and_range_that_was_found(array: np.
 def test_an_undecided_report_offers_the_command(op: str, directory: str | None, recorded: bool, word: str) -> None:
     """In one line, where there are no cases and a target that can be named."""
     result = CheckResult("jacobian", Status.UNDECIDED, "GC101", "may be")
-    checkable = SimpleNamespace(recorded=(Case({}),) if recorded else (), cases=None, infer=None)
-    report = offer(OpReport(op, (result,), directory), checkable)  # type: ignore[arg-type]
+    checkable = searched(*[Case({})] * recorded)
+    report = offer(OpReport(op, (result,), directory), checkable)
     said = [note for note in report.notes if "--write-cases" in note]
     assert [note.split()[2] for note in said] == ([word] if word else [])
-    assert not offer(OpReport(op, (), directory), checkable).notes  # type: ignore[arg-type]
+    assert not offer(OpReport(op, (), directory), checkable).notes
 
 
 def test_a_failure_on_inputs_of_several_shapes_says_how_to_declare_them() -> None:
-    """They may be an accidental broadcast; of one shape nothing is said."""
-    checkable = SimpleNamespace(recorded=(), cases=None, infer=None)
+    """They may be an accidental broadcast; of one shape, and of declared ones, nothing is said."""
 
-    def noted(*sizes: int) -> bool:
+    def noted(*sizes: int, **axes: tuple[Axis, ...]) -> bool:
         case = Case({f"x{index}": np.ones(size) for index, size in enumerate(sizes)})
         result = CheckResult("jacobian", Status.FAIL, "GC101", "wrong", evidence=Evidence(case))
-        return "--write-cases" in "".join(offer(OpReport("a.py::F", (result,)), checkable).notes)  # type: ignore[arg-type]
+        return "--write-cases" in "".join(offer(OpReport("a.py::F", (result,)), searched(**axes)).notes)
 
     assert [noted(3, 4), noted(3, 3), noted(3)] == [True, False, False]
+    assert not noted(3, 4, x0=())
 
 
 def test_no_cases_are_offered_for_what_no_cases_decide() -> None:
     """A hazard stays one."""
     result = CheckResult("kept_tensor", Status.UNDECIDED, "GC203", "kept", needs_more=True)
-    checkable = SimpleNamespace(recorded=(), cases=None, infer=None)
-    assert not offer(OpReport("a.py::F", (result,)), checkable).notes  # type: ignore[arg-type]
+    assert not offer(OpReport("a.py::F", (result,)), searched()).notes
 
 
 def test_a_cases_function_without_a_generator_is_said_to_want_one(tmp_path: Path) -> None:
