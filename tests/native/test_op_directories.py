@@ -157,6 +157,7 @@ FAULTS = {
         ("std::log1p(std::exp(-std::abs(in[i])))", "std::log1p(std::exp(-std::abs(in[i]))) * T(1.001)"),
         ("T(0) ? 1 : e) / (1 + e);", "T(0) ? 1 : e) / (1 + e);\n      dx->mut_dptr<T>()[dx->shape().elem_cnt()] = 1;"),
     ),
+    "steps": (("std::log1p(std::exp(-std::abs(in[i])))", "std::log1p(std::exp(-std::abs(in[i]))) + T(in[i] > T(50))"),),
     "dies": (("    T* out =", "    if (x->shape().elem_cnt() > 2) { std::abort(); }\n    T* out ="),),
     "leaves": (("    T* out =", "    if (x->shape().elem_cnt() > 2) { std::exit(0); }\n    T* out ="),),
 }  # fmt: skip
@@ -174,7 +175,7 @@ def report(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iter
             edit(path / f"{name}_cpp_kernel.cpp", *changes)
             if name in ("dies", "leaves"):
                 (path / f"{name}_py_kernel.py").unlink()
-            if name != "right":
+            if name not in ("right", "steps"):
                 (path / f"{name}_cases.py").write_text(ONE_CASE)
         yield gradcheck(str(folder), replay=False, effort=0.02)
 
@@ -210,10 +211,10 @@ def test_nan_is_no_end_of_the_domain(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "code"), [("differs", "GC221"), ("differs", "GC222"), ("dies", "GC191"), ("leaves", "GC193")]
+    ("op", "code"), [("differs", "GC221"), ("differs", "GC222"), ("steps", "GC221"), ("dies", "GC191"), ("leaves", "GC193")]
 )
 def test_gradcheck_finds(report: Report, op: str, code: str) -> None:
-    """A kernel that differs, writes past its output, dies or leaves is found, under its code and with a case."""
+    """A kernel that differs, also far from 0 alone, writes past its output, dies or leaves is found, under its code and with a case."""
     cpp = [item for item in report.ops if item.op.startswith(f"{op}_forward")][-1]
     found = [item for item in cpp.checks if item.status.value in ("fail", "error")]
     assert code in {item.code for item in found}

@@ -6,6 +6,7 @@ What they look for is their own business; here they are only run and reported.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.own import Fault, OwnCheck
@@ -16,20 +17,25 @@ from opkit.checker.model.types import Results
 
 
 def own(session: CheckSession) -> Iterator[CheckResult]:
-    """Run every check that the subject brings; the first fault of each is reported."""
-    few = session.diverse(FEW)
-    for check in session.checkable.own:
-        evaluators = session.ordinary() if check.is_thorough else few
+    """Run every check that the subject brings; the first fault of each code is reported."""
+    for row, checks in groupby(session.checkable.own, lambda check: check.row):
+        runs = [(check, ev, number) for check in checks for number, ev in enumerate(_cases_of(session, check))]
         found = None
-        for number, ev in enumerate(evaluators):
+        for check, ev, number in runs:
             one = _first(session, check, ev, number)
             found = one if found is None or (one is not None and one.status is Status.FAIL) else found
             if (found is not None and found.status is Status.FAIL) or session.left() < 0:
                 break
         if found is not None:
             yield found
-        elif evaluators:
-            yield CheckResult.of(check.row, Status.PASS, cases=len(evaluators))
+        elif runs:
+            yield CheckResult.of(row, Status.PASS, cases=len(runs))
+
+
+def _cases_of(session: CheckSession, check: OwnCheck) -> list[Evaluator]:
+    if check.is_extreme:
+        return [ev for ev in session.evaluators if ev.case.is_extreme and not ev.case.is_empty]
+    return session.ordinary() if check.is_thorough else session.diverse(FEW)
 
 
 def _first(session: CheckSession, check: OwnCheck, ev: Evaluator, number: int) -> CheckResult | None:

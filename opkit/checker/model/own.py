@@ -49,12 +49,14 @@ class OwnCheck:
             What comes after a fault that is no line is not asked for.
         is_forward: whether it is about forward, whose place the report then names.
         is_thorough: whether it runs on every ordinary case, not on a few that differ.
+        is_extreme: whether it runs on the cases of extreme values instead.
     """
 
     row: CheckCode
     run: Callable[[Arrays, Attrs, Results], Iterable[Fault]]
     is_forward: bool = False
     is_thorough: bool = False
+    is_extreme: bool = False
 
     def first(self, arrays: Arrays, attrs: Attrs, douts: Results) -> list[Fault]:
         """Run it until something is wrong; return that, and the lines before it."""
