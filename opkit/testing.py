@@ -26,8 +26,9 @@ class GradientError(AssertionError):
 
 def assert_gradients(
     target: StrPath | Callable[..., Any] | type | None = None,
-    inputs: Any = None,
+    example: Any = None,
     *,
+    inputs: Any = None,
     forward: Callable[..., Any] | None = None,
     backward: Callable[..., Any] | None = None,
     cases: Callable[..., Any] | None = None,
@@ -39,6 +40,7 @@ def assert_gradients(
     Args:
         target: an op directory, a folder of them, ``FILE.py::Name``, ``FILE.py``, a PyLayer class; or, of torch, a
             Function, its ``apply``, a library op, a function of tensors or a Module.
+        example: inputs without their keyword; or backward, where the target is a forward of numpy arrays.
         forward: in place of a target: any numpy function; see ``opkit.gradcheck``.
         backward: its gradient.
         inputs: the arrays to check on.
@@ -63,7 +65,8 @@ def assert_gradients(
         opkit.testing.GradientError: FAIL ...
     """
     __tracebackhide__ = True
-    outcome = outcome_of(target, inputs, forward=forward, backward=backward, cases=cases, strict=strict, **options)
+    given = {"inputs": inputs, "forward": forward, "backward": backward, "cases": cases, "strict": strict}
+    outcome = outcome_of(target, example, **given, **options)
     status = outcome.exit_status(strict)
     if status:
         text = text_report(outcome) if outcome.report.ops else f"nothing to check in {target!r}\n"

@@ -44,19 +44,20 @@ def rests_on(checkable: Checkable, cases: Sequence[Case], left_out: Sequence[str
         for origin, (one, many) in _ORIGINS.items()
         if counts[origin]
     )
-    ranges = list(_ranges(cases))
+    ranges = list(_ranges(cases, checkable.formats))
     inside = f" ({'; '.join(_cut(ranges))})" if ranges else ""
     tail = f"; left out for want of time: {', '.join(left_out)}" if left_out else ""
     return ", ".join([f"{counted}{inside}", *_cut(list(_options(checkable, cases)))]) + tail
 
 
-def _ranges(cases: Sequence[Case]) -> Iterator[str]:
+def _ranges(cases: Sequence[Case], formats: Mapping[str, str]) -> Iterator[str]:
     """Yield the range and the dtype of each input over all cases."""
     names = dict.fromkeys(leaf.name for case in cases for leaf, _ in leaves_of(case.inputs))
     for name in names:
         arrays = [(case, array) for case in cases for leaf, array in leaves_of(case.inputs) if leaf.name == name]
         dtypes = dict.fromkeys(
-            case.precision if case.precision and array.dtype.kind == "f" else array.dtype.name for case, array in arrays
+            (array.dtype.kind == "f" and (formats.get(name) or case.precision)) or array.dtype.name
+            for case, array in arrays
         )
         values = [array for _, array in arrays if array.size and array.dtype.kind in "biuf"]
         if values:

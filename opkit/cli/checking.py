@@ -19,8 +19,6 @@ from opkit.cli.console import hint, put, uses_colour, warn
 from opkit.cli.ends import CLEAN, NOTHING, ended
 from opkit.cli.report_file import need_folder, now, write_report
 from opkit.configuration import read_configuration
-from opkit.diagnostics import codes
-from opkit.errors import UsageError, unknown
 from opkit.reporters import FORMS, render
 from opkit.signals import Terminated, undisturbed
 from opkit.streams import escape_unprintable
@@ -47,7 +45,7 @@ def options_of(
     """
     flags = flags or {}
     given = {name: value for name, value in flags.items() if name in OPTIONS}
-    given |= {name: _codes(name, flags[name], command) for name in ("select", "ignore") if name in flags}
+    given |= {name: _codes(flags[name]) for name in ("select", "ignore") if name in flags}
     shapes = dict(map(shape_of, flags.get("shape") or ()))
     return RunOptions.of({**given, **others, "command": command, "shapes": shapes, **configured})
 
@@ -170,11 +168,11 @@ def put_cases(targets: Sequence[str], options: RunOptions, replaces: bool) -> in
     from opkit.verify.written_cases import write_cases
 
     written = []
-    for file, text in write_cases(targets, options, replaces):
+    for file, text, target in write_cases(targets, options, replaces):
         written.append(bool(text))
         if text:
             put(text)
-            hint(f"written to {file}\nnext: correct the cases, then opkit gradcheck {shlex.join(targets)}")
+            hint(f"written to {file}\nnext: correct the cases, then opkit gradcheck {shlex.quote(target)}")
         else:
             warn(f"{file} has cases already; --force replaces them")
     if not written:
@@ -182,11 +180,5 @@ def put_cases(targets: Sequence[str], options: RunOptions, replaces: bool) -> in
     return CLEAN if any(written) else NOTHING
 
 
-def _codes(name: str, text: str, command: str) -> frozenset[str]:
-    found = frozenset(part.strip().upper() for part in text.split(",") if part.strip())
-    family = "SBP" if command == "sbp" else "GC"
-    known = [code for code in codes() if code.startswith(family)]
-    for code in sorted(found.difference(known)):
-        tail = f" ('opkit explain {family}' lists all)"
-        raise unknown(f"--{name}: {command} has no check", code, known, tail=tail, limit=3).error(UsageError)
-    return found
+def _codes(text: str) -> frozenset[str]:
+    return frozenset(part.strip().upper() for part in text.split(",") if part.strip())

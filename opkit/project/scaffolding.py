@@ -144,8 +144,8 @@ _MODULES = ("paddle", "oneflow", "torch", "jax", *sys.stdlib_module_names)
 
 def is_module(name: str) -> bool:
     """Return whether an op's name is that of a module of Python's, of a framework, or of what is installed."""
-    here = os.getcwd()
-    found = PathFinder.find_spec(name, [place for place in sys.path if os.path.abspath(place) != here])
+    installed = [place for place in sys.path if os.path.basename(place) in ("site-packages", "dist-packages")]
+    found = PathFinder.find_spec(name, installed)
     return name in _MODULES or (found is not None and found.has_location)
 
 

@@ -120,7 +120,7 @@ def _op(page: _Page, run: RunView, place: int, op: OpReport, is_verbose: bool) -
             _finding(page, finding)
         elif result.status is Status.UNDECIDED:
             _undecided(page, result)
-        elif is_verbose:
+        elif is_verbose and f"{result.message}:\n{result.hint}" not in op.notes:
             _line(page, result)
         elif result.check == "power":
             page.put(Text.assemble(("power ", "cyan"), result.message), 2)

@@ -44,8 +44,9 @@ from opkit.version import __version__
 
 def gradcheck(
     target: StrPath | Sequence[Any] | Function | type | Checkable | None = None,
-    inputs: Any = None,
+    example: Any = None,
     *,
+    inputs: Any = None,
     forward: Function | None = None,
     backward: Function | None = None,
     cases: Function | None = None,
@@ -58,6 +59,7 @@ def gradcheck(
             sequence of these; or a PyLayer class; or, of torch, a Function, its ``apply``, a library op, a function of
             tensors or a Module; or, of JAX, a custom_vjp, a custom_jvp or a function of arrays. Of functions and
             Modules, every custom function that a call goes through is checked too.
+        example: inputs without their keyword; or backward, where the target is a forward of numpy arrays.
         forward: in place of a target: ``forward(*inputs)`` -> array or tuple of arrays.
         backward: its gradient: ``backward(*inputs, *douts)`` or ``backward(*inputs, *outputs, *douts)`` -> one
             gradient per input.
@@ -85,19 +87,26 @@ def gradcheck(
         >>> report.status.value
         'pass'
     """
-    return outcome_of(target, inputs, forward=forward, backward=backward, cases=cases, **options).report
+    given = {"inputs": inputs, "forward": forward, "backward": backward, "cases": cases}
+    return outcome_of(target, example, **given, **options).report
 
 
 def outcome_of(
     target: Any = None,
-    inputs: Any = None,
+    example: Any = None,
     *,
+    inputs: Any = None,
     forward: Function | None = None,
     backward: Function | None = None,
     cases: Function | None = None,
     **options: Any,
 ) -> Outcome:
     """Do what ``gradcheck`` does and return the whole outcome: report, diagnostics, ids of saved failures."""
+    if callable(example) and forward is None and backward is None:
+        target, example, forward, backward = None, None, target, example
+    if example is not None and inputs is not None:
+        raise UsageError("inputs are given twice: as the second argument and as inputs=")
+    inputs = example if inputs is None else inputs
     if forward is not None or backward is not None:
         if target is not None or forward is None or backward is None:
             raise UsageError("gradcheck takes a target, or forward= and backward= together")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from opkit import checker
+from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown
 from opkit.record import record
 
@@ -133,12 +134,21 @@ class RunOptions:
         """Return the options that flat keyword arguments mean; the checker's and the run's names do not overlap.
 
         Raises:
-            UsageError: no option has such a name; the nearest is named.
+            UsageError: no option, or no check, has such a name; the nearest is named.
         """
         for name in options:
             if name not in OPTIONS:
                 what = f"{options.get('command', 'gradcheck')} has no option"
                 raise unknown(what, name, (*OPTIONS, "inputs", "cases", "forward", "backward")).error(UsageError)
+        family = "SBP" if options.get("command") == "sbp" else "GC"
+        known = [code for code in codes() if code.startswith(family)]
+        for name in ("select", "ignore"):
+            for code in sorted(set(options.get(name, ())).difference(known)):
+                what, tail = (
+                    f"{name}: {options.get('command', 'gradcheck')} has no check",
+                    f" ('opkit explain {family}' lists all)",
+                )
+                raise unknown(what, code, known, tail=tail, limit=3).error(UsageError)
         mine = dict(options)
         its = {name: mine.pop(name) for name in options if name in _CHECKER}
         return RunOptions(checker.Options(**its), **mine)

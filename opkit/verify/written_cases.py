@@ -35,8 +35,11 @@ _MOST, _ELEMENTS = 12, 256
 _SECONDS = 60.0
 
 
-def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> Iterator[tuple[str, str]]:
-    """Write the cases of what the words name; yield (file, text written), or (op, "") where an op has cases.
+def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> Iterator[tuple[str, str, str]]:
+    """Write the cases of what the words name.
+
+    Yields:
+        file, text written and the target that reads it; of an op that has cases, its name and "" twice.
 
     Raises:
         UsageError: a file or function of cases is there and is not to be replaced.
@@ -46,7 +49,7 @@ def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> It
         task = Task(0, call, options.timeout or _SECONDS, is_loud=options.shows_output)
         for _, message in Supervisor(1).run([task]):
             if isinstance(message, tuple):
-                yield _put(target, message[0], message[1], replaces) if message[1] else message
+                yield _put(target, message[0], message[1], replaces) if message[1] else (*message, "")
 
 
 def run(target: Target, options: RunOptions, replaces: bool, outbox: Outbox) -> None:
@@ -67,14 +70,15 @@ def run(target: Target, options: RunOptions, replaces: bool, outbox: Outbox) -> 
             outbox.send((name, _function(f"cases_{name.rpartition('.')[2]}", name, lines)))
 
 
-def _put(target: Target, name: str, text: str, replaces: bool) -> tuple[str, str]:
+def _put(target: Target, name: str, text: str, replaces: bool) -> tuple[str, str, str]:
     """Write a function of cases: to a directory's cases file, to the function's own file, or to a check file."""
-    file, short = Path(target.path), name.rpartition(".")[2]
+    file, short, reader = Path(target.path), name.rpartition(".")[2], target.label
     before = ""
     if target.directory is not None:
         file = file / f"{file.name}_cases.py"
     elif target.module:
         file = Path(f"check_{short}.py")
+        reader = f"{file}::{name}"
         before = f"from {target.module} import {name.partition('.')[0]}\n"
     else:
         before = _without(file, f"cases_{short}", replaces)
@@ -82,7 +86,7 @@ def _put(target: Target, name: str, text: str, replaces: bool) -> tuple[str, str
         raise UsageError(f"{file} exists", help="--force replaces it")
     whole = f"{before.rstrip()}\n\n\n{text}" if before else text
     write_file(file, whole.encode())
-    return str(file), text
+    return str(file), text, reader
 
 
 def _without(file: Path, name: str, replaces: bool) -> str:

@@ -133,6 +133,12 @@ def test_of_a_folder_op_directories_alone_are_taken(tmp_path: Path) -> None:
     assert (ran.returncode, "check_a" in ran.stdout) == (0, False)
 
 
+def test_an_offer_is_shown_once(tmp_path: Path) -> None:
+    """Verbose, too, where all are shown."""
+    said = opkit(write_op(tmp_path, "one", grad=True).parent, "sbp", "--verbose").stdout.splitlines()
+    assert sum("one_backward: could also be B, P -> P" in line for line in said) == 1
+
+
 def test_few_signatures_are_offered_each_call_on_its_line(tmp_path: Path) -> None:
     """The others are counted; --verbose has their statements too."""
     lines = opkit(write_op(tmp_path, "one", grad=True).parent, "sbp").stdout.splitlines()

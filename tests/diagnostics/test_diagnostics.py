@@ -123,6 +123,7 @@ def test_an_unknown_code_names_the_nearest() -> None:
     """A slip in a code is answered with codes that exist; case does not matter."""
     assert explain("spec020") == explain("SPEC020")
     assert "the process ended" in explain("crash values")
+    assert "inputs=" in explain("given values")
     with pytest.raises(UsageError, match="SPEC999") as caught:
         explain("SPEC999")
     assert "SPEC" in caught.value.help

@@ -11,6 +11,7 @@ import pytest
 from opkit.errors import UsageError
 from opkit.project import KINDS, scaffold
 from opkit.project.attribute import parse_attr
+from opkit.project.scaffolding import is_module
 
 SPEC_KINDS = [name for name, kind in KINDS.items() if kind.has_spec]
 FILE_KINDS = [name for name, kind in KINDS.items() if not kind.has_spec]
@@ -93,6 +94,13 @@ def test_file_that_would_hide_a_module(name: str, tmp_path: Path) -> None:
     """A one-file op may not take the name of a module that scripts beside it import."""
     with pytest.raises(UsageError, match=f"would hide the module '{name}'"):
         scaffold(name, tmp_path, "pylayer")
+
+
+def test_a_folder_of_scripts_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What PYTHONPATH names is the user's own."""
+    (tmp_path / "mine.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert not is_module("mine")
 
 
 def test_never_overwrites(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opkit.checker import Case, Checkable
+from opkit.checker.basis import rests_on
 from opkit.checker.model.formats import FORMATS
 from opkit.verify.subjects.half_precision import difference, half_precision
 
@@ -36,6 +38,14 @@ def test_a_gradient_that_float16_can_hold_is_finite_in_it() -> None:
 def test_what_float16_cannot_hold_explains_it(changed: dict[str, np.ndarray]) -> None:
     """The exact gradient, or the square of a square norm, lies beyond its range."""
     assert _of(**changed) == ""
+
+
+def test_a_report_says_the_format_whose_numbers_the_arrays_hold() -> None:
+    """Arrays of float32 that are handed on in bfloat16, in the case and in the line about all."""
+    case = Case({"x": np.float32([1.0]), "w": np.float32([1.0])}, origin="user")
+    op = Checkable("f", (), (), lambda arrays, attrs: [], formats={"x": "bfloat16"})
+    assert [case.to_json(op.formats)[name]["dtype"] for name in "xw"] == ["bfloat16", "float32"]
+    assert rests_on(op, [case]) == "1 case drawn (x in [1, 1], bfloat16; w in [1, 1], float32)"
 
 
 def test_the_range_explains_nothing_in_bfloat16() -> None:

@@ -34,6 +34,13 @@ def test_what_cannot_be_meant_is_refused(given: dict[str, Any]) -> None:
         RunOptions.of(given)
 
 
+@pytest.mark.parametrize("name", ["select", "ignore"])
+def test_a_code_that_there_is_not_is_refused(name: str) -> None:
+    """In Python as on the command line; the nearest is named."""
+    with pytest.raises(UsageError, match=f"{name}: gradcheck has no check 'GC1001'"):
+        RunOptions.of({name: ["GC1001"]})
+
+
 def test_more_memory_than_there_are_addresses_is_no_limit() -> None:
     """The system's limit is a number of 64 bits."""
     assert not limit_memory(10**16)

@@ -26,6 +26,13 @@ def test_a_right_pair_passes_and_a_wrong_one_fails() -> None:
     assert report.ops[0].findings[0].code == "GC101"
 
 
+def test_a_pair_may_be_given_by_position() -> None:
+    """Two functions are forward and backward; inputs by both ways are refused."""
+    assert gradcheck(np.sin, lambda x, dy: -dy * np.cos(x), inputs=[X]).status.value == "fail"
+    with pytest.raises(UsageError, match="given twice"):
+        gradcheck(np.sin, [X], inputs=[X])
+
+
 @pytest.mark.parametrize(
     "backward",
     [

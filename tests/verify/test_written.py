@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.checker import Arg, Case, CheckResult, OpReport, Options, Status
-from opkit.checker.model.dimensions import Axis, Dimensions
+from opkit.checker import Case, CheckResult, OpReport, Options, Status
+from opkit.checker.model.dimensions import Axis
 from opkit.checker.model.report import Evidence
 from opkit.errors import UsageError
 from opkit.verify import RunOptions, run_targets
@@ -45,21 +45,29 @@ def test_what_is_written_declares_what_was_found(here: Path) -> None:
     """In the function's own file: an input without a gradient stays a constant; nothing is replaced unasked."""
     file = here / "layers.py"
     file.write_text(LAYER)
-    ((where, text),) = write_cases(["layers.py::Weighted"], QUICK, False)
+    ((where, text, _),) = write_cases(["layers.py::Weighted"], QUICK, False)
     assert (Path(where).name, text in file.read_text()) == ("layers.py", True)
     assert "def cases_Weighted(rng):" in text
     (op,) = run_targets(["layers.py::Weighted"], QUICK).report.ops
     assert op.status is Status.PASS, op.checks
     assert "cases drawn" in op.rests_on
-    assert list(write_cases(["layers.py::Weighted"], QUICK, False)) == [("layers.py::Weighted", "")]
+    assert list(write_cases(["layers.py::Weighted"], QUICK, False)) == [("layers.py::Weighted", "", "")]
     assert len(list(write_cases(["layers.py"], QUICK, True))) == 1
     assert file.read_text().count("def cases_Weighted") == 1
+
+
+def test_what_is_written_of_a_module_is_read_where_it_is(here: Path) -> None:
+    """In a check file, which is the target to check next."""
+    (here / "layers.py").write_text(LAYER)
+    ((file, _, target),) = write_cases(["layers::Weighted"], QUICK, False)
+    assert (file, target) == ("check_Weighted.py", "check_Weighted.py::Weighted")
+    assert "cases drawn" in run_targets([target], QUICK).report.ops[0].rests_on
 
 
 def test_options_without_a_default_are_written(here: Path) -> None:
     """A right function passes on its own cases, with several values of its options, and on several shapes."""
     (here / "layers.py").write_text(LAYER.replace("*, scale=2.0", "scale: float"))
-    ((_, text),) = write_cases(["layers.py::Weighted"], QUICK, False)
+    ((_, text, _),) = write_cases(["layers.py::Weighted"], QUICK, False)
     assert text.count('"scale": ') == text.count("yield") > text.count('"scale": 0.5') > 1
     assert text.count("(3, 4)") < text.count('"x": ')
     (op,) = run_targets(["layers.py::Weighted"], QUICK).report.ops
@@ -71,11 +79,11 @@ def test_options_without_a_default_are_written(here: Path) -> None:
 def test_the_cases_of_a_directory_are_its_cases_file(here: Path) -> None:
     """A right op passes on them; a file that is there is left alone."""
     make_op(here, "square")
-    ((where, _),) = write_cases(["square"], QUICK, False)
+    ((where, _, _),) = write_cases(["square"], QUICK, False)
     assert Path(where) == here / "square" / "square_cases.py"
     (op,) = run_targets(["square"], QUICK).report.ops
     assert op.status is Status.PASS, op.checks
-    assert list(write_cases(["square"], QUICK, False)) == [("square_forward", "")]
+    assert list(write_cases(["square"], QUICK, False)) == [("square_forward", "", "")]
     (here / "square" / "square_cases.py").write_text("def other(rng): pass\n")
     with pytest.raises(UsageError, match="exists"):
         list(write_cases(["square"], QUICK, False))
@@ -107,7 +115,7 @@ def test_what_is_drawn_is_of_the_shape_dtype_and_range_that_was_found(array: np.
 
 def searched(*recorded: Case, **axes: tuple[Axis, ...]) -> Any:
     """Return what an offer asks of an op of one input without cases."""
-    return SimpleNamespace(recorded=recorded, cases=None, infer=None, inputs=(Arg("x0"),), dimensions=Dimensions(axes))
+    return SimpleNamespace(recorded=recorded, cases=None, infer=None, declares_shapes=bool(axes))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ wrong number at repeated places is none of these: places repeat in every scatter
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,7 +31,7 @@ from opkit.checker.excuses.compare_again import (
 )
 from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
-from opkit.checker.model.evaluate import Evaluator, frozen, is_float
+from opkit.checker.model.evaluate import Evaluator, frozen, input_of, is_float
 from opkit.checker.model.numbers import is_square, largest
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
@@ -119,7 +118,7 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
         failed: by index.
     """
     cases, leaves = telling(session, failed), _leaves(session)
-    wrong = {_input_of(item) for item in failed.values()}
+    wrong = {input_of(item.input or "") for item in failed.values()}
     options = {setting_of(case)[0] for case in shown(failed)}
     for name, kind in _tried(session, cases):
         op = through(session.checkable, name, kind.bring, kind.pull)
@@ -132,10 +131,6 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
         if holds(results) and is_meant and 2 * _slopes(session, narrow, wrong) > len(narrow):
             return said_of(failed, results, meant(kind.text.format(name)))
     return {}
-
-
-def _input_of(item: CheckResult) -> str:
-    return re.sub(r"\W.*", "", item.input or "")
 
 
 def declared(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
@@ -166,7 +161,7 @@ def _bits(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int,
     """
     said: dict[int, str] = {}
     for index, item in failed.items():
-        name = _input_of(item)
+        name = input_of(item.input or "")
         values = [case.inputs.get(name) for case in session.cases]
         are_bits = all(isinstance(one, ndarray) and set(np.unique(one)) == {0, 1} for one in values)
         if name and values and are_bits and not _slopes(session, session.cases, {name}):

@@ -124,23 +124,23 @@ class Case:
         """Whether rounding alone may make results worthless."""
         return self.regime.split()[0] in EXTREME
 
-    def to_json(self) -> dict[str, Any]:
-        """Return {"x": {"shape", "dtype", "regime", "seed"}, attribute: value} (arrays only by description)."""
-        described: dict[str, Any] = {}
-        for name, value in self.inputs.items():
-            described[name] = self._describe(value)
-        for name, value in self.attrs.items():
-            described[name] = plain(value)
-        return described
+    def to_json(self, formats: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return {"x": {"shape", "dtype", "regime", "seed"}, attribute: value} (arrays only by description).
 
-    def _describe(self, value: Any) -> Any:
+        Args:
+            formats: {input: its dtype}, where that is not its arrays'.
+        """
+        described = {name: self._describe(value, (formats or {}).get(name)) for name, value in self.inputs.items()}
+        return described | {name: plain(value) for name, value in self.attrs.items()}
+
+    def _describe(self, value: Any, dtype: str | None) -> Any:
         if isinstance(value, ndarray):
             return {
                 "shape": list(value.shape),
-                "dtype": value.dtype.name,
+                "dtype": dtype or value.dtype.name,
                 "regime": self.regime,
                 "seed": self.seed,
             }
         if isinstance(value, (list, tuple)):
-            return [self._describe(item) for item in value]
+            return [self._describe(item, dtype) for item in value]
         return None

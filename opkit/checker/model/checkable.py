@@ -16,6 +16,7 @@ from numpy.random import Generator
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.dimensions import Dimensions
+from opkit.checker.model.formats import coarsest
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat, Reference
 from opkit.checker.model.report import FatalCall
@@ -213,7 +214,8 @@ class Checkable:
         reference: what results and gradients are compared with, None where nothing is declared.
         in_format: runs the op in another floating-point format; None where it computes in its arrays' dtype.
         settings: what a framework is set to in this process, by name: an op leaves it as it is.
-        format: the one format that the op takes where numpy has no such dtype: arrays of float32 hold its numbers.
+        formats: those of the inputs where the op takes no others and numpy has no such dtype: arrays of float32 hold
+            their numbers.
         constants: numbers and strings that occur in the kernels' source (see ``constants_of``); hints for values
             and sizes at which the kernels may branch. Never needed, often decisive.
         sources: forward and backward as the user wrote them, then their class and its other functions: what their text
@@ -277,7 +279,7 @@ class Checkable:
     surrogate: Forward | None = None
     reference: Reference | None = None
     in_format: InFormat | None = None
-    format: str = ""
+    formats: Mapping[str, str] = field(default_factory=dict)
     settings: Callable[[], Mapping[str, Any]] = np.geterr
     constants: tuple[Any, ...] = ()
     sources: tuple[Any, ...] = ()
@@ -315,6 +317,16 @@ class Checkable:
     def default_attrs(self) -> dict[str, Any]:
         """Every declared attribute at its default."""
         return {attr.name: attr.default for attr in self.attrs}
+
+    @property
+    def format(self) -> str:
+        """The coarsest of its formats, "" where it has none."""
+        return coarsest(self.formats) if self.formats else ""
+
+    @property
+    def declares_shapes(self) -> bool:
+        """Whether the signature says of each input which axes it has."""
+        return {arg.name for arg in self.inputs} <= self.dimensions.axes.keys()
 
     @property
     def has_gradient(self) -> bool:

@@ -6,6 +6,7 @@ Runs and flattens; it never compares and never decides.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache, partial
@@ -36,6 +37,11 @@ class InputLeaf:
 
     def __str__(self) -> str:
         return self.name + self.part if self.part or self.index is None else f"{self.name}[{self.index}]"
+
+
+def input_of(leaf: str) -> str:
+    """Return the name of the input that a leaf, as reports call it, is among."""
+    return re.sub(r"\W.*", "", leaf)
 
 
 _leaf = lru_cache(maxsize=1024)(InputLeaf)

@@ -5,6 +5,8 @@ Arithmetic on numbers of a format, held in float64; which function computes in w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy import ndarray
 
@@ -64,3 +66,8 @@ FORMATS: dict[str, Format] = {
 }
 #: The formats of half precision.
 HALVES = ("bfloat16", "float16")
+
+
+def coarsest(formats: Mapping[str, str]) -> str:
+    """Return the format with the fewest bits."""
+    return min(formats.values(), key=lambda name: FORMATS[name].bits)

@@ -143,11 +143,17 @@ class CheckResult:
 
     @classmethod
     def of(
-        cls, row: CheckCode, status: Status, message: str = "", case: Case | None = None, **fields: Any
+        cls,
+        row: CheckCode,
+        status: Status,
+        message: str = "",
+        case: Case | None = None,
+        formats: Mapping[str, str] | None = None,
+        **fields: Any,
     ) -> CheckResult:
-        """Return the result of a check, with the case that shows it."""
+        """Return the result of a check, with the case that shows it, in the formats of its inputs."""
         if case is not None:
-            fields = {"case": case.to_json(), "evidence": Evidence(case), **fields}
+            fields = {"case": case.to_json(formats), "evidence": Evidence(case), **fields}
         return cls(row.name, status, row.code, message, **fields)
 
     @property

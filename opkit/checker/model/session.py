@@ -187,7 +187,7 @@ class CheckSession:
         """Make a result of the check with that code."""
         where = self.checkable.backward_where if CODES[code].is_of_backward else self.checkable.forward_where
         fields.setdefault("where", where or self.checkable.forward_where)
-        return CheckResult.of(CODES[code], status, message, **fields)
+        return CheckResult.of(CODES[code], status, message, formats=self.checkable.formats, **fields)
 
     def passed(self, code: str, cases: int, **fields: Any) -> CheckResult:
         """Make a passing result."""

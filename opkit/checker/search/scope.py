@@ -93,7 +93,7 @@ class SearchScope:
     @property
     def has_shapes(self) -> bool:
         """Whether it is declared, by hand or in the signature, which shapes all inputs have."""
-        return bool(self.options.shapes) or {arg.name for arg in self.args} <= self.checkable.dimensions.axes.keys()
+        return bool(self.options.shapes) or self.checkable.declares_shapes
 
     @property
     def is_near(self) -> bool:

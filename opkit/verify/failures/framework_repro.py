@@ -9,10 +9,10 @@ A fresh interpreter loads the target once more and says so; the arrays are those
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from opkit.checker.model.evaluate import input_of
 from opkit.record import record
 from opkit.verify.failures.store import Failure
 from opkit.verify.isolation.child import FreshCall, Outbox, Task
@@ -124,7 +124,7 @@ def _stored(name: str, index: int) -> str:
 
 def _shown(failure: Failure, kind: _Framework) -> list[str]:
     """Return the lines that compare one entry of the Jacobian with differences, or show what the function does."""
-    which = re.sub(r"\W.*", "", failure.key[1])
+    which = input_of(failure.key[1])
     part = failure.key[1].removeprefix(which)
     element, output = failure.facts.get("element"), failure.facts.get("output_element")
     place = int(failure.key[2][1:]) if failure.key[2][1:].isdigit() else 0

@@ -31,7 +31,7 @@ from opkit.ir import TensorDesc
 from opkit.listed import each
 from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
-from opkit.verify.subjects.input_formats import Formats, as_given, coarsest, formats_in, narrow, widen
+from opkit.verify.subjects.input_formats import Formats, as_given, formats_in, narrow, widen
 from opkit.verify.subjects.raw_kernel import describe
 
 _HALF = np.finfo(np.float16)
@@ -195,7 +195,7 @@ def _in(made: Checkable, infer: Infer, formats: Formats) -> Checkable:
         trace=None if trace is None else partial(back, trace),
         infer=inferred,
         registration=registration and (lambda descs, attrs: registration(_described(descs, formats), attrs)),
-        format=coarsest(formats),
+        formats=formats,
         starts_in="float32",
         runners={},
         afresh=None,

@@ -14,7 +14,7 @@ import numpy as np
 
 from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.checks.reference import cast_to, ran
-from opkit.checker.model.formats import FORMATS, HALVES
+from opkit.checker.model.formats import FORMATS, HALVES, coarsest
 from opkit.checker.model.reference import InFormat
 from opkit.checker.model.types import Computed, Ran
 from opkit.errors import UsageError
@@ -33,11 +33,6 @@ def formats_in(values: Mapping[str, Any]) -> dict[str, str]:
     dtypes = {name: [getattr(item, "dtype", "") for item in listed(value)[:1]] for name, value in values.items()}
     named = {name: str(found[0]).rpartition(".")[2] for name, found in dtypes.items() if found}
     return {name: dtype for name, dtype in named.items() if dtype in FORMATS}
-
-
-def coarsest(formats: Formats) -> str:
-    """Return the format with the fewest bits."""
-    return min(formats.values(), key=lambda name: FORMATS[name].bits)
 
 
 def formats_tried(given: Formats, inputs: frozenset[str]) -> Iterator[Formats]:

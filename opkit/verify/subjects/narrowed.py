@@ -11,7 +11,7 @@ from typing import Any
 from opkit.checker import Arrays, Attrs, Case, Checkable, Results
 from opkit.checker.model.evaluate import frozen
 from opkit.checker.model.types import Ran
-from opkit.verify.subjects.input_formats import Formats, coarsest, narrow, widen
+from opkit.verify.subjects.input_formats import Formats, narrow, widen
 from opkit.verify.subjects.subject import SubjectRunner
 
 
@@ -27,7 +27,7 @@ def in_formats(made: Checkable, runner: SubjectRunner, formats: Formats) -> Chec
         runner.formats = formats
     if not formats:
         return made
-    made = replace(made, format=coarsest(formats), starts_in="float32")
+    made = replace(made, formats=formats, starts_in="float32")
     if runner.formats is not None:
         return made
     forward, run = made.forward, made.run

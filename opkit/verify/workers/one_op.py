@@ -198,8 +198,7 @@ def offer(report: OpReport, checkable: Checkable) -> OpReport:
             note = f"{command} the inputs found as cases, which decide once they are corrected"
     elif checkable.infer is None and not checkable.recorded:
         found = [item.evidence.case for item in report.findings if item.evidence is not None]
-        is_declared = {arg.name for arg in checkable.inputs} <= checkable.dimensions.axes.keys()
-        if not is_declared and any(case is not None and len(set(case.shapes)) > 1 for case in found):
+        if not checkable.declares_shapes and any(case is not None and len(set(case.shapes)) > 1 for case in found):
             note = (
                 "nothing declares the shapes of the inputs; where those of a failure are not meant, raise in forward, "
                 f'annotate the parameters (Annotated[Any, "n d"]), or correct the cases that {command}'
