@@ -160,6 +160,7 @@ FAULTS = {
     "steps": (("std::log1p(std::exp(-std::abs(in[i])))", "std::log1p(std::exp(-std::abs(in[i]))) + T(in[i] > T(50))"),),
     "dies": (("    T* out =", "    if (x->shape().elem_cnt() > 2) { std::abort(); }\n    T* out ="),),
     "leaves": (("    T* out =", "    if (x->shape().elem_cnt() > 2) { std::exit(0); }\n    T* out ="),),
+    "strays": (("    FOR_RANGE(int64_t, i, 0, dx", "    if (dx->shape().elem_cnt() == 5) { *(volatile char*)8 = 0; }\n    FOR_RANGE(int64_t, i, 0, dx"),),
 }  # fmt: skip
 
 
@@ -176,7 +177,7 @@ def report(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iter
             if name in ("dies", "leaves"):
                 (path / f"{name}_py_kernel.py").unlink()
             if name not in ("right", "steps"):
-                (path / f"{name}_cases.py").write_text(ONE_CASE)
+                (path / f"{name}_cases.py").write_text(THREE_CASES if name == "strays" else ONE_CASE)
         yield gradcheck(str(folder), replay=False, effort=0.02)
 
 
@@ -185,6 +186,10 @@ ONE_CASE = """import numpy as np
 
 def cases(rng):
     yield {"x": np.array([0.5, -1.25, 2.0])}
+"""
+THREE_CASES = """def cases(rng):
+    for shape in ((3,), (2, 4), (5,)):
+        yield {"x": rng.standard_normal(shape)}
 """
 
 
@@ -219,6 +224,14 @@ def test_gradcheck_finds(report: Report, op: str, code: str) -> None:
     found = [item for item in cpp.checks if item.status.value in ("fail", "error")]
     assert code in {item.code for item in found}
     assert all(item.case for item in found)
+
+
+def test_a_fatal_call_costs_a_case(report: Report) -> None:
+    """A kernel that writes where nothing is ends its process; the twin in Python is judged beside it, and passes."""
+    found = {item.op: item for item in report.ops if item.op.startswith("strays")}
+    assert {name: item.status.value for name, item in found.items()} == {"strays_forward": "pass", "strays_forward (C++)": "fail"}
+    (death,) = [item for item in found["strays_forward (C++)"].checks if item.code == "GC191"]
+    assert "SIGSEGV" in death.message
 
 
 def test_a_directory_without_cpp_knows_no_compiler(tmp_path: Path) -> None:

@@ -13,8 +13,6 @@ from opkit.checker.model.report import CheckResult, FatalCall, Status
 from opkit.checker.search.fatal import FatalCallError, refusing
 from opkit.verify import RunOptions, run_targets
 from opkit.verify.isolation.supervisor import can_fork
-from tests.native.test_op_directories import LOOPS
-from tests.project.opdir import edit, write_op
 from tests.verify.opdirs import SQUARE, make_op
 
 pytestmark = [
@@ -270,21 +268,6 @@ for rows in (3, 2):
         ("fail", "the process was killed by SIGABRT in the user's backward, at x of shape [3, 4]")
     ]
     assert decided(report)
-
-
-def test_a_cpp_kernel_costs_a_case(tmp_path: Path) -> None:
-    """A kernel in C++ that writes where nothing is ends its process; the twin in Python is judged beside it."""
-    path = write_op(tmp_path)
-    (path / "t_cpp_kernel.cpp").write_text(LOOPS)
-    edit(
-        path / "t_cpp_kernel.cpp",
-        ("    FOR_RANGE(int64_t, i, 0, dx", "    if (dx->shape().elem_cnt() == 5) { *(volatile char*)8 = 0; }\n    FOR_RANGE(int64_t, i, 0, dx"),
-    )
-    reports = run_targets([str(path)], QUICK).report.ops
-    (report,) = [item for item in reports if died(item)]
-    assert report.status is Status.FAIL
-    assert "SIGSEGV" in died(report)[0][1]
-    assert [item.status for item in reports if item is not report] == [Status.PASS] * (len(reports) - 1)
 
 
 def test_all_attempts_end_with_the_time(here: Path) -> None:
