@@ -19,6 +19,7 @@ from opkit.cli.console import hint, put, uses_colour, warn
 from opkit.cli.ends import CLEAN, NOTHING, ended
 from opkit.cli.report_file import need_folder, now, write_report
 from opkit.configuration import read_configuration
+from opkit.errors import UsageError
 from opkit.reporters import FORMS, render
 from opkit.signals import Terminated, undisturbed
 from opkit.streams import escape_unprintable
@@ -82,17 +83,18 @@ def check(
     """
     choice("--format", form, PRINTED)
     for name, path in reports:
-        choice("--report", name, FORMS)
+        choice("--report", name, (*FORMS, "svg") if is_drawn else FORMS)
         need_folder(path)
     outcome = _run(targets, options, interpreter)
     with undisturbed():
         put_report(outcome, form, is_verbose=is_verbose)
         is_worth_it = outcome.report.ops and not outcome.is_interrupted
         for name, path in reports if is_worth_it or not is_drawn else ():
-            shown = portraits_of(targets, options, outcome.report) if name == "html" else None
-            if is_drawn and not shown:
+            shown = _portraits_of(targets, options, outcome.report) if name in ("html", "svg") else None
+            if is_drawn and not shown and name == "html":
                 warn("nothing could be drawn: the page has the findings alone")
-            write_report(path, render(outcome, name, shlex.join(["opkit", *sys.argv[1:]]), now(), shown))
+            command = shlex.join(["opkit", *sys.argv[1:]])
+            write_report(path, _picture_of(shown) if name == "svg" else render(outcome, name, command, now(), shown))
     status = outcome.exit_status(options.check.strict)
     for script in scripts_below(targets) if options.command == "gradcheck" else ():
         hint(f"left out: {script}, whose py_funcs show where it runs: opkit gradcheck {shlex.quote(script)}")
@@ -110,13 +112,23 @@ def check(
     return status
 
 
-def portraits_of(targets: Sequence[str], options: RunOptions, report: Report | None = None) -> Any:
+def _portraits_of(targets: Sequence[str], options: RunOptions, report: Report) -> Any:
     """Return what the pictures of a page show; nothing of what runs on other machines or makes no gradients."""
     if options.cluster or options.command != "gradcheck":
         return None
     from opkit.cli.portrait import portraits, wrong_at
 
-    return portraits(targets, options, wrong_at(report) if report is not None else None)
+    return portraits(targets, options, wrong_at(report))
+
+
+def _picture_of(shown: Any) -> str:
+    """Return the first picture that shows a wrong gradient, else the first, as an SVG file."""
+    from opkit.reporters.figures import figure_of, standing_alone
+
+    found = [item for portraits in (shown or {}).values() for item in portraits]
+    if not found:
+        raise UsageError("nothing could be measured", help="the report says why")
+    return standing_alone(figure_of(max(found, key=lambda item: bool(item.is_wrong.any()))))
 
 
 def debug(targets: Sequence[str], options: RunOptions) -> int:

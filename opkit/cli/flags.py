@@ -43,6 +43,15 @@ Shapes: TypeAlias = Annotated[
 Jobs: TypeAlias = Annotated[
     int, typer.Option("--jobs", "-j", metavar="N", help="Ops checked at once; 0 means one per core.")
 ]
+Effort: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        metavar="X",
+        min=0.001,
+        help="How much to try, from 0.02 to 10 and beyond; 1 takes about a second for an op of numpy, and up to "
+        "ten for a function of torch or JAX whose inputs are searched.",
+    ),
+]
 Timeout: TypeAlias = Annotated[
     float, typer.Option(metavar="SECONDS", help="Seconds that one op may take; 0 for no limit.")
 ]

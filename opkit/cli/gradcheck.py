@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from opkit.cli.flags import Cluster, Jobs, Kernel, Memory, Output, PrintedForm, ReportFiles, Seed, Shapes, Timeout
+from opkit.cli.flags import (
+    Cluster,
+    Effort,
+    Jobs,
+    Kernel,
+    Memory,
+    Output,
+    PrintedForm,
+    ReportFiles,
+    Seed,
+    Shapes,
+    Timeout,
+)
 from opkit.cli.target_names import target_begun
 
 
@@ -37,15 +49,7 @@ def gradcheck(
         str,
         typer.Option(metavar="MODULE:NAME", help="Compare with this function, which is right, in every precision."),
     ] = "",
-    effort: Annotated[
-        float,
-        typer.Option(
-            metavar="X",
-            min=0.001,
-            help="How much to try, from 0.02 to 10 and beyond; 1 takes about a second for an op of numpy, and up to "
-            "ten for a function of torch or JAX whose inputs are searched.",
-        ),
-    ] = 1.0,
+    effort: Effort = 1.0,
     power: Annotated[
         bool, typer.Option("--power", help="Also plant mistakes in the gradient and report which are caught.")
     ] = False,

@@ -7,20 +7,25 @@ from typing import Annotated
 
 import typer
 
-from opkit.cli.flags import Seed
+from opkit.cli.flags import Effort, Seed, Timeout
 from opkit.cli.target_names import target_begun
 
 
 def plot(
+    context: typer.Context,
     targets: Annotated[
         list[str] | None,
         typer.Argument(metavar="TARGET", help="As for opkit gradcheck.", autocompletion=target_begun),
     ] = None,
     output: Annotated[
         Path,
-        typer.Option("--output", metavar="FILE", help="The page, or FILE.svg for the first picture alone."),
+        typer.Option(
+            "--output", metavar="FILE", help="The page, or FILE.svg for one picture, if any of a wrong gradient."
+        ),
     ] = Path("opkit-plot.html"),
     seed: Seed = 0,
+    effort: Effort = 1.0,
+    timeout: Timeout = 60.0,
 ) -> None:
     """Check ops and draw them: forward, backward and the measured derivative, wrong stretches marked.
 
@@ -31,26 +36,20 @@ def plot(
 
     Exit status: that of opkit gradcheck.
     """
-    from opkit.cli.checking import check, options_of, portraits_of
+    from opkit.cli.checking import check, options_of
+    from opkit.cli.configured import configured, given_in
     from opkit.cli.console import hint, put
     from opkit.cli.ends import INTERRUPTED, NOTHING, TERMINATED
-    from opkit.cli.report_file import write_report
-    from opkit.configuration import read_configuration
     from opkit.errors import UsageError
-    from opkit.reporters.figures import figure_of, standing_alone
 
-    options = options_of(read_configuration(Path.cwd()).options(), seed=seed)
+    settled = configured(given_in(context), targets or [], "GC")
+    options = options_of(settled.options, context.params)
     if output.suffix not in (".svg", ".html", ".htm", ""):
         raise UsageError(f"plot writes a page or an SVG, not {output.suffix}", help=f"--output {output.stem}.html")
-    is_page = output.suffix != ".svg"
-    status = check(targets or [], options, "text", [("html", output)] if is_page else (), is_drawn=True)
+    form = "svg" if output.suffix == ".svg" else "html"
+    status = check(settled.targets, options, "text", [(form, output)], is_drawn=True)
     if status in (NOTHING, INTERRUPTED, TERMINATED):
         raise typer.Exit(status)
-    if not is_page:
-        found = [item for portraits in portraits_of(targets or [], options).values() for item in portraits]
-        if not found:
-            raise UsageError("nothing could be measured", help="the report says why")
-        write_report(output, standing_alone(figure_of(found[0])))
     put(str(output))
     hint(f"next: open {output} in a browser")
     raise typer.Exit(status)

@@ -24,7 +24,7 @@ _POINTS, _MOST = 241, 12
 _ROOM = 40.0
 
 
-def portraits(words: Sequence[str], options: Any, wrong: Mapping[str, Mapping[str, float]] | None = None) -> Portraits:
+def portraits(words: Sequence[str], options: Any, wrong: Mapping[str, Mapping[str, float]]) -> Portraits:
     """Measure the ops of some targets.
 
     Args:
@@ -37,7 +37,7 @@ def portraits(words: Sequence[str], options: Any, wrong: Mapping[str, Mapping[st
     """
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_measure, args=(theirs, list(words), options, wrong or {}), daemon=True)
+    process = context.Process(target=_measure, args=(theirs, list(words), options, wrong), daemon=True)
     process.start()
     theirs.close()
     found: Portraits = {}

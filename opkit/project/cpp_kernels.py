@@ -5,6 +5,7 @@ Imported only where there are such files and they are wanted, so that a director
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -42,7 +43,16 @@ class CppKernels:
         where = self.places.get(op.name)
         if self.library is None or where is None:
             return None
-        return UserKernel(op.name, CppKernel(self.library, op), True, replace(where, function=f"{op.name} (C++)"))
+        return UserKernel(op.name, CppKernel(self.library, op), True, _computing(op.name, where))
+
+
+def _computing(op: str, registered: Location) -> Location:
+    """Return where the kernel of an op type computes; where its class is not found, where it is registered."""
+    text = source_of(Path(registered.file)).text
+    named = re.search(rf'"{op}"\)[\s\\]*\.SetCreateFn<\s*(\w+)', text)
+    found = named and re.search(rf"class {named[1]}\b.*?void Compute\b", text, re.DOTALL)
+    line = text.count("\n", 0, found.end()) + 1 if found else registered.line
+    return replace(registered, line=line, function=f"{op} (C++)")
 
 
 def cpp_kernels(

@@ -26,6 +26,7 @@ from opkit.reporters.layout import filled
 from opkit.reporters.plot import slope_plot
 from opkit.reporters.prose import prose
 from opkit.reporters.run import Finding, RunView, counts, subject
+from opkit.reporters.text import held
 from opkit.reporters.values import case_text, look_of, place_of, source_lines, value_text
 
 #: A longer side than this is a picture without cells.
@@ -116,6 +117,7 @@ def op_data(run: RunView, place: int, portraits: Mapping[str, Sequence[Curve | M
         "tried": op.tried,
         "portraits": [figure_of(item) for item in portraits.get(op.op, ())],
         "bounds": bounds_figure(op.checks),
+        "held": held(op),
         "rests_on": op.rests_on,
         "checks": [_row(item.result) for item in seen],
         "findings": [_finding(item) for item in seen if item.result.status in shown],

@@ -44,7 +44,7 @@ def notebook(report: Report) -> str:
     """Return a fragment of a page: status, domain and findings with source lines and pictures of each op."""
     ops = [op_data(Alone(report), place, {}) for place in range(len(report.ops))]
     own = Markup(_RULE.sub(_scoped, look()) + _themes())
-    return Markup(filled("notebook.html", report.opkit, "", "", counts=counts(report), ops=ops, own=own))
+    return filled("notebook.html", report.opkit, "", "", counts=counts(report), ops=ops, own=own)
 
 
 def _themes() -> str:

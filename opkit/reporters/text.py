@@ -102,8 +102,8 @@ def _op(page: _Page, run: RunView, place: int, op: OpReport, is_verbose: bool) -
     if broken:
         text = f"does not build: {broken} error{'s' if broken != 1 else ''}, shown above"
         page.put(text, 10)
-    if op.status is Status.PASS:
-        page.put(Text(_held(op), style="dim"), 10)
+    if said := held(op):
+        page.put(Text(said, style="dim"), 10)
     elif op.status is Status.SKIP and op.undifferentiated is not None:
         page.put(Text(op.undifferentiated.message, style="dim"), 10)
     if op.rests_on and op.status in (Status.PASS, Status.UNDECIDED):
@@ -151,8 +151,13 @@ def _word(status: Status) -> str:
     return word.upper() if status in (Status.FAIL, Status.ERROR) else word
 
 
-def _held(op: OpReport) -> str:
-    """Return one line about how many checks hold, on how many cases, and the smallest error they would have seen."""
+def held(op: OpReport) -> str:
+    """Return one line about how many checks of a pass hold, on how many cases, and the smallest error they would see.
+
+    "" where it is not a pass.
+    """
+    if op.status is not Status.PASS:
+        return ""
     passed = [result for result in op.checks if result.status is Status.PASS and not result.hint]
     text = f"{len(passed)} check{' holds' if len(passed) == 1 else 's hold'}"
     tried = max((result.cases for result in op.checks), default=0)

@@ -123,4 +123,12 @@ def test_beside_a_picture_alone_the_report_is_printed(tmp_path: Path) -> None:
     done = opkit(tmp_path, "plot", "layers.py::Product", "--output", "a.svg")
     assert (done.returncode, done.stdout.endswith("a.svg\n")) == (1, True)
     assert "FAIL" in done.stdout
-    assert (tmp_path / "a.svg").is_file()
+    assert "24 of 48 are wrong" in (tmp_path / "a.svg").read_text()
+
+
+def test_a_flag_wins_over_the_configuration(tmp_path: Path) -> None:
+    """Which `opkit plot` reads as `opkit gradcheck` does."""
+    (tmp_path / "layers.py").write_text(LAYERS)
+    (tmp_path / "pyproject.toml").write_text("[tool.opkit]\nseed = 3\neffort = 0.1\n")
+    done = opkit(tmp_path, "plot", "layers.py::Square", "--seed", "5", "--output", "a.svg")
+    assert "seed 5" in done.stdout

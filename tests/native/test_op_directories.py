@@ -234,6 +234,14 @@ def test_a_fatal_call_costs_a_case(report: Report) -> None:
     assert "SIGSEGV" in death.message
 
 
+def test_findings_are_shown_where_the_kernel_computes(report: Report) -> None:
+    """Of forward and of backward each its own class, not the macro that registers both."""
+    (cpp,) = (item for item in report.ops if item.op == "differs_forward (C++)")
+    lines = {item.where.line for item in cpp.checks if item.code in ("GC221", "GC222") and item.where is not None}
+    computes = [number for number, line in enumerate(LOOPS.splitlines(), 1) if "void Compute" in line]
+    assert lines == set(computes)
+
+
 def test_a_directory_without_cpp_knows_no_compiler(tmp_path: Path) -> None:
     """Loading a plain op directory imports nothing of opkit.native."""
     write_op(tmp_path)

@@ -136,6 +136,15 @@ def test_a_cell_of_a_notebook_has_its_lines() -> None:
     assert source_lines(Location("/tmp/nowhere_1/2.py", 2)) == []
 
 
+def test_a_notebook_says_what_the_other_forms_say(run: HandMade) -> None:
+    """What a pass holds, and the scale of a heat map; what is undecided has its own colour, and text before it is a page's."""
+    shown = "<h1>" + notebook(run.report)
+    assert shown.startswith("<h1>")
+    assert "linear-gradient" in shown
+    assert '<article class="undecided">' in shown
+    assert "would have seen a derivative off by" in shown
+
+
 def test_a_notebook_keeps_its_own_look(run: HandMade) -> None:
     """Every rule of the report's style sheet is for the report alone, whatever the notebook's theme lays out its way."""
     style = notebook(run.report).partition("<style>")[2].partition("</style>")[0]
