@@ -98,7 +98,9 @@ def check(
     status = outcome.exit_status(options.check.strict)
     for script in scripts_below(targets) if options.command == "gradcheck" else ():
         hint(f"left out: {script}, whose py_funcs show where it runs: opkit gradcheck {shlex.quote(script)}")
-    if status == NOTHING:
+    if status == NOTHING and outcome.report.ops:
+        warn("nothing was checked: every op was skipped, and the report says why")
+    elif status == NOTHING:
         others = (
             " or a FILE.py with PyLayers, py_funcs or functions of torch or JAX (of a folder: op directories and files "
             "of functions); a pair of numpy functions is checked by opkit.gradcheck(forward=f, backward=df, inputs=[x])"

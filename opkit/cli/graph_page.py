@@ -100,7 +100,7 @@ def _section(drawing: Drawing, number: int) -> str:
         for index, box in enumerate(ops)
     )
     parts.append(
-        f"<details><summary>{len(ops)} ops as a table</summary>{_scrolled(f'ops of {drawing.title}')}<table>"
+        f"<details><summary>the ops as a table</summary>{_scrolled(f'ops of {drawing.title}')}<table>"
         "<thead><tr><th>#</th><th>band</th><th>op</th><th>results and attributes</th><th>line</th></tr></thead>"
         f"<tbody>\n{rows}\n</tbody></table></div></details></section>"
     )

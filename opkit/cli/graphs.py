@@ -66,7 +66,8 @@ def _graph(op: UserOp, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> OpG
             raise unknown(f"--shape: op {op.name!r} has no input", name, known, has="it has").error(UsageError)
     last: InferError | None = None
     end = time.process_time() + _PATIENCE
-    help = "give the shapes: --shape NAME=SIZES for each input"
+    is_given = shapes.keys() >= {*known}
+    help = "give other shapes, or another --dtype" if is_given else "give the shapes: --shape NAME=SIZES for each input"
     for descs in _candidates(op.compiled.inputs, shapes, dtype):
         if time.process_time() > end:
             said = f"no shapes that its definitions accept were found in {_PATIENCE:g} s"
@@ -77,7 +78,7 @@ def _graph(op: UserOp, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> OpG
             return OpGraph(op, descs, outputs, plan_of(graph))
         except InferError as error:
             last = last or error
-    said = "its definitions accept none of the shapes that were tried"
+    said = "its definitions accept none of the inputs that were tried"
     raise InferError(f"{said} ({last.message if last else 'none'})", help=help)
 
 

@@ -175,7 +175,7 @@ def _matrices(checkable: Any, case: Any) -> Iterator[Matrices]:
     outputs, pullback = checkable.run(inputs, attrs)
     outputs = [np.asarray(item) for item in outputs]
     floats = _floats(inputs)
-    said = ", ".join(f"{key} {'x'.join(map(str, value.shape)) or 'a number'}" for key, value in floats.items())
+    said = ", ".join(f"{key} of shape {list(value.shape)}" for key, value in floats.items())
     for index, (arg, y) in enumerate(zip(checkable.outputs, outputs)):
         if y.dtype.kind != "f" or not y.size:
             continue

@@ -42,13 +42,13 @@ def findings_of(output: str, sources: Sequence[str]) -> tuple[Diagnostic, ...]:
     """
     texts: dict[str, SourceText] = {}
     found: list[Diagnostic] = []
-    seen: set[tuple[str, str, int]] = set()
+    seen: set[object] = set()
     for item in _items(output):
         place = next((at for at in item.places if is_users(at[0])), None) or next(iter(item.places), None)
         message = item.text
         if item.places and not is_users(item.places[0][0]):
             message += f" ({_short(item.places[0][0])}:{item.places[0][1]})"
-        key = (message, place[0] if place else "", place[1] if place else 0)
+        key = (item.kind == "warning", place[:2]) if place else message  # what else a line is said to be follows
         if key in seen:
             continue
         seen.add(key)

@@ -124,7 +124,8 @@ def _refuse_taken(
     if is_directory and os.path.lexists(place) and (place.is_symlink() or not place.is_dir()):
         raise UsageError(f"{str(place)!r} already exists and is not a folder", help="choose another name or --dir")
     module = folder / (f"{name}.py" if is_directory else name)
-    if module.exists() and not force:
+    is_other = not any((folder / path).is_relative_to(module) for path in texts)
+    if module.exists() and is_other and not force:
         raise UsageError(
             f"{str(module)!r} exists, and `import {name}` means one of the two", help="choose another name or --dir"
         )

@@ -79,15 +79,21 @@ def _inputs(op: UserOp, cases: ModuleType | None) -> Iterator[tuple[dict[str, li
     rng = np.random.default_rng(0)
     names = [spec.name for spec in compiled.inputs if not spec.is_optional]
     if cases is None:
+        last, is_taken = "", False
         for size in SIZES:
             for shape in ((size,), (max(size // 64, 1), min(size, 64))):
                 made = {name: [rng.uniform(0.1, 1, shape).astype("float32")] for name in names}
                 try:
                     op.bind(made, {}).opdef.kernel(*[items[0] for items in made.values()])
-                except (OpkitError, ValueError, IndexError, TypeError):
+                except (OpkitError, ValueError, IndexError, TypeError) as error:
+                    last = str(error)
                     continue
+                is_taken = True
                 yield made, {}
                 break
+        if not is_taken:
+            said = f"{op.name!r} takes no arrays that were tried; the last time it said: {last}"
+            raise UsageError(said, help="correct that, or write a cases file with one case")
         return
     drawn = next(iter(cases.cases(rng)), None) if hasattr(cases, "cases") else None
     if drawn is not None:

@@ -105,14 +105,13 @@ def op_data(run: RunView, place: int, portraits: Mapping[str, Sequence[Curve | M
     op = run.report.ops[place]
     seen = [Finding(op, result, run.saved.get((place, index), "")) for index, result in enumerate(op.checks)]
     shown = (Status.FAIL, Status.ERROR, Status.UNDECIDED)
-    power = [item.detectable for item in op.checks if item.detectable is not None and item.status is Status.PASS]
     return {
         "anchor": f"op-{place}",
         "name": op.op,
         "dir": os.path.relpath(op.dir) if op.dir and Path(op.dir).is_relative_to(Path.cwd()) else op.dir,
         "status": op.status.value,
         "seconds": f"{op.seconds:.2f}",
-        "power": f"{max(power):.1e}" if power else "",
+        "power": _share(op.detectable),
         "notes": op.notes,
         "tried": op.tried,
         "portraits": [figure_of(item) for item in portraits.get(op.op, ())],
@@ -124,6 +123,10 @@ def op_data(run: RunView, place: int, portraits: Mapping[str, Sequence[Curve | M
     }
 
 
+def _share(detectable: float | None) -> str:
+    return "" if detectable is None else f"{detectable:.1e}"
+
+
 def _row(result: CheckResult) -> dict[str, Any]:
     return {
         "status": result.status.value,
@@ -133,7 +136,7 @@ def _row(result: CheckResult) -> dict[str, Any]:
         "title": result.title,
         "message": result.message,
         "cases": result.cases,
-        "power": f"{result.detectable:.1e}" if result.detectable is not None else "",
+        "power": _share(result.detectable),
     }
 
 

@@ -163,8 +163,7 @@ def held(op: OpReport) -> str:
     tried = max((result.cases for result in op.checks), default=0)
     if tried:
         text += f" on up to {tried} case{'s' if tried != 1 else ''}"
-    power = [result.detectable for result in passed if result.detectable is not None]
-    return f"{text}; {_would_have_seen(max(power))}" if power else text
+    return text if op.detectable is None else f"{text}; {_would_have_seen(op.detectable)}"
 
 
 def _would_have_seen(detectable: float) -> str:

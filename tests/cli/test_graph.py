@@ -8,6 +8,7 @@ import pytest
 from opkit.cli import graphs
 from opkit.project import assemble, discover
 from tests.cli.test_commands import opkit
+from tests.project.opdir import write_op
 
 RELU = Path(__file__).resolve().parents[2] / "sample_ops" / "user_relu"
 TRAIN = """
@@ -181,6 +182,12 @@ def test_an_op_without_a_definition_does_not_hide_the_others(tmp_path: Path) -> 
     found, troubles = graphs.graphs_of(loaded, {}, "float32")
     assert [graph.op.name for graph in found] == ["good_forward"]
     assert troubles == ["broken_forward: its registration has errors"]
+
+
+def test_where_shapes_are_given_others_are_asked_for(tmp_path: Path) -> None:
+    """Or another dtype; not the shapes, again."""
+    done = opkit(write_op(tmp_path), "graph", "--shape", "x=3,4", "--dtype", "float16")
+    assert "give other shapes, or another --dtype" in done.stderr
 
 
 def test_an_unknown_dtype_is_a_mistake_of_usage(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_an_op_that_takes_no_vectors_is_drawn_as_matrices(tmp_path: Path) -> Non
     assert opkit(tmp_path, "plot", "layers.py::Product", "--output", "page.html").returncode == 1
     page = (tmp_path / "page.html").read_text()
     assert page.count(">difference</text>") == 2
-    assert "The derivative of y (across) by a (down), by element (a 3x4, b 4x2): all agree at this size." in page
+    assert "The derivative of y (across) by a (down), by element (a of shape [3, 4], b of shape [4, 2]): all agree at this size." in page
     assert "24 of 48 are wrong" in page
 
 

@@ -408,6 +408,14 @@ def test_a_shape_of_no_input_is_not_a_case(tmp_path: Path) -> None:
     assert done.returncode == 2
 
 
+def test_where_all_is_skipped_no_other_target_is_asked_for(tmp_path: Path) -> None:
+    """There was an op; its report says why it was skipped."""
+    (tmp_path / "a.py").write_text(CUBE.partition("def cases")[0] + "\n\ndef cases(rng):\n    yield {'x': np.arange(3)}\n")
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube")
+    assert (done.returncode, "nothing was checked: every op was skipped" in done.stderr) == (5, True), done.stdout
+    assert "opkit new" not in done.stderr
+
+
 def test_a_name_that_a_module_has(tmp_path: Path) -> None:
     """A folder of that name is written with a warning; a file, which would hide the module, is refused."""
     folder, file = (opkit(tmp_path, "new", "pytest", *words) for words in ((), ("--kind", "pylayer")))

@@ -108,6 +108,14 @@ def test_cxx_names_the_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert find_compiler() is None
 
 
+def test_what_follows_from_an_error_of_a_line_is_left_out() -> None:
+    """A misspelt name before a template's argument is three errors to g++."""
+    first = "k.cpp:5:9: error: 'class Context' has no member named 'Atr'; did you mean 'Attr'?\n"
+    others = "k.cpp:5:13: error: expected primary-expression before 'float'\nk.cpp:5:13: error: expected ')' before 'float'\n"
+    (finding,) = findings_of(first + others, ["k.cpp"])
+    assert "did you mean 'Attr'" in finding.message
+
+
 def test_messages_of_clang_are_read_too(tmp_path: Path) -> None:
     """An error in a header of the system goes to the line of the user that required it."""
     file = tmp_path / "k.cpp"

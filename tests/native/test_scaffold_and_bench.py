@@ -17,7 +17,7 @@ from opkit.native.cache import entries
 from opkit.project import KINDS, load, parse_attr, scaffold, scaffold_formula
 from opkit.project.loading import LoadedOps, with_kernels
 from opkit.project.timing import timed
-from tests.project.opdir import write_op
+from tests.project.opdir import edit, write_op
 
 
 def test_scaffolded_kernels_agree(tmp_path: Path, compiler: Compiler) -> None:
@@ -74,6 +74,14 @@ def test_timed_without_cpp(tmp_path: Path) -> None:
     assert [row.elements for row in rows] == [4, 64, 1024, 16384, 262144, 1048576]
     assert all(set(row.seconds) == {"python", "empty", "copy"} for row in rows)
     assert rows[-1].seconds["python"] > rows[-1].seconds["empty"]
+
+
+def test_a_kernel_that_raises_is_not_measured(tmp_path: Path) -> None:
+    """What it says is said, not that nothing declares its inputs."""
+    path = write_op(tmp_path)
+    edit(path / "t_py_kernel.py", ("def forward(args):\n", "def forward(args):\n    raise ValueError('decoy')\n"))
+    with pytest.raises(UsageError, match=r"takes no arrays that were tried; .*decoy"):
+        list(timed(load(path), "t_forward", None))
 
 
 def test_bench_on_the_command_line(tmp_path: Path, compiler: Compiler) -> None:

@@ -129,6 +129,11 @@ def test_templates_of_a_team(tmp_path: Path) -> None:
     written = scaffold_template("cube", tmp_path, own, ["k:float=2"])
     assert [path.relative_to(tmp_path).as_posix() for path in written] == ["cube/cube_py_kernel.py", "cube/OWNERS"]
     assert "return k * x" in written[0].read_text()
+    with pytest.raises(UsageError, match="already exists"):
+        scaffold_template("cube", tmp_path, own, ["k:float=2"])
+    (own / "README").touch()
+    with pytest.raises(UsageError, match="already exists"):  # with a file beside its folder too
+        scaffold_template("cube", tmp_path, own, ["k:float=2"])
 
 
 @pytest.mark.parametrize(

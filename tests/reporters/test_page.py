@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from opkit.checker import Slopes
+from opkit.checker import CheckResult, OpReport, Slopes, Status
 from opkit.diagnostics import codes, explain
 from opkit.errors import Location
 from opkit.reporters import html_report
@@ -143,6 +143,13 @@ def test_a_notebook_says_what_the_other_forms_say(run: HandMade) -> None:
     assert "linear-gradient" in shown
     assert '<article class="undecided">' in shown
     assert "would have seen a derivative off by" in shown
+
+
+def test_a_comparison_with_a_reference_does_not_weaken_a_pass() -> None:
+    """It is in other formats; alone it is what would have seen."""
+    own, other = (CheckResult("", Status.PASS, code, detectable=seen) for code, seen in (("GC101", 2e-9), ("GC108", 1e-2)))
+    assert OpReport("f", (own, other)).detectable == 2e-9
+    assert OpReport("f", (other,)).detectable == 1e-2
 
 
 def test_a_notebook_keeps_its_own_look(run: HandMade) -> None:

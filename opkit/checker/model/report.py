@@ -249,6 +249,13 @@ class OpReport:
         return next((check for check in self.checks if check.code == "GC101" and check.status is Status.SKIP), None)
 
     @property
+    def detectable(self) -> float | None:
+        """The smallest relative error that all comparisons with differences would have seen, or, without any, all."""
+        seen = [item for item in self.checks if item.status is Status.PASS and item.detectable is not None]
+        own = [item for item in seen if item.code in _DERIVATIVES]
+        return max((item.detectable for item in own or seen if item.detectable is not None), default=None)
+
+    @property
     def findings(self) -> tuple[CheckResult, ...]:
         """The checks that failed or could not run."""
         return tuple(check for check in self.checks if check.is_finding)
