@@ -51,7 +51,7 @@ def test_a_misspelt_declaration_is_refused(name: str, value: object, near: str) 
 
 def test_the_report_of_an_op_directory_offers_the_right_name(tmp_path: Path) -> None:
     """Beside its line in the cases file."""
-    opkit(tmp_path, "new", "t")
+    scaffold("t", tmp_path)
     (tmp_path / "t" / "t_cases.py").write_text('import numpy\n\nALOW = {"GC105": "why"}\n')
     done = opkit(tmp_path, "gradcheck", "t")
     assert "nothing reads ALOW" in done.stdout
@@ -115,16 +115,19 @@ paddle.static.Executor().run(feed={"x": np.ones(3, "float32")}, fetch_list=[y])
 """
 
 
-@pytest.mark.parametrize("returned", ['{"x": rng.normal(size=3)}', "None"])
 @pytest.mark.parametrize(
-    ("target", "text", "name"),
-    [("a.py::Cube", CUBE, "cases"), ("a.py", CUBE + RUN, "cases"), ("a.py", PY_FUNC, "cases_f"), ("t", "", "cases")],
+    ("target", "text", "name", "returned"),
+    [
+        *((target, text, name, '{"x": rng.normal(size=3)}') for target, text, name in (
+            ("a.py::Cube", CUBE, "cases"), ("a.py", CUBE + RUN, "cases"), ("a.py", PY_FUNC, "cases_f"), ("t", "", "cases"))),
+        ("a.py::Cube", CUBE, "cases", "None"),
+    ],
 )
 def test_a_cases_function_that_returns_one_case_is_refused_at_its_line(target: str, text: str, name: str, returned: str, tmp_path: Path) -> None:
     """The keys of a dict are no cases; the report says what to write."""
     file = tmp_path / "a.py"
     if not text:
-        opkit(tmp_path, "new", "t")
+        scaffold("t", tmp_path)
         file = tmp_path / "t" / "t_cases.py"
     file.write_text(f"{text}\n\ndef {name}(rng):\n    return {returned}\n")
     done = opkit(tmp_path, "gradcheck", target)
@@ -137,7 +140,7 @@ def test_a_cases_function_that_returns_one_case_is_refused_at_its_line(target: s
 
 def test_a_case_of_an_op_directory_that_is_no_dict_is_said_so(tmp_path: Path) -> None:
     """It is not an error of loading; what raises is shown at its line."""
-    opkit(tmp_path, "new", "t")
+    scaffold("t", tmp_path)
     (tmp_path / "t" / "t_cases.py").write_text("def cases(rng):\n    yield rng.standrd_normal(3)\n")
     assert "--> t/t_cases.py:2" in opkit(tmp_path, "gradcheck", "t").stdout
     (tmp_path / "t" / "t_cases.py").write_text("def cases(rng):\n    yield rng.normal(size=3)\n")
@@ -167,7 +170,7 @@ def test_a_case_of_other_names_is_refused_at_the_cases(case: str, said: str, mea
 
 def test_a_case_that_the_definition_refuses_points_at_the_cases(tmp_path: Path) -> None:
     """The kernel has no part in it; another name offers the input that has no value."""
-    opkit(tmp_path, "new", "t")
+    scaffold("t", tmp_path)
     file = tmp_path / "t" / "t_cases.py"
     file.write_text("def cases(rng):\n    yield {'x': rng.integers(3, size=3)}\n")
     done = opkit(tmp_path, "gradcheck", "t")
@@ -206,7 +209,7 @@ def test_cases_of_a_misspelt_name_are_refused_at_their_line(written: str, said: 
     above = f"{CUBE}\nclass Cube2(Cube):\n    pass\n\nclass {LONG}(Cube):\n    pass\n\n"
     text = f"{above}{written}\n    yield {{'x': rng.normal(size=3)}}\n"
     (tmp_path / "a.py").write_text(text)
-    done = opkit(tmp_path, "gradcheck", f"a.py::{LONG}" if "long" in written else "a.py::Cube")
+    done = opkit(tmp_path, "gradcheck", f"a.py::{LONG}" if "long" in written else "a.py::Cube", "--effort", "0.05")
     assert ("nothing reads" in done.stdout) is bool(said)
     assert said in done.stdout
     assert done.returncode == (3 if said else 0)
@@ -215,7 +218,7 @@ def test_cases_of_a_misspelt_name_are_refused_at_their_line(written: str, said: 
 
 def test_misspelt_cases_of_an_op_directory_are_refused(tmp_path: Path) -> None:
     """They would be searched for."""
-    opkit(tmp_path, "new", "t")
+    scaffold("t", tmp_path)
     (tmp_path / "t" / "t_cases.py").write_text("\ndef case(rng):\n    yield {'x': rng.normal(size=3)}\n")
     done = opkit(tmp_path, "gradcheck", "t")
     assert "did you mean 'cases'?" in done.stdout
@@ -227,6 +230,16 @@ def test_allow_of_a_code_that_does_not_exist_is_refused() -> None:
     with pytest.raises(UsageError, match="ALLOW accepts 'GC1O1', which is no code") as caught:
         declared_in({"ALLOW": {"GC1O1": "why"}}, ["forward"])
     assert "did you mean 'GC" in caught.value.help
+
+
+@pytest.fixture(scope="module")
+def targets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a file of a PyLayer and an op directory with cases."""
+    folder = tmp_path_factory.mktemp("targets")
+    (folder / "a.py").write_text(CUBE)
+    scaffold("t", folder)
+    (folder / "t" / "t_cases.py").write_text("def cases(rng):\n    yield {'x': rng.normal(size=3)}\n")
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -242,12 +255,9 @@ def test_allow_of_a_code_that_does_not_exist_is_refused() -> None:
         ["a.py::Cube", "--select", "GC999"],
     ],
 )
-def test_what_is_named_and_not_there_has_one_exit_status(words: list[str], tmp_path: Path) -> None:
+def test_what_is_named_and_not_there_has_one_exit_status(words: list[str], targets: Path) -> None:
     """A file, a function, an op type, an input, a reference, a code: 2, as of any usage error."""
-    (tmp_path / "a.py").write_text(CUBE)
-    opkit(tmp_path, "new", "t")
-    (tmp_path / "t" / "t_cases.py").write_text("def cases(rng):\n    yield {'x': rng.normal(size=3)}\n")
-    assert opkit(tmp_path, "gradcheck", *words).returncode == 2
+    assert opkit(targets, "gradcheck", *words).returncode == 2
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_the_checks(tmp_path: Path) -> None:
@@ -266,7 +276,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_checks(tmp_path: 
 )
 def test_a_case_that_a_definition_does_not_take_is_refused(value: str, status: int, said: str, tmp_path: Path) -> None:
     """At its line: half precision is not tried in another format, and words are no array."""
-    opkit(tmp_path, "new", "t")
+    scaffold("t", tmp_path)
     (tmp_path / "t" / "t_cases.py").write_text(f"\ndef cases(rng):\n    yield {{'x': {value}}}\n")
     done = opkit(tmp_path, "gradcheck", "t")
     assert (done.returncode, said in " ".join(done.stdout.split())) == (status, True)
