@@ -125,6 +125,10 @@ print(json.dumps(found))
 """
 
 
+#: Tests on one run of the Functions.
+ON_TORCH = pytest.mark.xdist_group("a device of torch")
+
+
 @pytest.fixture(scope="module")
 def torch_found() -> Any:
     """What checks of Functions find on a second device of torch."""
@@ -132,6 +136,7 @@ def torch_found() -> Any:
     return driven(TORCH)
 
 
+@ON_TORCH
 @pytest.mark.peer
 def test_functions_of_torch_get_tensors_of_the_device(torch_found: Any) -> None:
     """Inputs, incoming gradients, a Module's parameters and buffers; and the report says where."""
@@ -140,6 +145,7 @@ def test_functions_of_torch_get_tensors_of_the_device(torch_found: Any) -> None:
     assert torch_found["Module"] == ["pass"]
 
 
+@ON_TORCH
 @pytest.mark.peer
 @pytest.mark.parametrize(
     ("name", "code"),
@@ -157,6 +163,7 @@ def test_a_fault_is_found_on_a_device_of_torch(torch_found: Any, name: str, code
     assert code in torch_found[name][1]
 
 
+@ON_TORCH
 @pytest.mark.peer
 def test_without_a_device_a_function_runs_where_its_inputs_are(torch_found: Any) -> None:
     """A Function that takes no tensors of the CPU can be checked on examples."""
