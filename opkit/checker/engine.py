@@ -158,7 +158,7 @@ def _checked(
         checkable.directory,
         perf_counter() - start,
         tuple(_tried(session)),
-        tuple(_notes(checkable, session, results)),
+        tuple(_notes(checkable, session)),
         rests_on(checkable, session.cases, session.left_out),
         unserved=session.unserved,
     )
@@ -316,10 +316,7 @@ def _tried(session: CheckSession) -> Iterator[str]:
     yield "trials: " + ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
-def _notes(checkable: Checkable, session: CheckSession, results: Sequence[CheckResult]) -> Iterator[str]:
-    is_about_backward = any(item.is_finding and item.where == checkable.backward_where for item in results)
-    if checkable.bound_where not in (None, checkable.backward_where) and is_about_backward:
-        yield f"what backward gets and gives is bound at {checkable.bound_where}"
+def _notes(checkable: Checkable, session: CheckSession) -> Iterator[str]:
     yield from session.notes
     yield from checkable.remarks
     if checkable.has_gradient and session.cases:

@@ -137,6 +137,9 @@ class RunOptions:
             UsageError: no option, or no check, has such a name; the nearest is named.
         """
         for name in options:
+            if name in ("surrogate", "tolerance", "allow"):
+                said = f"{name.upper()} is declared beside a class or in a cases file"
+                raise UsageError(f"gradcheck has no option {name!r}", help=f"{said}; a pair of functions has none")
             if name not in OPTIONS:
                 what = f"{options.get('command', 'gradcheck')} has no option"
                 raise unknown(what, name, (*OPTIONS, "inputs", "cases", "forward", "backward")).error(UsageError)

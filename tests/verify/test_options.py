@@ -41,6 +41,13 @@ def test_a_code_that_there_is_not_is_refused(name: str) -> None:
         RunOptions.of({name: ["GC1001"]})
 
 
+@pytest.mark.parametrize("name", ["surrogate", "tolerance", "allow"])
+def test_what_is_a_declaration_is_not_taken_for_a_misspelt_option(name: str) -> None:
+    """Where it belongs is said."""
+    with pytest.raises(UsageError, match=f"{name.upper()} is declared beside"):
+        RunOptions.of({name: {}})
+
+
 def test_more_memory_than_there_are_addresses_is_no_limit() -> None:
     """The system's limit is a number of 64 bits."""
     assert not limit_memory(10**16)

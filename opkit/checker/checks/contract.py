@@ -80,7 +80,7 @@ def _check_outputs(ev: Evaluator, found: _Edges) -> None:
     session = found.session
     if ev.foreign is not None:
         message = f"forward returned {ev.foreign.__name__} where an array is expected"
-        found.add("GC144", message, ev, actual=str(ev.foreign))
+        found.add("GC144", message, ev, expected="an array", actual=ev.foreign.__name__)
         return
     try:
         promised = session.trial.promise(ev.case.inputs, ev.case.attrs)

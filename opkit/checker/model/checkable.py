@@ -252,7 +252,6 @@ class Checkable:
         directory: the op directory as the user would write it, None for a PyLayer or py_func.
         forward_where: file and line of forward.
         backward_where: file and line of backward.
-        bound_where: file and line of the registration that says what backward gets and whose gradients it gives.
         cases_where: file and line of the cases function.
     """
 
@@ -310,7 +309,6 @@ class Checkable:
     directory: str | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None
-    bound_where: Location | None = None
     cases_where: Location | None = None
 
     @property

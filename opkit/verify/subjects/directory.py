@@ -58,14 +58,13 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
         claims=claims_of(compiled),
     )
     if op.grad is not None:
-        gradient, registered = RawGradient(op, compiled, op.grad), shown(op.grad.span.location)
+        gradient = RawGradient(op, compiled, op.grad)
         made = replace(
             made,
             backward=gradient.backward,
             trace=gradient.trace,
             registration=gradient.registration,
-            backward_where=_backward_where(loaded, op) or registered,
-            bound_where=registered,
+            backward_where=_backward_where(loaded, op) or shown(op.grad.span.location),
         )
     return _with_cases(made, loaded, kernel, module)
 
