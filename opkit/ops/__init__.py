@@ -72,7 +72,7 @@ _FAMILIES = {
     "reduce.extremes": "amax amin argmax argmin norm reduce_all reduce_any reduce_max reduce_min reduce_prod std var",
     "reduce.log_space": "log_softmax logsumexp softmax",
     "reduce.scan": "cumprod cumsum logcumsumexp",
-    "update.named": "ADAM_UPDATE ASSIGN MOMENTUM_UPDATE RMSPROP_UPDATE SGD_UPDATE blocks_of",
+    "update": "ADAM_UPDATE ASSIGN MOMENTUM_UPDATE RMSPROP_UPDATE SGD_UPDATE blocks_of",
 }
 _HOMES = {name: home for home, names in _FAMILIES.items() for name in names.split()}
 

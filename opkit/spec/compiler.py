@@ -12,7 +12,7 @@ from types import MappingProxyType
 from opkit.diagnostics import Diagnostic, SourceText
 from opkit.paths import StrPath
 from opkit.record import record
-from opkit.spec.check.consistency import check_program
+from opkit.spec.check import check_program
 from opkit.spec.findings import Findings
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.program import SpecProgram

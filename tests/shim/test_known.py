@@ -14,7 +14,8 @@ import pytest
 
 import opkit.oneflow
 import opkit.paddle
-from opkit.shim.known import OPTIONAL, Known, Table, instead_of, table, table_of
+from opkit.shim import known
+from opkit.shim.known import OPTIONAL, Known, Table, instead_of, table_of
 from opkit.shim.placeholder import MissingModule, MissingName
 
 TEXT = "# a comment\nacme Net core=acme.base.core\nacme.base.core !Stop Net=acme.Net\nacme.data\n"
@@ -41,7 +42,7 @@ def test_advice_is_that_of_the_longest_part() -> None:
 
 def test_advice_names_what_opkit_has() -> None:
     """Every paddle name in a piece of advice, and in the reason of an optional module, is in opkit."""
-    texts = [*table._INSTEAD.values(), *OPTIONAL.values()]
+    texts = [*known._INSTEAD.values(), *OPTIONAL.values()]
     named = {path for text in texts for path in re.findall(r"paddle(?:\.\w+)+", text)}
     assert "paddle.io.DataLoader" in named
     for path in named:

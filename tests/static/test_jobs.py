@@ -11,7 +11,7 @@ from opkit import ops, static
 from opkit.errors import GraphError, ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.core.opdef import ArgDef, OpDef
-from opkit.ops.update.named import SGD_UPDATE
+from opkit.ops.update import SGD_UPDATE
 from opkit.static.plan.failures import UninitializedError
 
 F = "float32"

@@ -23,7 +23,7 @@ from opkit.ir import TensorDesc
 from opkit.oneflow.semantics.schedules import LrScheduler
 from opkit.ops import ArgDef, AttrDef, OpDef, apply
 from opkit.ops.core.value import desc_of
-from opkit.ops.update.named import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE
+from opkit.ops.update import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE
 from opkit.record import record
 from opkit.static.site import user_site
 

@@ -94,7 +94,7 @@ HOMES: Mapping[str, str] = {
     "pointwise.error_inverse": "erfinv",
     "reduce.counting": "histogram bincount mode_places",
     "reduce.scan": "cumsum cumprod logcumsumexp_grad logcumsumexp",
-    "update.named": "assign sgd_update momentum_update adam_update rmsprop_update",
+    "update": "assign sgd_update momentum_update adam_update rmsprop_update",
     "arrange.partial_order": "selected_places",
     "network.adaptive": "adaptive_max_pool_places",
     "network.ctc": "ctc_loss_grad ctc_loss",

@@ -2,7 +2,7 @@
 
 Each takes ``(param, grad, learning_rate, *state)``; the learning rate is an array of one element, in the dtype of the
 state. The optimizer chooses parameters, gradients and rate. The formulas that other frameworks have too, and
-the blocks in which all of them work, are in ``opkit.ops.update.named``.
+the blocks in which all of them work, are in ``opkit.ops.update``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from opkit.ir import TensorDesc
 from opkit.ops.core.define import quiet
 from opkit.ops.core.opdef import ArgDef, AttrDef, OpDef
 from opkit.ops.core.types import Attrs, Function
-from opkit.ops.update.named import blocks_of
+from opkit.ops.update import blocks_of
 
 
 def _scalar(array: ndarray, like: ndarray) -> Any:

@@ -1,10 +1,8 @@
 """Checks: mistakes about names, outputs and gradients in definitions that compile.
 
-Each check looks at the uses that the units of an op or gradient noted while they were lowered.
-
-Backward checks: what a gradient passes to its backward ops, compared with their registrations.
-
-Only where it can be known without building the gradient: names that are constants, op types of this file.
+Each check looks at the uses that the units of an op or gradient noted while they were lowered. What a gradient passes
+to its backward ops is compared with their registrations where that can be known without building the gradient: names
+that are constants, op types of this file.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from opkit.spec.registry.schema import ArgSpec
 
 
 class Add(Protocol):
-    """Adds a finding about a use; see ``check.consistency``."""
+    """Adds a finding about a use; see ``opkit.spec.check``."""
 
     def __call__(
         self, code: str, message: str, use: Use, *, help: str, subject: str, severity: Severity | None = None

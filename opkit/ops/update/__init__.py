@@ -1,1 +1,0 @@
-"""Model updates: they change a parameter and its state in place."""

@@ -1,1 +1,0 @@
-"""Checks: mistakes in definitions that compile."""
