@@ -52,7 +52,7 @@ def test_what_is_no_formula_is_a_usage_error(tmp_path: Path) -> None:
 
 def test_one_number_is_of_arrays_that_have_an_axis(tmp_path: Path) -> None:
     """Its shape is (1,), and so would be the gradient of an input without axes: what is written passes its own check."""
-    for number, text in enumerate(["sum(x * y)", "y = x * sum(x); z = max(x)"]):
+    for number, text in enumerate(["sum(x)", "sum(x * y)", "norm(x)", "y = x * sum(x); z = max(x)"]):
         made = opkit(tmp_path, "new", f"total{number}", "--from", text)
         assert (text, made.returncode, "1 op: 1 pass" in made.stdout) == (text, 0, True)
     assert "x must have at least one axis" in (tmp_path / "total0" / "total0_cpp_def.cpp").read_text()

@@ -1,7 +1,7 @@
 """The corpus of py_funcs: in a recorded script right pairs pass and faulty ones are found.
 
-A part of it is judged here: of the right ones a third, and one of each class of faults that a run shows or does not show,
-but all that break the contract, each of which is found by a check of its own. All with OPKIT_CORPUS=whole.
+A part of it is judged here: of the right ones a third; of the faults all in which py_func has a part, and of wrong values
+one of each class that a run shows or does not show. All with OPKIT_CORPUS=whole.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from tests.corpus.func_model import Pair
 from tests.corpus.layer_verdicts import ACCUSED, BEYOND, LINE, STATE, recorded_pairs
 from tests.corpus.py_funcs import FAULTY_PAIRS, PAIRS
 
+#: Faults in what goes in and out, in what is kept between calls, and in what becomes of the incoming gradient.
+_OF_PY_FUNC = ("contract", "wiring", "impurity", "dy")
 _FIRST = {(row.fault, row.beyond): row for row in reversed(FAULTY_PAIRS.values())}
 ROWS = (
     (*PAIRS.values(), *FAULTY_PAIRS.values())
     if os.environ.get("OPKIT_CORPUS") == "whole"
-    else (*[*PAIRS.values()][::3], *(row for row in FAULTY_PAIRS.values() if row.fault == "contract" or row in _FIRST.values()))
+    else (*[*PAIRS.values()][::3], *(row for row in FAULTY_PAIRS.values() if row.fault in _OF_PY_FUNC or row in _FIRST.values()))
 )
 
 pytestmark = pytest.mark.xdist_group("py_funcs")

@@ -12,7 +12,10 @@ from opkit.verify import RunOptions, run_targets
 from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.run import Outcome, Progress
 
-pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by processes of one's own")
+pytestmark = [
+    pytest.mark.skipif(not can_fork(), reason="isolation by processes of one's own"),
+    pytest.mark.xdist_group("file functions"),  # one run of the file
+]
 
 QUICK = RunOptions(Options(effort=0.2), timeout=4, replay=False)
 
