@@ -48,7 +48,7 @@ ROWS = (
     Row("new own --template empty", 2, "", r"error: --template 'empty': there are no files\n  help: .*\n"),
     Row("new cube --kind torch_op --dir made", 0, r"made/cube.py\nmade/check_cube.py\nmade/test_cube.py\n", rf"cube computes y = tanh\(x\), elementwise. {ANY}opkit gradcheck made/check_cube.py::cube\n{ANY}"),
     Row("plot wrong --seed 1 --output p.html", 1, rf"FAIL +wrong_forward{ANY}p.html\n", r"next: open p.html in a browser\n"),
-    Row("plot wrong --output p.svg", 1, rf"FAIL +wrong_forward{ANY}p.svg\n", r"next: open p.svg in a browser\n"),
+    Row("plot wrong --output p.svg --effort 0.1 --timeout 60", 1, rf"FAIL +wrong_forward{ANY}p.svg\n", r"next: open p.svg in a browser\n"),
     Row("plot wrong --output x.pdf", 2, "", r"error: plot writes a page or an SVG, not .pdf\n  help: --output x.html\n"),
     Row("new b8 --from=", 2, "", r"error: --from is empty\n  help: .*\n"),
     Row("plot empty", 5, r"no ops.*\n", rf"nothing to check was found{ANY}inputs=\[x\]\)\n"),
