@@ -10,15 +10,22 @@ import pytest
 from opkit.checker import Case, Checkable
 from opkit.checker.basis import rests_on
 from opkit.checker.model.formats import FORMATS
-from opkit.verify.subjects.half_precision import difference, half_precision
+from opkit.verify.subjects.half_precision import half_precision
 
 X = np.array([0.5, -1.25, 2.0])
 LOST = np.array([0.5, np.nan, 2.0], np.float16)
 
 
 def _of(*, exact: object = X, given: object = LOST, dtype: str = "float16", source: object = X) -> str:
-    one, other, read = (np.asarray(item) for item in (exact, given, source))
-    return difference(one, other, FORMATS[dtype], [np.ones(3)], [read, np.arange(3)])
+    """Return what is said of gradients of x, exact in float32 and another in half."""
+
+    def run(arrays: Any, attrs: Any, douts: Any, form: str) -> Any:
+        if form not in (dtype, "float32", "float64"):
+            raise TypeError(form)
+        return [np.ones(3)], {"x": np.asarray(given if form == dtype else exact)}
+
+    found = half_precision(run, {"x": np.asarray(source), "n": np.arange(3)}, {}, [np.ones(3)])
+    return "".join(fault.message for fault in found)
 
 
 def test_a_gradient_that_float16_can_hold_is_finite_in_it() -> None:
@@ -73,3 +80,22 @@ def test_what_float32_loses_too_is_lost_by_cancellation(added: float, is_told: b
     given = {"x": np.array([-0.65382861, -0.12961363])}
     found = half_precision(run, given, {}, [np.array([-0.09098672, 1.50240355])])
     assert [item.message for item in found] == ["the gradient of x is another one in float16 than in float32"] * is_told
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_most_entries_need_not_differ_for_the_first_incoming_gradient(seed: int) -> None:
+    """A term that has the wrong sign in half alone is small beside some incoming gradients: others are tried."""
+    rng = np.random.default_rng(seed)
+    x, dout = rng.standard_normal((4, 6)), rng.standard_normal((4, 6))
+
+    def run(arrays: Any, attrs: Any, douts: Any, form: str) -> Any:
+        if form == "float16":
+            raise TypeError(form)
+        rounded = FORMATS[form].rounded if form == "bfloat16" else np.asarray
+        scale = 1 / np.sqrt(np.square(arrays["x"]).mean(-1, keepdims=True))
+        unit = arrays["x"] * scale
+        dy = np.ones_like(unit) if douts is None else douts[0]
+        inner = unit * (dy * unit).mean(-1, keepdims=True)
+        return [rounded(unit)], {"x": rounded(scale * (dy + inner if form == "bfloat16" else dy - inner))}
+
+    assert [fault.input for fault in half_precision(run, {"x": x}, {}, [dout])] == ["x"]

@@ -64,7 +64,12 @@ def sums_agree(one: Sequence[float], other: Sequence[float], eps: float) -> bool
 
 
 def mostly_agree(one: Sequence[ndarray], other: Sequence[ndarray], eps: float, of: float) -> bool:
-    """Return whether arrays agree in most of their entries as far as a coarse dtype can tell.
+    """Return whether arrays agree in most of their entries as far as a coarse dtype can tell (see `differing`)."""
+    return not any(are_most(differing(first, second, eps, of)) for first, second in zip(one, other))
+
+
+def differing(one: ndarray, other: ndarray, eps: float, of: float) -> ndarray:
+    """Return which entries differ by more than a coarse dtype explains; none where shapes or kinds are not to compare.
 
     Args:
         one: expected.
@@ -72,15 +77,16 @@ def mostly_agree(one: Sequence[ndarray], other: Sequence[ndarray], eps: float, o
         eps: its resolution.
         of: magnitude of what they were computed from; what is far below it comes of cancellation.
     """
-    for first, second in zip(one, other):
-        if first.dtype.kind != "f" or not first.size or first.shape != second.shape:
-            continue
-        wide, narrow = first.astype(np.float64), second.astype(np.float64)
-        finite = np.isfinite(wide)
-        scale = float(np.abs(wide).max(initial=CANCELLED * of, where=finite))
-        with np.errstate(all="ignore"):
-            near = (np.abs(wide - narrow) <= COARSE_ULPS * eps * scale) | ~finite
-        off = near.size - np.count_nonzero(near)
-        if off > 1 and off > near.size / 2:  # a single entry may come of cancellation
-            return False
-    return True
+    if one.dtype.kind != "f" or one.shape != other.shape:
+        return np.zeros(one.shape, bool)
+    wide, narrow = one.astype(np.float64), other.astype(np.float64)
+    finite = np.isfinite(wide)
+    scale = float(np.abs(wide).max(initial=CANCELLED * of, where=finite))
+    with np.errstate(all="ignore"):
+        return ~(np.abs(wide - narrow) <= COARSE_ULPS * eps * scale) & finite
+
+
+def are_most(off: ndarray) -> bool:
+    """Return whether most entries are marked, and more than a single one, which may come of cancellation."""
+    count = np.count_nonzero(off)
+    return bool(count > 1 and count > off.size / 2)

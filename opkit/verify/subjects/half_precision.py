@@ -19,13 +19,14 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker import Arrays, Attrs, Checkable, Results
-from opkit.checker.model.agreement import mostly_agree
+from opkit.checker.model.agreement import are_most, differing, mostly_agree
 from opkit.checker.model.checkable import Infer
+from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import InputLeaf, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.checker.model.reference import InFormat
-from opkit.checker.model.thresholds import CANCELLED
+from opkit.checker.model.thresholds import CANCELLED, FEW
 from opkit.errors import InferError, KernelError
 from opkit.ir import TensorDesc
 from opkit.listed import each
@@ -48,7 +49,6 @@ def half_precision(run: InFormat, arrays: Arrays, attrs: Attrs, douts: Results) 
     sources = [array for _, array in leaves_of(arrays)]
     for form in (FORMATS[name] for name in HALVES):
         given = {name: each(partial(_rounded, form), value) for name, value in arrays.items()}
-        seeds = [form.rounded(dout) for dout in douts]
         try:
             expected, _ = run(given, attrs, None, "float32")
             actual, _ = run(given, attrs, None, form.name)
@@ -62,19 +62,50 @@ def half_precision(run: InFormat, arrays: Arrays, attrs: Attrs, douts: Results) 
         if not mostly_agree(expected, actual, form.eps, _largest(sources)):
             return [Fault(f"forward gives other results in {form.name} than in float32")]
         try:
-            _, wanted = run(given, attrs, seeds, "float32")
-            _, found = run(given, attrs, seeds, form.name)
+            fault = _gradient_fault(run, given, attrs, douts, form, sources)
         except Exception as error:  # user code
             said = f"{type(error).__name__}: {error}".partition("\n")[0]
-            lines.append(Fault(f"{form.name}, in which backward raises ({said})", is_line=True))
-            continue
+            fault = Fault(f"{form.name}, in which backward raises ({said})", is_line=True)
+        if fault is not None and not fault.is_line:
+            return [fault]
+        lines += [] if fault is None else [fault]
+    return lines
+
+
+def _gradient_fault(
+    run: InFormat, given: Arrays, attrs: Attrs, douts: Results, form: Format, sources: Results
+) -> Fault | None:
+    """Return what is wrong with the gradients in a format: most entries differ for one of a few incoming gradients."""
+    off: dict[InputLeaf, ndarray] = {}
+    for number in range(FEW):
+        seeds = [form.rounded(_signed(dout, number)) for dout in douts]
+        _, wanted = run(given, attrs, seeds, "float32")
+        _, found = run(given, attrs, seeds, form.name)
         there = dict(leaves_of(found))
         for leaf, exact in leaves_of(wanted):
-            off = difference(exact, there[leaf], form, douts, sources)
-            lost = _lost(run, given, attrs, seeds, leaf, exact) / CANCELLED if off else 0.0
-            if off and not mostly_agree([exact], [there[leaf]], form.eps, lost):
-                return [Fault(f"the gradient of {leaf.name} {off}", input=leaf.name)]
-    return lines
+            is_held = form.name != "float16" or np.isfinite(there[leaf]).all()
+            if not is_held and not is_beyond_half(exact, there[leaf], sources):
+                said = "is not finite in float16, which can hold what float32 gives"
+                return Fault(f"the gradient of {leaf.name} {said}", input=leaf.name)
+            apart = differing(exact, there[leaf], form.eps, _largest(douts)) if is_held else np.zeros(exact.shape, bool)
+            if apart.any():
+                lost = _lost(run, given, attrs, seeds, leaf, exact) / CANCELLED
+                apart &= differing(exact, there[leaf], form.eps, lost)
+            off[leaf] = off.get(leaf, False) | apart
+            if are_most(off[leaf]):
+                said = f"is another one in {form.name} than in float32"
+                return Fault(f"the gradient of {leaf.name} {said}", input=leaf.name)
+        if not any(item.any() for item in off.values()):
+            break
+    return None
+
+
+def _signed(dout: ndarray, number: int) -> ndarray:
+    """Return an incoming gradient, from the second time on with other signs: whether most entries differ is chance."""
+    if not number or not is_float(dout):
+        return dout
+    signed: ndarray = dout * generator(number).choice([-1, 1], dout.shape).astype(dout.dtype)
+    return signed
 
 
 def _lost(run: InFormat, given: Arrays, attrs: Attrs, seeds: Results, leaf: InputLeaf, exact: np.ndarray) -> float:
@@ -90,16 +121,7 @@ def _rounded(form: Format, value: Any) -> Any:
     return form.rounded(value) if is_float(value) else value
 
 
-def difference(exact: np.ndarray, given: np.ndarray, form: Format, incoming: Results, sources: Results) -> str:
-    """Say what a gradient in half precision is that float32's is not, "" where they agree or the range explains it."""
-    if form.name == "float16" and not np.isfinite(given).all():
-        is_explained = _is_beyond_half(exact, given, sources)
-        return "" if is_explained else "is not finite in float16, which can hold what float32 gives"
-    is_same = mostly_agree([exact], [given], form.eps, _largest(incoming))
-    return "" if is_same else f"is another one in {form.name} than in float32"
-
-
-def _is_beyond_half(exact: np.ndarray, given: np.ndarray, sources: Results) -> bool:
+def is_beyond_half(exact: np.ndarray, given: np.ndarray, sources: Results) -> bool:
     """Return whether float16's range explains why a gradient is not finite in it.
 
     It does where the exact gradient lies beyond the range, or a power of an input that formulas go through on the way.
