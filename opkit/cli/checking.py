@@ -46,7 +46,6 @@ def options_of(
     """
     flags = flags or {}
     given = {name: value for name, value in flags.items() if name in OPTIONS}
-    given |= {name: _codes(flags[name]) for name in ("select", "ignore") if name in flags}
     shapes = dict(map(shape_of, flags.get("shape") or ()))
     return RunOptions.of({**given, **others, "command": command, "shapes": shapes, **configured})
 
@@ -192,7 +191,3 @@ def put_cases(targets: Sequence[str], options: RunOptions, replaces: bool) -> in
     if not written:
         warn("nothing was found that could be written as cases")
     return CLEAN if any(written) else NOTHING
-
-
-def _codes(text: str) -> frozenset[str]:
-    return frozenset(part.strip().upper() for part in text.split(",") if part.strip())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, fields, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -143,18 +143,23 @@ class RunOptions:
             if name not in OPTIONS:
                 what = f"{options.get('command', 'gradcheck')} has no option"
                 raise unknown(what, name, (*OPTIONS, "inputs", "cases", "forward", "backward")).error(UsageError)
-        family = "SBP" if options.get("command") == "sbp" else "GC"
-        known = [code for code in codes() if code.startswith(family)]
-        for name in ("select", "ignore"):
-            for code in sorted(set(options.get(name, ())).difference(known)):
-                what, tail = (
-                    f"{name}: {options.get('command', 'gradcheck')} has no check",
-                    f" ('opkit explain {family}' lists all)",
-                )
-                raise unknown(what, code, known, tail=tail, limit=3).error(UsageError)
         mine = dict(options)
+        command = mine.get("command", "gradcheck")
+        mine |= {name: _codes(name, mine[name], command) for name in ("select", "ignore") if name in mine}
         its = {name: mine.pop(name) for name in options if name in _CHECKER}
         return RunOptions(checker.Options(**its), **mine)
+
+
+def _codes(option: str, given: str | Iterable[str], command: str) -> frozenset[str]:
+    """Return codes given one by one or, in a string, between commas; each is one of a check of the command."""
+    parts = given.split(",") if isinstance(given, str) else given
+    found = frozenset(part.strip().upper() for part in parts if part.strip())
+    family = "SBP" if command == "sbp" else "GC"
+    known = [code for code in codes() if code.startswith(family)]
+    for code in sorted(found.difference(known)):
+        tail = f" ('opkit explain {family}' lists all)"
+        raise unknown(f"{option}: {command} has no check", code, known, tail=tail, limit=3).error(UsageError)
+    return found
 
 
 #: The names of all options of a run.

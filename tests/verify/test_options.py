@@ -41,6 +41,11 @@ def test_a_code_that_there_is_not_is_refused(name: str) -> None:
         RunOptions.of({name: ["GC1001"]})
 
 
+def test_codes_may_be_given_as_on_the_command_line() -> None:
+    """In one string, with commas between them."""
+    assert RunOptions.of({"select": "GC101, gc105"}).check.select == {"GC101", "GC105"}
+
+
 @pytest.mark.parametrize("name", ["surrogate", "tolerance", "allow"])
 def test_what_is_a_declaration_is_not_taken_for_a_misspelt_option(name: str) -> None:
     """Where it belongs is said."""
