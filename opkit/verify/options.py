@@ -154,6 +154,8 @@ def _codes(option: str, given: str | Iterable[str], command: str) -> frozenset[s
     """Return codes given one by one or, in a string, between commas; each is one of a check of the command."""
     parts = given.split(",") if isinstance(given, str) else given
     found = frozenset(part.strip().upper() for part in parts if part.strip())
+    if not found:
+        return found
     family = "SBP" if command == "sbp" else "GC"
     known = [code for code in codes() if code.startswith(family)]
     for code in sorted(found.difference(known)):

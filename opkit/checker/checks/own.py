@@ -18,8 +18,9 @@ from opkit.checker.model.types import Results
 
 def own(session: CheckSession) -> Iterator[CheckResult]:
     """Run every check that the subject brings; the first fault of each code is reported."""
+    few = session.diverse(FEW)
     for row, checks in groupby(session.checkable.own, lambda check: check.row):
-        runs = [(check, ev, number) for check in checks for number, ev in enumerate(_cases_of(session, check))]
+        runs = [(check, ev, number) for check in checks for number, ev in enumerate(_cases_of(session, check, few))]
         found = None
         for check, ev, number in runs:
             one = _first(session, check, ev, number)
@@ -32,10 +33,10 @@ def own(session: CheckSession) -> Iterator[CheckResult]:
             yield CheckResult.of(row, Status.PASS, cases=len(runs))
 
 
-def _cases_of(session: CheckSession, check: OwnCheck) -> list[Evaluator]:
+def _cases_of(session: CheckSession, check: OwnCheck, few: list[Evaluator]) -> list[Evaluator]:
     if check.is_extreme:
         return [ev for ev in session.evaluators if ev.case.is_extreme and not ev.case.is_empty]
-    return session.ordinary() if check.is_thorough else session.diverse(FEW)
+    return session.ordinary() if check.is_thorough else few
 
 
 def _first(session: CheckSession, check: OwnCheck, ev: Evaluator, number: int) -> CheckResult | None:

@@ -71,8 +71,9 @@ def with_own_checks(made: Checkable, loaded: LoadedOps, op: UserOp) -> Checkable
     if loaded.kernel_module is not None:
         name += SUFFIX
         python = with_kernels(loaded, None)
-        checks.append(OwnCheck(TWINS, partial(every, partial(_twins, python)), is_forward=True, is_thorough=True))
-        checks.append(OwnCheck(TWINS, partial(every, partial(_twins_far, python)), is_forward=True, is_extreme=True))
+        near, far = (partial(every, partial(_twins, python, is_far)) for is_far in (False, True))
+        checks.append(OwnCheck(TWINS, near, is_forward=True, is_thorough=True))
+        checks.append(OwnCheck(TWINS, far, is_forward=True, is_extreme=True))
     return replace(made, name=name, own=(*made.own, *checks))
 
 
@@ -126,19 +127,15 @@ def _in_place(call: _Call) -> Iterator[Fault]:
             yield Fault(message + "and then computes something else", where=shown(call.kernel.where))
 
 
-def _twins(python: LoadedOps, call: _Call) -> Iterator[Fault]:
-    """GC221: a C++ kernel gives what the Python kernel gives, also on empty arrays."""
+def _twins(python: LoadedOps, is_far: bool, call: _Call) -> Iterator[Fault]:
+    """GC221: a C++ kernel gives what the Python kernel gives, also on empty arrays.
+
+    At extreme values half the digits of the largest number agree, where both results are finite.
+    """
     twin = python.ops[call.kernel.op].kernel
     if twin is not None:
-        yield from _compared(call, twin, call.args)
-        yield from _compared(call, twin, _emptied(call.args))
-
-
-def _twins_far(python: LoadedOps, call: _Call) -> Iterator[Fault]:
-    """GC221 at extreme values: half the digits of the largest number agree, where both results are finite."""
-    twin = python.ops[call.kernel.op].kernel
-    if twin is not None:
-        yield from _compared(call, twin, call.args, is_far=True)
+        for args in (call.args,) if is_far else (call.args, _emptied(call.args)):
+            yield from _compared(call, twin, args, is_far)
 
 
 def _refuse_stray(twin: UserKernel, op: CompiledOp, args: tuple[Any, ...], attrs: Attrs, results: Results) -> None:
@@ -165,7 +162,7 @@ def _refuse_stray(twin: UserKernel, op: CompiledOp, args: tuple[Any, ...], attrs
             raise KernelError(f"the C++ kernel of {op.name!r} gives {there} at {at}, the Python kernel {here}")
 
 
-def _compared(call: _Call, twin: UserKernel, args: tuple[Any, ...], is_far: bool = False) -> Iterator[Fault]:
+def _compared(call: _Call, twin: UserKernel, args: tuple[Any, ...], is_far: bool) -> Iterator[Fault]:
     is_empty = args is not call.args
     try:
         expected = _flat(twin.call(_read_only(args), _narrowed(call.cpp.compiled, call.attrs)))
