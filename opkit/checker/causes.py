@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.model.pattern import FLAT, INCOMPLETE, ZERO
+from opkit.checker.model.pattern import INCOMPLETE, ZERO
 from opkit.checker.model.report import CheckResult, Status
 from opkit.errors import did_you_mean, nearest
 
@@ -119,11 +119,6 @@ def hint_of(item: CheckResult) -> str:
         return "a gradient is a sum of terms with dy as a factor: one of them has none"
     if item.code in ("GC140", "GC142", "GC148", "GC160", "GC161"):
         return _of_shapes(item)
-    if item.evidence is not None and item.evidence.pattern == FLAT:
-        return (
-            "a step has the derivative 0: if backward passes through it on purpose, declare the function whose "
-            'derivative it is, SURROGATE = {"forward": function}'
-        )
     if INCOMPLETE in message and _repeats_index(item):
         return (
             "an index occurs several times: np.add.at (torch: index_add_, JAX: .at[i].add) adds its contributions up, "

@@ -314,6 +314,7 @@ def _tried(session: CheckSession) -> Iterator[str]:
         yield f"values: {', '.join(regimes)}"
     counts = {answer.value: session.trial.counts[answer] for answer in Answer if session.trial.counts[answer]}
     yield "trials: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    yield from session.not_served
 
 
 def _notes(checkable: Checkable, session: CheckSession) -> Iterator[str]:

@@ -188,8 +188,10 @@ def unserved(session: CheckSession, every: Collection[Unserved]) -> Iterator[Che
         yield session.result(code, Status.UNDECIDED, message, case=one.answer.case, beyond=True)
     rest = [one for one in every if one not in open_[:1]]
     full = [one for one in rest if not one.answer.case.is_empty]
-    session.unserved = unserved_line(full or rest)
+    told = {one.shapes: one.answer.said for one in full or rest}
+    session.unserved = unserved_line(told)
     session.notes += filter(None, [session.unserved])
+    session.not_served = [f"{shapes}: not served, {said}" for shapes, said in told.items()]
 
 
 def idle(results: Sequence[CheckResult]) -> list[CheckResult]:

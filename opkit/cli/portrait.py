@@ -76,7 +76,8 @@ def _of(checkable: Any, options: Any, wrong: Mapping[str, float]) -> Iterator[Cu
     from opkit.checker.collect import collect
     from opkit.checker.model.trial import Trial
 
-    cases = [case for case in collect(checkable, options, Trial(checkable)).cases if _floats(case.inputs)]
+    found = collect(checkable, options, Trial(checkable)).cases
+    cases = [case for case in found if _floats(case.inputs) and not case.is_empty]
     if not cases or not checkable.has_gradient:
         return
     wide = [case for case in cases if all(v.dtype == np.float64 for v in _floats(case.inputs).values())] or cases

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from opkit.cli.drawing import BANDS, Arrow, Box, Drawing
 from opkit.record import mutable, record
+from opkit.reporters.figures import fixed
 
 _GAP, _ROW_GAP, _BAND_TOP, _BAND_BOTTOM, _MARGIN = 28.0, 40.0, 34.0, 14.0, 20.0
 _BEND_WIDTH = 10.0
@@ -254,7 +255,7 @@ def svg(drawing: Drawing, *, number: int = 0) -> str:
         f'<svg class="g" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}" role="img" aria-label="{_text(drawing.title)}">',
         f"<title>{_text(drawing.title)}</title>",
-        f"<style>{STYLE}</style>",
+        f"<style>{fixed(STYLE)}</style>",
         f"<defs>{_head(number, 'g-head')}{_head(number, 'g-head-gradient')}</defs>",
         f'<rect class="g-paper" width="{width:.0f}" height="{height:.0f}"/>',
         *_bands(places, width),

@@ -6,7 +6,8 @@ Colours come from the page's style sheet, by class; nothing is measured here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
@@ -80,12 +81,30 @@ def standing_alone(figure: Figure) -> str:
     """Return the drawing as the text of an SVG file, with its own colours, light and dark."""
     look = files("opkit.reporters").joinpath("look.css").read_text(encoding="utf-8")
     colours = [line for line in look.splitlines() if "--" in line and ("svg.figure" in line or not line.endswith("{"))]
-    style = "\n".join(colours[:4] + [line for line in look.splitlines() if line.startswith("svg.figure")])
-    style = style.replace(":root", "svg").replace("svg.figure", "svg")
+    style = "\n".join(
+        colours[:4] + [line for line in look.splitlines() if line.startswith("svg.figure") and "var(" in line]
+    )
+    style = fixed(style.replace(":root", "svg").replace("svg.figure", "svg") + "\nsvg .paper { fill: var(--paper); }")
     head, _, rest = figure.svg.partition(">")
     head = head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
     text = f"{head}><title>{escape(figure.caption)}</title><style>{style}</style>"
-    return f'{text}<rect width="100%" height="100%" fill="var(--paper)"/>{rest}\n'
+    return f'{text}<rect class="paper" width="100%" height="100%"/>{rest}\n'
+
+
+def fixed(style: str) -> str:
+    """Return a style with values for its variables, light and dark: few readers of SVG but browsers know variables.
+
+    Args:
+        style: the variables, those for the dark after ``@media``; then a rule or several in each line.
+    """
+    light, dark = (dict(re.findall(r"(--[\w-]+): (#\w+)", part)) for part in style.split("@media", 1))
+    rules = [line for line in style.splitlines() if "{" in line and "--" not in line.replace("var(--", "")]
+
+    def with_values(lines: Sequence[str], values: Mapping[str, str]) -> str:
+        return "\n".join(re.sub(r"var\((.*?)\)", lambda found: values[found[1]], line) for line in lines)
+
+    coloured = with_values([line for line in rules if "var(" in line], {**light, **dark})
+    return f"{with_values(rules, light)}\n@media (prefers-color-scheme: dark) {{\n{coloured}\n}}"
 
 
 # -- curves -----------------------------------------------------------------------------------------------------------

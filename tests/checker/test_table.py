@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ from opkit.checker.search import table as tables
 from opkit.checker.search.answers import Answer, Standing
 from opkit.checker.search.kinds import generalised, is_special, kind_between, setting_of, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.table import Table, Unserved, unserved_line
+from opkit.checker.search.table import Table, unserved_line
 
 
 def _product(gradients: Callable[[np.ndarray, np.ndarray, np.ndarray], dict[str, np.ndarray]]) -> Checkable:
@@ -80,13 +81,19 @@ def test_what_is_not_served_is_a_line_of_a_pass() -> None:
 def test_what_is_not_served_has_its_own_reason() -> None:
     """Of shapes that meet the same error, numbers apart, it is shown once; others have theirs."""
     said = ("backward raises E: 2 and 3", "backward raises E: 4 and 5", "backward gives x a gradient of shape [1]")
-    line = unserved_line(
-        Unserved(Answer(Case({"x": np.ones(size)}, {}), Standing.RAISED, why)) for size, why in enumerate(said)
-    )
+    line = unserved_line({f"x of shape [{size}]": why for size, why in enumerate(said)})
     assert line == (
         "not served: forward takes x of shape [0] (backward raises E: 2 and 3), and likewise x of shape [1]; "
         "x of shape [2] (backward gives x a gradient of shape [1])"
     )
+
+
+def test_all_that_is_not_served_is_among_what_was_tried() -> None:
+    """The note names a few and says how many more: every one of these has a line of its own there."""
+    report = check(_product(_plain), Options())
+    line = next(note for note in report.notes if note.startswith("not served: "))
+    every = [tried for tried in report.tried if ": not served, " in tried]
+    assert re.search(r"and (\d+) more", line)[1] == str(len(every) - 4)
 
 
 def test_a_misfit_that_the_runtime_uses_is_undecided() -> None:

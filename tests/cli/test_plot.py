@@ -57,6 +57,16 @@ def test_an_op_that_takes_no_vectors_is_drawn_as_matrices(tmp_path: Path) -> Non
     assert "24 of 48 are wrong" in page
 
 
+def test_a_picture_of_its_own_has_colours_that_every_reader_knows(tmp_path: Path) -> None:
+    """Without cases, empty arrays among those found: a wrong gradient is drawn. CairoSVG and librsvg know no variables."""
+    (tmp_path / "layers.py").write_text(LAYERS.partition("def cases_")[0])
+    assert opkit(tmp_path, "plot", "layers.py::Product", "--output", "x.svg").returncode == 1
+    style = (tmp_path / "x.svg").read_text().partition("</style>")[0]
+    assert "var(" not in style
+    assert ".up { fill: #0b68cb; }" in style.partition("@media")[0]
+    assert ".up { fill: #6fb3ff; }" in style.partition("@media")[2]
+
+
 def test_an_elementwise_op_is_drawn_as_a_curve(tmp_path: Path) -> None:
     """And every check says what it asks, the confirmation in an ordinary run too."""
     (tmp_path / "layers.py").write_text(LAYERS)

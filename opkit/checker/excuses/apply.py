@@ -39,7 +39,7 @@ def excused(session: CheckSession, results: Sequence[CheckResult]) -> list[Check
     found, checkable = list(results), session.checkable
     if not checkable.has_gradient or not session.evaluators:
         return found
-    if checkable.infer is None and checkable.surrogate is None:
+    if checkable.surrogate is None:
         _apply(session, found, surrogates, _DERIVATIVES | _LINEAR)
     if checkable.cases is not None or checkable.recorded:
         _apply(session, found, declared, _DERIVATIVES, counts=False)
@@ -75,6 +75,9 @@ def _apply(
         excused, is_late = ({} if stands else dict.fromkeys(failed, _NO_TIME)), True
     for index, why in excused.items():
         item = results[index]
+        if rule is surrogates and session.checkable.infer is not None:  # others use an op without reading its kernel
+            results[index] = item if is_late else replace(item, hint=item.hint or why)
+            continue
         # Float32 rounds a guard's bound itself: that says nothing of the gradient.
         if not is_late and (item.code == "GC150" or not counts):
             session.notes.append(f"{item.message}; {why}")

@@ -58,6 +58,7 @@ class CheckSession:
         is_wrong: whether a check has failed.
         left_out: what was not done, for want of time.
         unserved: the note that says what forward takes and backward does not answer, "" for none.
+        not_served: all of it, a line each.
         dtype: of the float inputs, as the cases were found; "" where the cases mix dtypes.
         claims_float64: whether infer and kernel take float64, so that its resolution may be asked for.
         custody: hands the op's functions copies, and knows what was written.
@@ -80,6 +81,7 @@ class CheckSession:
     is_wrong: bool = False
     left_out: list[str] = field(default_factory=list)
     unserved: str = ""
+    not_served: list[str] = field(default_factory=list)
     dtype: str = ""
     claims_float64: bool = True
     custody: Custody = field(default_factory=Custody)

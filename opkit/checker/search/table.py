@@ -6,7 +6,7 @@ for. Looks and keeps; statuses are made in verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import reduce
 from itertools import chain, islice
@@ -303,9 +303,12 @@ def _ranks(shapes: Assignment) -> list[int | None]:
     return [None if shape is None or is_list(shape) else len(shape) for shape in shapes]
 
 
-def unserved_line(unserved: Iterable[Unserved]) -> str:
-    """Return what is not served, as a sentence; "" for nothing: some of it, by what backward does there."""
-    told = {one.shapes: one.answer.said for one in unserved}
+def unserved_line(told: Mapping[str, str]) -> str:
+    """Return what is not served, as a sentence; "" for nothing: some of it, by what backward does there.
+
+    Args:
+        told: what backward does, by the shapes and options that forward takes.
+    """
     if not told:
         return ""
     alike: dict[str, list[str]] = {}
@@ -315,5 +318,5 @@ def unserved_line(unserved: Iterable[Unserved]) -> str:
         f"{first} ({told[first]})" + "".join(f", and likewise {shapes}" for shapes in others)
         for first, *others in alike.values()
     ]
-    more = f"; and {len(told) - FEW} more" if len(told) > FEW else ""
+    more = f"; and {len(told) - FEW} more (--verbose lists all)" if len(told) > FEW else ""
     return f"not served: forward takes {'; '.join(parts)}{more}"
