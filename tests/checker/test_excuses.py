@@ -294,6 +294,19 @@ def test_a_class_that_all_declared_values_share_is_declared() -> None:
     assert any("in all inputs given x is lower triangular" in note for note in found.notes)
 
 
+def symmetric(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    for size in (1, 3, 4):
+        array = rng.standard_normal((size, size))
+        yield {"x": array + array.T}
+
+
+def test_a_matrix_of_one_element_is_symmetric_too() -> None:
+    """Forward reads the lower triangle, the gradient is spread over both; one of the declared matrices is 1 by 1."""
+    found = report(lambda x: (np.tril(x) ** 2).sum() + (np.tril(x, -1) ** 2).sum(), lambda dy, x: 2 * dy * x, cases=symmetric)
+    assert found.status is Status.PASS
+    assert any("in all inputs given x is symmetric" in note for note in found.notes)
+
+
 def test_along_a_declared_class_everything_counts() -> None:
     """A factor is wrong there too."""
     found = report(lambda x: x + np.triu(x, 1), lambda dy, x: 3 * dy * (x != 0), cases=lower)

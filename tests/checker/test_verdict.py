@@ -83,6 +83,25 @@ def test_a_gradient_that_overflows_in_float32_is_backwards() -> None:
     assert (finding.status, finding.where) == (Status.FAIL, made.backward_where)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 3])
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (0.5, Status.FAIL)])
+def test_a_gradient_that_cancels_leaves_rounding(seed: int, factor: float, status: Status) -> None:
+    """Of two values, less their mean and over their deviation, no derivative is left: neither float32 nor float64 has digits."""
+
+    def parts(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        centred = x - x.mean(0, keepdims=True)
+        deviation = np.sqrt((centred**2).sum(0, keepdims=True) / (len(x) - 1))
+        return centred / deviation, deviation
+
+    def backward(x: np.ndarray, y: np.ndarray, dy: np.ndarray) -> np.ndarray:
+        y, deviation = parts(x)
+        return (dy - dy.mean(0, keepdims=True) - factor * y * (dy * y).sum(0, keepdims=True) / (len(x) - 1)) / deviation
+
+    made = checkable_of(lambda x: parts(x)[0], backward, [np.ones((3, 2))])
+    report = check(replace(made, cases=None, recorded=()), Options(seed=seed))
+    assert report.status is status
+
+
 def test_a_tolerance_of_what_is_no_input_says_so() -> None:
     """It would be believed; the near name is offered."""
     inputs = [X]

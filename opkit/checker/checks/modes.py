@@ -60,7 +60,7 @@ def second_order(session: CheckSession, check: Check) -> Iterator[CheckResult]:
     """GC171: the gradient, taken as an op, has a correct gradient."""
     second = session.checkable.second
     if second is None or not session.options.second_order:
-        yield session.skipped("GC171", "no gradient of the gradient is offered")
+        yield session.skipped("GC171", "no gradient of the gradient is offered, or none is asked for (--second-order)")
         return
     is_asked = session.checkable.asks_second or session.options.demand_second
     if not is_asked and session.left() < 0:

@@ -16,9 +16,10 @@ from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.grid import extrapolated
 from opkit.checker.derivative.ladder import Line, settle, steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
-from opkit.checker.model.numbers import place_of, resolution_of, signed, widened
+from opkit.checker.model.numbers import largest, place_of, resolution_of, signed, widened
 from opkit.checker.model.thresholds import (
     BOUNDS,
+    CANCELLED_ULPS,
     COARSE,
     FLOOR,
     FLOOR_SINGLE,
@@ -116,6 +117,8 @@ def probe_leaf(
         floor = FLOOR_SINGLE if max(float(eps[0]), resolution) > IS_SINGLE else FLOOR
         allowed = BOUNDS * bound + (floor + tolerance) * max(_length(weighted), abs(expected))
     scale = _length(weighted) / max(np.sqrt(float((weighted != 0).sum())), 1.0)
+    if scale <= CANCELLED_ULPS * ev.eps().max(initial=0.0) * max(largest(base), ev.typical):
+        scale = 0.0  # rounding of terms that cancel
     return Probe(expected, float(weighted.sum()), bound, allowed, scale, kind, masked)
 
 

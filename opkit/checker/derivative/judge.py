@@ -5,6 +5,7 @@ An accusation needs two different ladders, a steady gradient, and no tie that ex
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.resolution import misled
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 from opkit.checker.model.numbers import largest, resolution_of, widened
+from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import (
     ABSOLUTE,
     ABSOLUTE_SINGLE,
@@ -34,7 +36,9 @@ from opkit.checker.model.thresholds import (
     NONZERO,
     PLENTY,
     REPEAT_ULPS,
+    RESOLUTION,
     ROW_MARGIN,
+    SINGLE_RESOLUTION,
     SLIGHT,
     SMALL,
     SMALL_ARRAY,
@@ -222,7 +226,8 @@ class Judge:
         rng = np.random.default_rng(7)
         deviation = np.abs(self.claimed - self.estimate.value)
         if worst.size > SOME:
-            relative = np.where(self.is_wrong, deviation / np.fmax(np.abs(self.estimate.value), NONZERO), 0.0)
+            size = np.fmax(np.abs(self.estimate.value), max(NEGLIGIBLE * self.natural, NONZERO))
+            relative = np.where(self.is_wrong, deviation / size, 0.0)
             if np.nanmax(relative, initial=0.0) > LITTLE:
                 return spread > 0
             worst = worst[:SOME]
@@ -231,8 +236,19 @@ class Judge:
             nudge = 1 + GRID_ULPS * resolution_of(array) * rng.choice([-1, 1], array.shape)
             moved = self.evaluator.replaced(self.leaf, frozen((array * nudge).astype(array.dtype)))
             spread = np.fmax(spread, self._moved(moved, worst))
+        spread = np.fmax(spread, self._rounding())
         unsteady: ndarray = np.isfinite(self.claimed) & (UNSTEADY * spread > deviation)
         return unsteady & (self.estimate.kind <= Behaviour.ONE_SIDED)
+
+    def _rounding(self) -> float:
+        """Return how far a float64 gradient is off by rounding: as float32's is, which is coarser, in proportion."""
+        gradients = []
+        for dtype in ("float64", "float32") if self.columns.array.dtype == np.float64 else ():
+            with suppress(Exception):  # user code: it takes no float32
+                ev = Evaluator(self.evaluator.checkable, cast_case(self.evaluator.case, dtype)).prepare()
+                gradients.append(widened(ev.gradients(ev.uneven())[self.leaf]))
+        one, *others = gradients or [np.zeros(())]
+        return sum(largest(one - other) for other in others) * RESOLUTION / SINGLE_RESOLUTION
 
     def _is_well_conditioned(self, unsteady: ndarray) -> ndarray:
         """Entries whose true derivative hardly moves by the ulps that move the claimed one: digits were lost."""
@@ -240,7 +256,7 @@ class Judge:
             return unsteady
         deviation = np.abs(self.claimed - self.estimate.value)
         grave = deviation > np.where(self.single, SLIGHT, NEGLIGIBLE) * np.maximum(
-            np.abs(self.estimate.value), LITTLE * largest(self.estimate.value)
+            np.abs(self.estimate.value), LITTLE * max(largest(self.estimate.value), self.natural)
         )
         found: ndarray = grave & (self.estimate.bound < SMALL * deviation)
         return found

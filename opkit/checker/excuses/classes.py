@@ -269,9 +269,10 @@ def _shareable(arrays: Sequence[ndarray]) -> tuple[Narrow, ...]:
 
 
 def _is_in(kind: Narrow, array: ndarray) -> bool:
-    return not array.size or (
-        _fits(kind, array) and bool(np.allclose(kind.bring(array), array, rtol=ROW_SUM, atol=ROW_SUM))
+    is_in = array.ndim >= kind.axes and (
+        not array.size or np.allclose(kind.bring(array), array, rtol=ROW_SUM, atol=ROW_SUM)
     )
+    return bool(is_in)
 
 
 #: What says that a gradient is not finite; repeated places that are overwritten give finite ones.
