@@ -102,7 +102,7 @@ def hint_of(item: CheckResult) -> str:
     if "not enough values to unpack" in message or "too many values to unpack" in message:
         return "compare what is unpacked with the kernel's inputs, or with what the last ctx.save_for_backward kept"
     if item.code == "GC141" and item.actual == "float64":
-        return "an array or a number of numpy's in float64, such as np.sqrt(2.0), makes float64 of float32"
+        return "whole numbers (x - np.arange(3)), and numbers of numpy's (np.sqrt(2.0)), make float64 of float32"
     if missing := re.search(r"module '([\w.]+)' has no attribute '(\w+)'", message):
         return did_you_mean(nearest(missing[2], dir(sys.modules.get(missing[1])), 1))
     if item.evidence is not None and item.evidence.pattern == ZERO:

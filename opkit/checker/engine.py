@@ -329,7 +329,7 @@ def _notes(checkable: Checkable, session: CheckSession) -> Iterator[str]:
     for name in sorted(checkable.nondifferentiable_outputs):
         yield f"output {name} is declared not differentiable"
     if checkable.surrogate is not None:
-        yield "SURROGATE: backward is compared with the derivative of the declared function, not of forward"
+        yield "SURROGATE: backward is compared with differences of the declared function, not of forward"
     known = [arg.name for arg in (*checkable.inputs, *checkable.outputs)]
     for name, value in checkable.tolerance.items():
         meant = f"TOLERANCE: {name} may be off by {value:g} of its largest derivative"

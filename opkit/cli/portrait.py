@@ -17,6 +17,8 @@ from opkit.checker import Report
 from opkit.reporters.figures import Curve, Matrices
 
 Portraits: TypeAlias = "dict[str, list[Curve | Matrices]]"
+#: A case on which an op's gradient is wrong, and by input a value where it is.
+Wrong: TypeAlias = "tuple[Any, dict[str, float]]"
 #: Seconds for an op where the run has no limit: pictures are an addition.
 _SECONDS = 60.0
 _POINTS, _MOST = 241, 12
@@ -26,13 +28,13 @@ _ROOM = 40.0
 _ASIDE = 0.01
 
 
-def portraits(words: Sequence[str], options: Any, wrong: Mapping[str, Mapping[str, float]]) -> Portraits:
+def portraits(words: Sequence[str], options: Any, wrong: Mapping[str, Wrong]) -> Portraits:
     """Measure the ops of some targets.
 
     Args:
         words: targets as on the command line.
         options: of the run.
-        wrong: {op: {input: a value where its gradient is wrong}}, which a curve then shows.
+        wrong: what curves and matrices of an op are to show.
 
     Returns:
         {op: its portraits}; ops that cannot be measured, or not in time, are left out.
@@ -53,7 +55,7 @@ def portraits(words: Sequence[str], options: Any, wrong: Mapping[str, Mapping[st
     return found
 
 
-def _measure(out: Connection, words: list[str], options: Any, wrong: Mapping[str, Mapping[str, float]]) -> None:
+def _measure(out: Connection, words: list[str], options: Any, wrong: Mapping[str, Wrong]) -> None:
     import os
 
     from opkit.verify.isolation.flight import Flight
@@ -67,13 +69,13 @@ def _measure(out: Connection, words: list[str], options: Any, wrong: Mapping[str
     for target in resolve(words):
         for checkable in load(target, options, Flight()).made().checkables:
             try:
-                out.send((checkable.name, list(_of(checkable, options.check, wrong.get(checkable.name, {})))))
+                out.send((checkable.name, list(_of(checkable, options.check, wrong.get(checkable.name, (None, {}))))))
             except Exception:  # user code of any kind runs here; the report says what is wrong with it
                 continue
     out.send(None)
 
 
-def _of(checkable: Any, options: Any, wrong: Mapping[str, float]) -> Iterator[Curve | Matrices]:
+def _of(checkable: Any, options: Any, wrong: Wrong) -> Iterator[Curve | Matrices]:
     """Yield a curve of each input of an elementwise op, matrices of one case of any other."""
     from opkit.checker.collect import collect
     from opkit.checker.model.trial import Trial
@@ -86,12 +88,13 @@ def _of(checkable: Any, options: Any, wrong: Mapping[str, float]) -> Iterator[Cu
     several = [case for case in wide if max(v.size for v in _floats(case.inputs).values()) > 1] or wide
     plain = [case for case in several if case.regime in ("normal", "user")] or several
     smallest = min(plain, key=lambda case: sum(np.size(v) for v in case.inputs.values() if v is not None))
+    failing, values = wrong
     try:
-        grids = {name: _grid(smallest, name, wide, wrong.get(name, 0.0)) for name in _floats(smallest.inputs)}
+        grids = {name: _grid(smallest, name, wide, values.get(name, 0.0)) for name in _floats(smallest.inputs)}
         curves = [curve for name, x in grids.items() for curve in _curves(checkable, smallest, name, x)]
     except Exception:  # user code that takes no vectors
         curves = []
-    yield from curves or _matrices(checkable, smallest)
+    yield from curves or _matrices(checkable, smallest if failing is None else failing)
 
 
 def _floats(inputs: Any) -> dict[str, np.ndarray]:
@@ -137,9 +140,9 @@ def _curves(checkable: Any, case: Any, name: str, x: np.ndarray) -> Iterator[Cur
         )  # fmt: skip
 
 
-def wrong_at(report: Report) -> dict[str, dict[str, float]]:
-    """Return, of each op, values of inputs where gradients are wrong: of one finding the smallest."""
-    found: dict[str, dict[str, float]] = {}
+def wrong_at(report: Report) -> dict[str, Wrong]:
+    """Return, of each op, the first case with wrong gradients, and values of inputs: of one finding the smallest."""
+    found: dict[str, Wrong] = {}
     for op in report.ops:
         for check in op.checks:
             evidence = check.evidence
@@ -151,7 +154,7 @@ def wrong_at(report: Report) -> dict[str, dict[str, float]]:
                 places = np.flatnonzero(errors >= errors.max() / 2)
                 if places.size:
                     value = min(map(float, values[places]), key=abs)
-                    found.setdefault(op.op, {}).setdefault(check.input, value)
+                    found.setdefault(op.op, (evidence.case, {}))[1].setdefault(check.input, value)
     return found
 
 

@@ -151,6 +151,8 @@ def _is_finite(
                 return _are_finite(results)
             ones = {f"d{name}": np.ones_like(result) for name, result in zip(formula.outputs, results, strict=True)}
             return _are_finite(_tuple(backward(tuple((values | ones)[name] for name in reads), attrs)))
+    except np.exceptions.AxisError as error:
+        raise UsageError(f"an axis of the formula is not there: {error}") from error
     except (ValueError, ArithmeticError):  # functions of math raise where numpy gives NaN
         return False
     except TypeError as error:  # a product of what was summed up to one number

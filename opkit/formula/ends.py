@@ -51,7 +51,7 @@ def weak_ends(
         kernels: forward, and backward where there is one, as ``kernel(args, attrs)``.
         reads: the backward kernel's inputs.
     """
-    found: dict[str, str] = {}
+    found: dict[str, tuple[float, str]] = {}
     slack = _SLACK if formula.steps else 0.0
     until = time.process_time() + _SECONDS
     for values, place, is_last in _places(formula, regions, sizes):
@@ -68,12 +68,15 @@ def weak_ends(
                 continue
             for what, got, wanted in compared:
                 wrong = _wrong(got, wanted, dtype, np.inf if is_last else slack)
-                if wrong is not None and what not in found:
+                if wrong is None:
+                    continue
+                have, want = wrong
+                off = abs(have - want) / (abs(want) or 1.0) if np.isfinite(have) else np.inf
+                if off > found.get(what, (0.0, ""))[0]:
                     kind = np.dtype(dtype).name
-                    found[what] = (
-                        f"{what}: at {place} in {kind} the kernel gives {wrong[0]:.12g}, the formula is {wrong[1]:.12g}"
-                    )
-    return list(found.values())
+                    text = f"{what}: at {place} in {kind} the kernel gives {have:.12g}, the formula is {want:.12g}"
+                    found[what] = off, text
+    return [text for _, text in found.values()]
 
 
 def _places(

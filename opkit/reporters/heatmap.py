@@ -61,7 +61,8 @@ def heat_map(errors: np.ndarray) -> HeatMap | None:
     rows, columns = matrix.shape
     pooled = _pool(_pool(matrix, rows).T, columns).T
     finite = pooled[np.isfinite(pooled) & (pooled > 0)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    high = float(finite.max(initial=0.0))
+    low = float(finite.min(initial=high / 100))  # errors that are alike have one colour
     pixels = colors(pooled, low, high)
     scale = tuple(f"rgb({', '.join(str(int(part)) for part in color)})" for color in _SCALE)
     uri = "data:image/png;base64," + base64.b64encode(_png(pixels)).decode()

@@ -127,7 +127,8 @@ def _lines(checkable: Checkable, options: RunOptions, op: str) -> list[str]:
             kinds.setdefault((kind_of(case), repr(case.attrs)), case)
             settings.setdefault(repr(case.attrs), case)
         first = list(map(id, settings.values()))[:: len(settings) // (_MOST // 2) + 1]
-        chosen = sorted(kinds.values(), key=lambda case: id(case) not in first)[:_MOST]
+        kept = sorted(kinds.values(), key=lambda case: id(case) not in first)[:_MOST]
+        chosen = sorted(kept, key=_sizes, reverse=True)
         spans: dict[str, np.ndarray] = {}
         for leaf, array in (item for case in chosen for item in leaves_of(case.inputs)):
             spans[leaf.name] = np.append(spans.get(leaf.name, ()), array)
@@ -138,6 +139,11 @@ def _rank(checkable: Checkable, case: Case) -> tuple[bool, bool]:
     """Return how late a case comes: JAX has no mark for floats that take no gradient, so that truth values go first."""
     is_open = "jax" in sys.modules and bool(_constants(checkable, case))
     return is_open, case.regime not in ("normal", "recorded", "given")
+
+
+def _sizes(case: Case) -> int:
+    """Return how many sizes a case has that differ: the most telling kinds are written first."""
+    return len({size for _, array in leaves_of(case.inputs) for size in array.shape})
 
 
 def _constants(checkable: Checkable, case: Case) -> list[str]:

@@ -191,6 +191,14 @@ def test_a_bound_that_chance_may_show_is_not_named() -> None:
     )
 
 
+def test_a_part_of_a_matrix_is_named_before_values_that_it_happens_to_have() -> None:
+    """The diagonal holds the largest values here."""
+    values = np.random.default_rng(0).normal(size=(4, 4)) + 9 * np.eye(4)
+    right = np.random.default_rng(1).normal(size=(5, 16))
+    claimed = np.where(np.eye(4).ravel() > 0, right, right + 1)
+    assert guess_pattern(claimed, right, values, "x") == "wrong off the diagonal of x"
+
+
 def test_what_rounding_leaves_is_no_factor_and_one_element_no_sum() -> None:
     """A gradient of rounding noise is called zero; of a number nothing is the same for every element."""
     right = np.array([[1.0, 2.0], [3.0, -4.0]])

@@ -76,6 +76,27 @@ def test_an_elementwise_op_is_drawn_as_a_curve(tmp_path: Path) -> None:
     assert "an ordinary run gives the same results" in page
 
 
+def test_the_slopes_of_a_kink_are_both_right(tmp_path: Path) -> None:
+    """Hard swish has a kink at -3, one of the points that are drawn."""
+    kink = LAYERS.replace("return x * x", "return x * paddle.clip(x + 3, 0, 6) / 6").replace(
+        "return 2 * x * dy", "return dy * paddle.where(x < -3, 0 * x, paddle.where(x <= 3, (2 * x + 3) / 6, 0 * x + 1))"
+    )
+    (tmp_path / "layers.py").write_text(kink)
+    assert opkit(tmp_path, "plot", "layers.py::Square", "--output", "page.html").returncode == 0
+    assert "They agree at this size." in " ".join((tmp_path / "page.html").read_text().split())
+
+
+def test_matrices_are_of_the_case_that_is_wrong(tmp_path: Path) -> None:
+    """A mean that lacks its 1/N is right for one element, the smallest of the cases."""
+    mean = LAYERS.replace("return x * x", "return paddle.mean(x)").replace("return 2 * x * dy", "return dy * paddle.ones_like(x)")
+    (tmp_path / "layers.py").write_text(
+        mean + "\n\ndef cases_Square(rng):\n    yield {'x': rng.standard_normal((3, 4))}\n    yield {'x': rng.standard_normal((2, 1))}\n"
+        "    yield {'x': rng.standard_normal((1, 1))}\n"
+    )
+    assert opkit(tmp_path, "plot", "layers.py::Square", "--output", "x.svg").returncode == 1
+    assert "(x of shape [3, 4]): 12 of 12 are wrong" in (tmp_path / "x.svg").read_text()
+
+
 def test_a_curve_reaches_what_is_wrong(tmp_path: Path) -> None:
     """A gradient that is wrong beyond 6 alone was drawn from -6 to 6, and said to agree everywhere."""
     (tmp_path / "layers.py").write_text(

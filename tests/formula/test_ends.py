@@ -116,17 +116,15 @@ def test_what_cannot_be_made_stable_is_said() -> None:
 def test_a_difference_that_loses_its_digits_far_out_is_said() -> None:
     """Of two logarithms that are nearly the same at large numbers."""
     line, *_ = design("log(1 + x) - log(x)", {}).weak()
-    assert line.startswith("y: at x = 1e+08 in float64 the kernel gives 9.9999")
+    assert line.startswith("y: at x = 1e+08 in float32 the kernel gives 0, ")  # the worst: in float64 half of the digits are there
 
 
 def test_where_squares_overflow_is_said_too() -> None:
-    """The slope of a quotient there is inf / inf, and digits are shown as far as two numbers differ."""
+    """The slope of a quotient there is inf / inf; of several ends the worst is shown."""
     (line,) = design("x / (1 + x*x)", {}).weak()
     assert line.startswith("dx: at x = 1e+30 in float32 the kernel gives nan")
     line, *_ = design("log(sqrt(x*x + y*y) + x)", {}).weak()
-    said = re.findall(r"-?[\d.]+e?-?\d*", line.partition("kernel")[2])
-    assert len(said) == 2
-    assert said[0] != said[1]
+    assert "the kernel gives nan, the formula is 4.99999999958e-05" in line
 
 
 def test_a_gradients_numbers_fit_half_precision() -> None:

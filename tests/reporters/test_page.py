@@ -23,6 +23,14 @@ from opkit.reporters.values import source_lines
 from tests.reporters.conftest import HandMade
 
 
+def test_errors_that_are_alike_have_one_colour() -> None:
+    """Their last digits are no scale."""
+    heat = heat_map(np.array([[2.5e-2, 2.5e-2 * (1 + 1e-12)]]))
+    assert heat is not None
+    shown = colors(np.array([[2.5e-2, 2.5e-2 * (1 + 1e-12)]]), heat.low, heat.high)
+    assert np.ptp(shown.astype(int), axis=1).max() <= 1
+
+
 def test_command_and_date_stand_in_the_head(run: HandMade) -> None:
     """Where they are given; the command can be copied."""
     page = html_report(run, "opkit gradcheck 'a b'", "2026-01-02 03:04 UTC")

@@ -76,7 +76,7 @@ def _unmeant(where: str, name: str) -> str:
     if not where:
         return ""
     said = f"if {where} is not meant, raise in forward there, or declare the values that are"
-    return f"{said}: --write-cases writes cases, in which {name} can be drawn from them: rng.uniform(0, 3, shape)"
+    return f"{said}: --write-cases writes cases, in which {name} can be drawn from those alone"
 
 
 def undecided(

@@ -393,4 +393,5 @@ def _probe_result(session: CheckSession, ledger: _Ledger) -> CheckResult:
     if ledger.is_extra and not is_sharp and not is_flat:
         return session.skipped("GC102", f"{text}; too vague to count, but smaller cases were compared entry by entry")
     status = Status.PASS if is_sharp or is_flat else Status.UNDECIDED
+    text += "" if status is Status.PASS else ", which is too vague: give cases with fewer elements, or larger gradients"
     return session.result("GC102", status, text, detectable=detectable, cases=ledger.large)

@@ -91,7 +91,8 @@ def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, clo
     is_part = columns.size < claimed.shape[1]
     where = _where(columns, values.shape, name)
     if is_part:
-        where = _condition(values.reshape(-1), wrong.any(axis=0), name) or where
+        off = wrong.any(axis=0)
+        where = _of_a_matrix(off, values.shape, name) or _condition(values.reshape(-1), off, name) or where
     mine, right = claimed[:, columns], numeric[:, columns]
     if not largest(mine):
         return f"zero {where}"
@@ -123,6 +124,16 @@ def _where(columns: ndarray, shape: Shape, name: str) -> str:
     if columns[-1] == size - 1 and len(columns) == columns[-1] - columns[0] + 1:
         return f"in the last {len(columns)} of the {size} elements of {name}"
     return f"at {len(columns)} of the {size} elements of {name}"
+
+
+def _of_a_matrix(wrong: ndarray, shape: Shape, name: str) -> str:
+    """Return the part of square matrices that wrong elements are, "" for none."""
+    if len(shape) < 2 or shape[-1] != shape[-2] or shape[-1] < 3:
+        return ""
+    whole = np.ones(shape, dtype=bool)
+    below, above = np.tril(whole, -1), np.triu(whole, 1)
+    parts = {"on": ~(below | above), "off": below | above, "below": below, "above": above}
+    return next((f"{word} the diagonal of {name}" for word, part in parts.items() if (part.ravel() == wrong).all()), "")
 
 
 def _condition(values: ndarray, wrong: ndarray, name: str) -> str:

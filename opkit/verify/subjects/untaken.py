@@ -37,6 +37,6 @@ def _nothing_taken(subject: Subject, said: str) -> str:
         )
     return (
         f"there are no cases for {subject.name}, and {said}; define "
-        f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or give --shape NAME=3,4; or check a "
-        "script that calls it"
+        f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or, for plain arrays, give "
+        "--shape NAME=3,4; or check a script that calls it"
     )
