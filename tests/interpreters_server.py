@@ -26,8 +26,6 @@ _LONGEST = 1 << 17
 #: What the workers of most targets import.
 _LOADED = (
     "opkit.verify.workers.zygote",
-    "opkit.verify.subjects.directory",
-    "opkit.verify.trial.calls",
     "opkit.verify.workers.worker",
     "opkit.checker",
 )
@@ -114,9 +112,10 @@ def _workers(way: socket.socket) -> None:
     """Fork an interpreter for each request, and report its number and how it ended."""
     for name in _LOADED:
         import_module(name)
-    from opkit.ops import BUILTIN
+    from opkit.verify.targets.load import preload
+    from opkit.verify.targets.target import TargetKind
 
-    BUILTIN.load()
+    preload([*TargetKind, TargetKind.DIRECTORY])
     sys.modules["__main__"] = ModuleType("__main__")
     gc.freeze()
     for request, _, (stdin, stdout, stderr, status, link) in _requests(way):
