@@ -20,13 +20,21 @@ ROOT = Path(__file__).resolve().parents[2]
 _OWN = ("watch", "bench", "--version")
 #: Forks for each line: {"argv", "folder", "env", "to"} in, the exit status out.
 _SERVER = """
-import atexit, json, os, sys, threading, traceback
-import opkit.cli.tables, opkit.project.amending, opkit.reporters.text, opkit.verify.run, opkit.ops, opkit.spec, pytest
-import opkit.cli.edge, opkit.cli.help, opkit.paddle, opkit.oneflow, jinja2, gc
-opkit.ops.BUILTIN.load()
+import atexit, contextlib, gc, importlib, json, os, pkgutil, sys, threading, traceback
+import opkit.paddle, opkit.oneflow, opkit.ops, opkit.project.amending, opkit.spec, opkit.verify.run, jinja2, pytest, numpy.ma
+from opkit import cli, reporters
 from opkit.__main__ import main
+from opkit.verify.targets.load import preload
+from opkit.verify.targets.target import TargetKind
 from tests import interpreters
 
+for package in (cli, reporters):
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+with contextlib.suppress(ImportError):
+    import typer._adapters  # what reads flags imports it then
+opkit.ops.BUILTIN.load()
+preload(TargetKind)
 interpreters.stand_in(sys.argv[1])
 gc.freeze()
 
