@@ -57,10 +57,10 @@ def test_modules_say_what_they_own_and_long_ones_why() -> None:
     silent, long = [], []
     for path in MODULES:
         text = path.read_text(encoding="utf-8")
-        says = ast.get_docstring(ast.parse(text)) or ""
-        if not says:
+        says = re.match(r'r?"""(.+?)"""', text, re.DOTALL)
+        if says is None:
             silent.append(path)
-        if len(text.splitlines()) > 400 and "module is long because" not in says:
+        elif len(text.splitlines()) > 400 and "module is long because" not in says[1]:
             long.append(path)
     assert (silent, long) == ([], [])
 

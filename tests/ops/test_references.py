@@ -29,8 +29,8 @@ def test_no_count_is_written_down() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in ROOT.rglob("*.py")
-        if "templates" not in path.parts
-        for node in ast.walk(ast.parse(path.read_text()))
+        if "templates" not in path.parts and "getrefcount" in (text := path.read_text())
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Compare)
         and any(map(asks, [node.left, *node.comparators]))
         and any(isinstance(item, ast.Constant) for item in [node.left, *node.comparators])
