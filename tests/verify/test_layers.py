@@ -199,6 +199,34 @@ def test_a_file_that_does_not_import_is_told_with_its_line(here: Path) -> None:
     assert (finding.code, finding.where.file, finding.where.line) == ("GC195", "layers.py", 5)
 
 
+WINDOWS = """
+class Windows(PyLayer):
+    @staticmethod
+    def forward(ctx, x, w, bias=None):
+        ctx.save_for_backward(x, w)
+        ctx.has_bias = bias is not None
+        windows = np.lib.stride_tricks.sliding_window_view(x.numpy(), w.shape[2], 2)
+        y = np.einsum("nclk,ock->nol", windows, w.numpy())
+        return Tensor(y if bias is None else y + bias.numpy()[None, :, None])
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, w = (item.numpy() for item in ctx.saved_tensor())
+        dy = dy.numpy()
+        dx, dw = np.zeros_like(x), np.empty_like(w)
+        for place in range(w.shape[2]):
+            dx[:, :, place : place + dy.shape[2]] += np.einsum("nol,oc->ncl", dy, w[:, :, place])
+            dw[:, :, place] = np.einsum("ncl,nol->oc", x[:, :, place : place + dy.shape[2]], dy)
+        return tuple(map(Tensor, [dx, dw, dy.sum(0).sum(1)][: 2 + ctx.has_bias]))
+"""
+
+
+@pytest.mark.parametrize(("change", "status"), [("sum(0)", "pass"), ("mean(0)", "fail")])
+def test_an_array_that_may_be_left_out_is_given(here: Path, change: str, status: str) -> None:
+    """A search over all three finds no sizes: the bias of a convolution gets one of those with which it goes without."""
+    assert run(here, WINDOWS.replace("sum(0)", change), "Windows").report.status.value == status
+
+
 def test_declared_exceptions_are_served(here: Path) -> None:
     """SURROGATE_Name gives the function whose derivative backward is; without it a surrogate is undecided."""
     text = """

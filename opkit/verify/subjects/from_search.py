@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
-from itertools import chain, combinations, islice
+from itertools import chain, combinations, islice, product
 from time import perf_counter
 from typing import Any
 
@@ -139,7 +139,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
                 taken = search.taken(reading) or taken
                 search.looks = _LOOKED_AT
             if taken is not None and taken.is_answered:
-                return taken.finished(search.announced, first)
+                return (search.wider(reading, taken) or taken).finished(search.announced, first)
             if taken is not None and not taken.case.is_empty:
                 first = first or taken
             empty = empty or taken
@@ -223,11 +223,20 @@ class _Search:
             given = {name: [array] * 2 if name in reading.lists else array for name, array in arrays.items()}
             yield np.errstate(all="ignore")(partial(made.forward, given, made.default_attrs))
 
-    def taken(self, reading: Reading) -> _Taken | None:
-        """Return a reading that forward takes, None for one that it does not."""
+    def wider(self, reading: Reading, taken: _Taken) -> _Taken | None:
+        """Return a reading with arrays that may be left out besides, which no search gave; None where none is taken."""
+        names = next(readings(self.subject)).optional.difference(reading.inputs)
+        inputs = tuple(name for name in self.subject.parameters.names if name in {*names, *reading.inputs})
+        options = {name: value for name, value in reading.options.items() if name not in names}
+        case = replace(taken.case, inputs={name: taken.case.inputs.get(name) for name in inputs}, attrs=options)
+        found = self.taken(replace(reading, inputs=inputs, options=options, optional=names), case) if names else None
+        return found if found is not None and found.is_answered else None
+
+    def taken(self, reading: Reading, known: Case | None = None) -> _Taken | None:
+        """Return a reading that forward takes, None for one that it does not; on a known case, or on searched ones."""
         runner = self.subject.make(frozenset(reading.inputs), frozenset())
         made = self._made(runner, reading)
-        cases, single = self._cases(made), replace(made, starts_in="float32")
+        cases, single = self._cases(made) if known is None else [known], replace(made, starts_in="float32")
         narrow = [] if cases or not self._names_dtypes() else self._cases(single)
         cases = cases or [cast_case(case, "float64") for case in narrow]
         if cases and self._is_single(made, cases[0], is_open=bool(narrow)):
@@ -244,8 +253,11 @@ class _Search:
         if not any(case.floats for case in cases):
             return None  # nothing to differentiate
         given = {name for case in cases for name, value in case.inputs.items() if value is not None}
+        if missing := [name for name in reading.inputs if name in reading.optional - given]:
+            cases = [self._with_arrays(made, cases, missing), *cases]
+            given |= {name for name, value in cases[0].inputs.items() if value is not None}
         if not given.issuperset(reading.inputs):  # it was never taken: an option, not an array that may be left out
-            return self.taken(self._without(reading, set(reading.inputs) - given))
+            return self.taken(self._without(reading, set(reading.inputs) - given), known)
         constants: frozenset[str] = frozenset()
         found: _Taken | None = None
         unanswered, said = set(reading.optional), ""
@@ -268,8 +280,22 @@ class _Search:
             if found is not None and not unanswered:
                 return found
         if found is not None:  # backward answers only where these are left out: they are options
-            return self.taken(self._without(reading, unanswered))
+            return self.taken(self._without(reading, unanswered), known)
         return _Taken(made, runner, cases[0], constants, said=said, formats=formats)
+
+    def _with_arrays(self, made: Checkable, cases: Sequence[Case], names: Sequence[str]) -> Case:
+        """Return a case with arrays that were left out in all, of the sizes of others, as far as forward takes them."""
+        case = max(cases, key=lambda one: len({*chain(*one.shapes)}))
+        run, rng = self.announced.over(made).forward, np.random.default_rng(0)
+        shapes = [np.shape(item) for item in (*run(case.inputs, case.attrs), *case.arrays)]
+        sizes = dict.fromkeys(size for size in chain(*shapes) if size > 1)
+        for name, shape in product(names, dict.fromkeys([*((size,) for size in sizes), (), *shapes])):
+            array = frozen(rng.uniform(0.5, 1.5, shape).astype(case.floats[0].dtype))
+            if case.inputs.get(name) is None:
+                with suppress(Exception):  # user code
+                    run({**case.inputs, name: array}, case.attrs)
+                    case = replace(case, inputs={**case.inputs, name: array})
+        return case
 
     def called(self, taken: _Taken) -> str:
         """Return the parameter that backward calls of what forward alone takes, "" for none."""
