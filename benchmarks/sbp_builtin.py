@@ -26,7 +26,7 @@ from opkit.checker.claims.engine import check_claims
 from opkit.ir import TensorDesc
 from opkit.ops import BUILTIN
 from opkit.spec import CompiledOp, compile_spec
-from opkit.verify.subjects.claims import claims_of
+from opkit.verify.subjects.raw_kernel import claims_of
 
 
 class OutOfTime(BaseException):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -85,41 +86,50 @@ def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bo
     return cause.code not in _OF_AN_INPUT or item.input is None or item.input == cause.input
 
 
+#: What a finding suggests by its code, what it gave, its pattern and its message, the first that fits.
+_HINTS: dict[str, str | Callable[[re.Match[str]], str]] = {
+    r"^GC145|NoneType|returned None": "a return may be missing, or there is a None among what is returned",
+    r"values to unpack.*got 0|^GC181.*tuple index out of range": (
+        "nothing was there: a backward gets what forward kept with ctx.save_for_backward"
+    ),
+    r"bwd rule must produce.*PyTreeDef\(\*\)": (
+        "a rule returns a tuple with one gradient per argument, also of one: return (g,)"
+    ),
+    r"^GC181.*missing \d+ required positional": (
+        "compare what backward takes with what it gets; JAX's defvjp takes forward's rule first, then backward's"
+    ),
+    "failed to produce known values": (
+        "a rule for jvp takes the primals first, then their tangents, and gives the results, then theirs"
+    ),
+    "(not enough|too many) values to unpack": (
+        "compare what is unpacked with the kernel's inputs, or with what the last ctx.save_for_backward kept"
+    ),
+    "^GC141 float64 ": "whole numbers (x - np.arange(3)), and numbers of numpy's (np.sqrt(2.0)), make float64 of float32",
+    r"module '([\w.]+)' has no attribute '(\w+)'": (
+        lambda found: did_you_mean(nearest(found[2], dir(sys.modules.get(found[1])), 1))
+    ),
+    rf"\[{ZERO}\]": "None may count as zero: is a return missing, or a None in the place of a gradient?",
+    "object has no attribute 'saved_tensor'": did_you_mean(["saved_tensors"]),
+    "object has no attribute 'saved_tensors'": did_you_mean(["saved_tensor"]),
+    "^GC181.*takes 1 positional argument but": (
+        "the first parameter of backward is ctx, and the incoming gradients follow"
+    ),
+    "^GC122": 'copy it first, or declare what is overwritten on purpose: INPLACE = ("NAME",)',
+    "could not be broadcast": "a reduction without keepdims=True loses the axis that the next operation lines up with",
+    "^GC112": "a gradient is a sum of terms with dy as a factor: one of them has none",
+}
+
+
 def hint_of(item: CheckResult) -> str:
-    """Return what the pattern of a finding suggests, "" where it suggests nothing."""
-    message = item.message
-    if item.code == "GC145" or "NoneType" in message or "returned None" in message:
-        return "a return may be missing, or there is a None among what is returned"
-    nothing_kept = "values to unpack" in message and "got 0" in message
-    if nothing_kept or (item.code == "GC181" and "tuple index out of range" in message):
-        return "nothing was there: a backward gets what forward kept with ctx.save_for_backward"
-    if "bwd rule must produce" in message and "PyTreeDef(*)" in message:
-        return "a rule returns a tuple with one gradient per argument, also of one: return (g,)"
-    if item.code == "GC181" and re.search(r"missing \d+ required positional", message):
-        return "compare what backward takes with what it gets; JAX's defvjp takes forward's rule first, then backward's"
-    if "failed to produce known values" in message:
-        return "a rule for jvp takes the primals first, then their tangents, and gives the results, then theirs"
-    if "not enough values to unpack" in message or "too many values to unpack" in message:
-        return "compare what is unpacked with the kernel's inputs, or with what the last ctx.save_for_backward kept"
-    if item.code == "GC141" and item.actual == "float64":
-        return "whole numbers (x - np.arange(3)), and numbers of numpy's (np.sqrt(2.0)), make float64 of float32"
-    if missing := re.search(r"module '([\w.]+)' has no attribute '(\w+)'", message):
-        return did_you_mean(nearest(missing[2], dir(sys.modules.get(missing[1])), 1))
-    if item.evidence is not None and item.evidence.pattern == ZERO:
-        return "None may count as zero: is a return missing, or a None in the place of a gradient?"
-    if slip := re.search(r"object has no attribute '(saved_tensors?)'", message):
-        return did_you_mean([{"saved_tensor": "saved_tensors", "saved_tensors": "saved_tensor"}[slip[1]]])
-    if item.code == "GC181" and "takes 1 positional argument but" in message:
-        return "the first parameter of backward is ctx, and the incoming gradients follow"
-    if item.code == "GC122":
-        return 'copy it first, or declare what is overwritten on purpose: INPLACE = ("NAME",)'
-    if "could not be broadcast" in message:
-        return "a reduction without keepdims=True loses the axis that the next operation lines up with"
-    if item.code == "GC112":
-        return "a gradient is a sum of terms with dy as a factor: one of them has none"
+    """Return what a finding suggests, "" where it suggests nothing."""
+    pattern = item.evidence.pattern if item.evidence is not None else ""
+    text = f"{item.code} {item.actual} [{pattern}] {item.message}"
+    for words, hint in _HINTS.items():
+        if found := re.search(words, text, re.DOTALL):
+            return hint if isinstance(hint, str) else hint(found)
     if item.code in ("GC140", "GC142", "GC148", "GC160", "GC161"):
         return _of_shapes(item)
-    if INCOMPLETE in message and _repeats_index(item):
+    if INCOMPLETE in item.message and _repeats_index(item):
         return (
             "an index occurs several times: np.add.at (torch: index_add_, JAX: .at[i].add) adds its contributions up, "
             "an assignment keeps one of them"

@@ -34,9 +34,8 @@ from opkit.verify.subjects.pair import pair
 from opkit.verify.targets.file_functions import families
 from opkit.verify.targets.recipe import Recipe, UnsendableError
 from opkit.verify.workers.children import check_forked, check_watched
-from opkit.verify.workers.ledger import Account
+from opkit.verify.workers.ledger import Account, Message, Planned
 from opkit.verify.workers.loading import Errand
-from opkit.verify.workers.messages import Message, Planned
 from opkit.verify.workers.one_op import check_former, joined
 from opkit.verify.workers.spawn import check_spawned
 from opkit.version import __version__

@@ -24,8 +24,7 @@ from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome, Terminated
 from opkit.verify.targets.target import Target, resolve
 from opkit.verify.workers.client import WorkerError, run_isolated
-from opkit.verify.workers.ledger import Ledger
-from opkit.verify.workers.messages import Checked, Message, Planned
+from opkit.verify.workers.ledger import Checked, Ledger, Message, Planned
 from opkit.version import __version__
 
 

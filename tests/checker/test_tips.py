@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from opkit.checker import Case, OpReport, Status, check
-from opkit.checker.derivative.tips import is_tip
+from opkit.checker.checks.cone_tips import is_tip
 from opkit.checker.model.evaluate import Evaluator
 from opkit.ir import TensorDesc
 from tests.checker.table import checkable

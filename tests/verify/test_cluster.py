@@ -18,7 +18,7 @@ from opkit.verify.options import RunOptions
 from opkit.verify.run import run_targets
 from opkit.verify.targets.target import resolve
 from opkit.verify.workers import cluster
-from opkit.verify.workers.messages import Checked
+from opkit.verify.workers.ledger import Checked
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_ops"
 

@@ -15,7 +15,7 @@ import pytest
 from opkit.errors import UsageError
 from opkit.verify import gradcheck
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.devices import RAN_ON
+from opkit.verify.subjects.loaded import RAN_ON
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,8 +12,7 @@ from opkit.verify import RunOptions, run_targets
 from opkit.verify import run as run_module
 from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.client import WorkerError
-from opkit.verify.workers.ledger import Account, Ledger
-from opkit.verify.workers.messages import Begun, Checked, Planned
+from opkit.verify.workers.ledger import Account, Begun, Checked, Ledger, Planned
 from tests.verify.opdirs import make_op
 
 DEAD = CheckResult("crash", Status.ERROR, "GC191", "the worker died")

@@ -12,8 +12,7 @@ from typing import TypeAlias
 from opkit.checker.excuses.classes import NOT_FINITE, declared, narrower, tied
 from opkit.checker.excuses.compare_again import OutOfTimeError
 from opkit.checker.excuses.guards import guarded
-from opkit.checker.excuses.options import unread
-from opkit.checker.excuses.surrogates import surrogates
+from opkit.checker.excuses.surrogates import surrogates, unread
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import CALLS_A_CASE

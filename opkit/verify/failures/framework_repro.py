@@ -51,7 +51,7 @@ def run(failure: Failure, options: RunOptions, outbox: Outbox) -> None:
         if not found:
             (target,) = resolve([word])
             load(target, options, outbox.flight).made()
-            from opkit.verify.subjects.jax.trees import texts_known_of  # not before the file has imported JAX
+            from opkit.verify.subjects.jax.arrays import texts_known_of  # not before the file has imported JAX
 
             found = texts_known_of(name)
     outbox.send(found)

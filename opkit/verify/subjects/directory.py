@@ -1,10 +1,15 @@
 """Checkables from an op directory: its kernels as functions of arrays, its spec's promises, its cases.
 
 Loading and wiring are project's; what is checked is the checker's business.
+
+Hints for the checker: numbers and strings that occur in an op directory's kernels and in its spec.
+
+Values at which kernels may branch, and legal values of string attributes; never needed, often decisive.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Arrays, Attr, Attrs, Checkable
+from opkit.checker import Arg, Arrays, Attr, Attrs, Checkable, constants_of
 from opkit.checker.model.reference import Reference
+from opkit.diagnostics import SourceText
 from opkit.errors import Location, UsageError
 from opkit.ir import TensorDesc
 from opkit.ops.core.types import Function
@@ -22,15 +28,15 @@ from opkit.project.kernel import positional_count
 from opkit.project.loading import LoadedOps, refreshed
 from opkit.project.user_op import UserOp
 from opkit.shim import frameworks
+from opkit.spec.findings import Findings
+from opkit.spec.text.lexer import STRING, Token, lex
 from opkit.verify.isolation.shown import shown_path
-from opkit.verify.subjects.claims import claims_of
 from opkit.verify.subjects.declared import Declared, declared_in, drawn_by, surrogate_of
 from opkit.verify.subjects.gradient import RawGradient, compiled_of
 from opkit.verify.subjects.half_precision import of_halves
-from opkit.verify.subjects.hints import hints_of, sizes_of
 from opkit.verify.subjects.modes import runners_of
 from opkit.verify.subjects.parameters import Parameters
-from opkit.verify.subjects.raw_kernel import TAG, RawKernel
+from opkit.verify.subjects.raw_kernel import TAG, RawKernel, claims_of
 from opkit.verify.subjects.references import NumpyReference, referred, taken_by
 from opkit.verify.subjects.remembered import remembered
 from opkit.verify.subjects.source_location import location_of, shown
@@ -181,3 +187,39 @@ def _surrogate(raw: RawKernel, function: Function) -> Function:
     takes_attrs = (positional_count(function) or 1) >= 2
     kernel = replace(own, function=function, takes_attrs=takes_attrs, where=location_of(function) or own.where)
     return RawKernel(replace(raw.op, kernel=kernel), raw.compiled).call
+
+
+def hints_of(loaded: LoadedOps) -> tuple[Any, ...]:
+    """Return the constants of a loaded directory's kernels, then the strings of its spec that name nothing in it."""
+    return (*constants_of(kernels_of(loaded)), *_strings(loaded))
+
+
+def kernels_of(loaded: LoadedOps) -> list[Function]:
+    """Return the kernel functions of a loaded directory."""
+    return [op.kernel.function for op in loaded.ops.values() if op.kernel is not None]
+
+
+def _strings(loaded: LoadedOps) -> list[str]:
+    named = {"py", "device_sub_tag", *loaded.ops}
+    for op in loaded.ops.values():
+        if op.compiled is not None:
+            named |= {arg.name for arg in (*op.compiled.inputs, *op.compiled.outputs)} | set(op.compiled.attrs)
+    found = [token.text[1:-1] for token in _tokens(loaded) if token.kind == STRING and token.text.startswith('"')]
+    short = [item for item in found if 0 < len(item) <= 24 and item.isidentifier() and item not in named]
+    return list(dict.fromkeys(short))
+
+
+def sizes_of(loaded: LoadedOps) -> tuple[int, ...]:
+    """Return the whole numbers from 2 to 1024 that stand in a loaded directory's spec, the most frequent first."""
+    counts = Counter(
+        int(token.text) for token in _tokens(loaded) if token.text.isdecimal() and 2 <= int(token.text) <= 1024
+    )
+    return tuple(size for size, _ in counts.most_common())
+
+
+def _tokens(loaded: LoadedOps) -> Sequence[Token]:
+    try:
+        text = loaded.directory.spec.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):  # the build says so
+        return ()
+    return lex(SourceText(text, loaded.directory.spec.name), Findings())

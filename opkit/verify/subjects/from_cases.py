@@ -30,9 +30,8 @@ from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.subjects.declared import Declared, drawn_by, first_drawn, surrogate_of
 from opkit.verify.subjects.functions import is_list_of_arrays
-from opkit.verify.subjects.half_precision import half_precision
+from opkit.verify.subjects.half_precision import given_in, half_precision, in_formats
 from opkit.verify.subjects.input_formats import Formats, as_given, formats_in, formats_tried
-from opkit.verify.subjects.narrowed import given_in, in_formats
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.parameters import Parameters, numbered
 from opkit.verify.subjects.recording import Traits

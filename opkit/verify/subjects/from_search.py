@@ -42,12 +42,11 @@ from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.subjects.annotated import dimensions_in, shaped
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.from_cases import finished, frame, saying, silent_in
+from opkit.verify.subjects.half_precision import given_in, in_formats
 from opkit.verify.subjects.input_formats import Formats, formats_tried
-from opkit.verify.subjects.narrowed import given_in, in_formats
 from opkit.verify.subjects.neighbours import with_choices
-from opkit.verify.subjects.readings import Reading, readings
+from opkit.verify.subjects.readings import Reading, UntakenError, raising, readings
 from opkit.verify.subjects.subject import Subject, SubjectRunner
-from opkit.verify.subjects.untaken import UntakenError, raising
 
 #: Seconds after which further readings of a signature are given up, cases of each that are looked at, and of the first
 #: that forward takes where backward answers none of them.

@@ -6,6 +6,10 @@ float16 has a small range; what leaves it is told apart from what a function doe
 Half-precision ops: those of numpy kernels whose cases are of half precision, as ops of float32 with such numbers.
 
 Functions that a runner runs are narrowed by it.
+
+Narrowed: what a runner runs, as a function that hands on arrays of float32 in other formats.
+
+Which formats these are is found out by whoever makes a checkable of it.
 """
 
 from __future__ import annotations
@@ -18,15 +22,16 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker import Arrays, Attrs, Checkable, Results
+from opkit.checker import Arrays, Attrs, Case, Checkable, Results
 from opkit.checker.model.agreement import are_most, differing, mostly_agree
 from opkit.checker.model.checkable import Infer
 from opkit.checker.model.draws import generator
-from opkit.checker.model.evaluate import InputLeaf, is_float, leaves_of
+from opkit.checker.model.evaluate import InputLeaf, frozen, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.checker.model.reference import InFormat
 from opkit.checker.model.thresholds import CANCELLED, FEW
+from opkit.checker.model.types import Ran
 from opkit.errors import InferError, KernelError
 from opkit.ir import TensorDesc
 from opkit.listed import each
@@ -34,6 +39,7 @@ from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
 from opkit.verify.subjects.input_formats import Formats, as_given, formats_in, narrow, widen
 from opkit.verify.subjects.raw_kernel import describe
+from opkit.verify.subjects.subject import SubjectRunner
 
 _HALF = np.finfo(np.float16)
 #: Values beyond this in float32 may overflow on the way in float16.
@@ -234,3 +240,44 @@ def _described(descs: Mapping[str, Sequence[TensorDesc]], formats: Formats) -> d
         ]
         for name, items in descs.items()
     }
+
+
+def in_formats(made: Checkable, runner: SubjectRunner, formats: Formats) -> Checkable:
+    """Return what a runner runs as one that gets arrays of float32 and hands them on in formats.
+
+    Args:
+        made: as it is without.
+        runner: of it; one that has formats itself keeps to them from here on.
+        formats: of the inputs; where there are none, it is as it is.
+    """
+    if runner.formats is not None:
+        runner.formats = formats
+    if not formats:
+        return made
+    made = replace(made, formats=formats, starts_in="float32")
+    if runner.formats is not None:
+        return made
+    forward, run = made.forward, made.run
+
+    def vjp(arrays: Arrays, attrs: Attrs) -> Ran:
+        outputs, back = run(narrow(arrays, formats), attrs)
+
+        def pullback(douts: Results, needs: frozenset[str]) -> dict[str, Any]:
+            seeds = [frozen(dout.astype(item.dtype)) for dout, item in zip(douts, outputs)]
+            return {name: widen(value) for name, value in back(seeds, needs).items()}
+
+        return widen(outputs), pullback
+
+    return replace(
+        made,
+        forward=lambda arrays, attrs: widen(forward(narrow(arrays, formats), attrs)),
+        backward=None,
+        vjp=vjp,
+        in_format=None,
+        unlike="",
+    )
+
+
+def given_in(runner: SubjectRunner, formats: Formats, case: Case) -> Case:
+    """Return a case as a runner gets it."""
+    return case if runner.formats is not None else replace(case, inputs=narrow(case.inputs, formats))

@@ -1,6 +1,10 @@
 """Loaded: what a target turned out to hold, once its files were compiled and imported: ops to check, and reports.
 
 Data, and the report of what cannot be served; loading stands in one module per kind of target.
+
+Devices: what reports say of the device that a run asks for.
+
+Arrays are put there by each framework's own runner.
 """
 
 from __future__ import annotations
@@ -15,7 +19,17 @@ from opkit.errors import Location, OpkitError
 from opkit.record import record
 from opkit.verify.codes import NAMED
 from opkit.verify.options import NamedError
-from opkit.verify.subjects.devices import without_device
+
+#: What an op says that runs on a device, before the device's name.
+RAN_ON = "forward and backward ran on the device"
+
+
+def without_device(checkable: Checkable, device: str) -> Checkable:
+    """Return an op whose reports say that a device that was asked for has no part in it, where that is so."""
+    if not device or any(remark.startswith(RAN_ON) for remark in checkable.remarks):
+        return checkable
+    remark = f"the device {device!r} has no part in this op: its functions take numpy arrays"
+    return replace(checkable, remarks=(*checkable.remarks, remark))
 
 
 @record

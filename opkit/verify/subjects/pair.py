@@ -21,10 +21,10 @@ from opkit.verify.subjects.from_search import searched
 from opkit.verify.subjects.functions import FunctionsRunner, as_input, is_input, is_plain_option, options_of
 from opkit.verify.subjects.input_formats import widen
 from opkit.verify.subjects.parameters import Parameters, names_taken, parameters_in
+from opkit.verify.subjects.readings import UntakenError
 from opkit.verify.subjects.references import reference_in
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Signature, Subject
-from opkit.verify.subjects.untaken import UntakenError
 
 
 def pair(

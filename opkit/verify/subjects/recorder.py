@@ -23,8 +23,8 @@ from opkit.listed import listed, parts
 from opkit.ops import OpDef, local
 from opkit.static.own_gradient import OwnGradientDef
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
-from opkit.verify.subjects.graph_part import as_py_func
 from opkit.verify.subjects.parameters import parameters_of
+from opkit.verify.subjects.pyfunc import as_py_func
 from opkit.verify.subjects.recording import Recording, Traits, signature_of
 
 #: Bytes of a buffer that are copied whole for a view of it; of larger ones the view alone is.

@@ -35,15 +35,13 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.declared import declared_in
-from opkit.verify.subjects.directory import checkable_of
+from opkit.verify.subjects.directory import checkable_of, kernels_of
 from opkit.verify.subjects.foreign.framework import frameworks_ready, missing, recorded_frameworks
 from opkit.verify.subjects.foreign.serving import Framework, name_of
-from opkit.verify.subjects.graph_part import reads_around
-from opkit.verify.subjects.hints import kernels_of
 from opkit.verify.subjects.loaded import Loaded, joined, skipped, unloadable
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.ordinary_call import found_at
-from opkit.verify.subjects.pyfunc import checkable_of_py_func
+from opkit.verify.subjects.pyfunc import checkable_of_py_func, reads_around
 from opkit.verify.subjects.pylayer import dynamic_mode, layers
 from opkit.verify.subjects.recorder import InputRecorder, Sort
 from opkit.verify.subjects.recording import Recording

@@ -35,9 +35,18 @@ from opkit.project.module import load_module
 from opkit.record import mutable
 from opkit.shim import frameworks
 from opkit.spec import compile_spec
-from opkit.verify.trial.reading import read_functions
 from opkit.verify.trial.recorder import BuilderRecorder, Desk, Misplaced, TrialStop, Unclear, Use
-from opkit.verify.trial.stubs import MADE_UP, CallPlan, StubGuess, StubKind, Uses, first_plans, plausible, varied
+from opkit.verify.trial.stubs import (
+    MADE_UP,
+    CallPlan,
+    StubGuess,
+    StubKind,
+    Uses,
+    first_plans,
+    plausible,
+    read_functions,
+    varied,
+)
 
 _MOST_CALLS = 24
 

@@ -27,8 +27,7 @@ from opkit.verify.isolation.watchdog import LateError, Watchdog
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.loaded import Unmade
 from opkit.verify.workers.attempts import Attempts
-from opkit.verify.workers.ledger import Account
-from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message
+from opkit.verify.workers.ledger import Account, Begun, CheckDone, Checked, Message
 from opkit.verify.workers.one_op import check_alone, check_told
 
 #: How many of the last printed lines a report shows, and how much of each.

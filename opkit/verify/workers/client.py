@@ -16,7 +16,7 @@ from opkit.errors import OpkitError
 from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target
-from opkit.verify.workers.messages import Message
+from opkit.verify.workers.ledger import Message
 from opkit.verify.workers.spawn import run_alone
 from opkit.verify.workers.start import end, pipes_of, start
 

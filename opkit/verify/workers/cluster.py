@@ -18,7 +18,7 @@ from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.client import WorkerError, run_isolated
-from opkit.verify.workers.messages import Message
+from opkit.verify.workers.ledger import Message
 
 if TYPE_CHECKING:
     from opkit.distribute.cluster.connection import Cluster

@@ -1,25 +1,31 @@
-"""Loading: what a worker is sent for, a target loaded in it, and what is known of that before any check."""
+"""Loading: what a worker is sent for, a target loaded in it, and what is known of that before any check.
+
+Errands: what a fresh interpreter is sent for, ops of several targets, and how it checks them one after the other.
+
+Starting it, and what follows from its death, is done elsewhere (``spawn``).
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from opkit.checker import OpReport
+from opkit.checker import Checkable, OpReport
 from opkit.forked import end_if_forked
 from opkit.record import record
 from opkit.verify.codes import LOAD
 from opkit.verify.isolation.blame import blame_error
-from opkit.verify.isolation.child import Paused
+from opkit.verify.isolation.child import Outbox, Paused
 from opkit.verify.isolation.flight import Flight, Phase, Stop
 from opkit.verify.options import NamedError, RunOptions
-from opkit.verify.subjects.loaded import Loaded, unloadable
+from opkit.verify.subjects.loaded import Loaded, Unmade, unloadable
 from opkit.verify.targets.recipe import Recipe
-from opkit.verify.workers.messages import Checked, Message, Planned
-from opkit.verify.workers.one_op import sendable
+from opkit.verify.workers.ledger import Begun, Checked, Message, Planned
+from opkit.verify.workers.one_op import check_told, sendable
 
 
 @record
@@ -74,3 +80,43 @@ def opening(number: int, loaded: Loaded) -> Iterator[Message]:
     yield Planned(number, names, directories, loaded.diagnostics)
     for report in loaded.reports:
         yield Checked(number, -1, sendable(report))
+
+
+def run(errands: Iterable[Errand], options: RunOptions, loading: float, outbox: Outbox) -> None:
+    """Do errands: load, and check each op; every message goes to the outbox as it arises.
+
+    After an op that changed the interpreter the rest is left to another one.
+
+    Args:
+        errands: in the order in which they are done.
+        options: of the run.
+        loading: seconds that loading one target may take; infinity for no limit.
+        outbox: where the messages go.
+    """
+    for errand in errands:
+        outbox.flight.arm(loading)
+        for order, checkable in _ops_of(errand, options, outbox):
+            chosen = options.for_op(checkable.name, checkable.directory)
+            outbox.send(begun := Begun(errand.number, order))
+            outbox.flight.restart(errand.stops)
+            outbox.flight.arm(chosen.timeout or math.inf)
+            outbox.allow(chosen.memory)
+            if not check_told(begun, checkable, chosen, outbox):
+                return
+    outbox.flight.arm(math.inf)
+    outbox.flight.allow(math.inf)
+
+
+def _ops_of(errand: Errand, options: RunOptions, outbox: Outbox) -> Iterator[tuple[int, Checkable | Unmade]]:
+    """Load what an errand is about; yield the ops wanted with their places."""
+    outbox.allow(options.memory)
+    loaded = try_to_load(errand, options, outbox.flight)
+    if loaded is None:
+        return
+    if errand.orders is None:
+        for message in opening(errand.number, loaded):
+            outbox.send(message)
+    orders = range(len(loaded.ops)) if errand.orders is None else errand.orders
+    for order, checkable in zip(orders, loaded.ops):
+        if order >= 0:
+            yield order, checkable

@@ -26,7 +26,7 @@ from opkit.verify.isolation.flight import Flight, FlightStop, Phase
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.loaded import Unmade
 from opkit.verify.workers.confirm import Confirmation
-from opkit.verify.workers.messages import Begun, CheckDone, Checked
+from opkit.verify.workers.ledger import Begun, CheckDone, Checked
 
 #: Called with each finished check.
 Tell = Callable[[CheckResult], None]

@@ -40,9 +40,8 @@ from opkit.verify.isolation.supervisor import Death, Ended, Supervisor
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.attempts import Attempts
-from opkit.verify.workers.ledger import Account
+from opkit.verify.workers.ledger import Account, Begun, Message
 from opkit.verify.workers.loading import Errand
-from opkit.verify.workers.messages import Begun, Message
 from opkit.verify.workers.start import pipes_of
 
 #: Another interpreter is worth its start for so many errands.
@@ -128,7 +127,7 @@ class _Spawned:
     def _task(self, errands: Sequence[Errand], options: RunOptions, is_again: bool = False) -> Task:
         loading = self._options.timeout or math.inf
         frameworks = sorted(frozenset().union(*(item.frameworks for item in errands)))
-        program = FreshCall("opkit.verify.workers.errands", (tuple(errands), options, loading), tuple(frameworks))
+        program = FreshCall("opkit.verify.workers.loading", (tuple(errands), options, loading), tuple(frameworks))
         is_loud = options.shows_output and not is_again
         key = len(self.interpreters) - 1
         return Task(key, program, loading, 0, self._is_leader, is_continued=True, is_loud=is_loud)

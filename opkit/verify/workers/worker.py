@@ -21,9 +21,8 @@ from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.loaded import Unmade
 from opkit.verify.workers.children import check_forked
-from opkit.verify.workers.ledger import Account
+from opkit.verify.workers.ledger import Account, Begun
 from opkit.verify.workers.loading import Errand, opening, try_to_load
-from opkit.verify.workers.messages import Begun
 from opkit.verify.workers.one_op import check_told
 from opkit.verify.workers.spawn import check_spawned
 

@@ -19,14 +19,13 @@ from opkit.checker import Checkable, CheckResult, OpReport, Options, Status
 from opkit.errors import OpkitError, UsageError
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.declared import Declared, declared_in
-from opkit.verify.subjects.devices import RAN_ON
 from opkit.verify.subjects.from_cases import cases_in, constants_in, of_examples
 from opkit.verify.subjects.from_search import searched
-from opkit.verify.subjects.loaded import Loaded, joined, unloadable
+from opkit.verify.subjects.loaded import RAN_ON, Loaded, joined, unloadable
+from opkit.verify.subjects.readings import UntakenError
 from opkit.verify.subjects.recording import Recording, Traits
 from opkit.verify.subjects.references import reference_in
 from opkit.verify.subjects.subject import Subject
-from opkit.verify.subjects.untaken import UntakenError
 
 
 class Framework(ABC):

@@ -6,7 +6,6 @@ The gradient of a function of JAX as an op of its own; JAX differentiates the ru
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,9 +16,8 @@ import numpy as np
 from opkit.checker import Arrays, Attrs
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
-from opkit.ops.core.types import Function
 from opkit.verify.subjects.gradient_op import GradientOp
-from opkit.verify.subjects.jax.arrays import as_complex, is_array, parted, plain
+from opkit.verify.subjects.jax.arrays import as_complex, is_array, learn_trees, parted, plain, trees_of
 from opkit.verify.subjects.jax.device import NUMPY, Device
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
@@ -85,8 +83,7 @@ def function_subject(function: Any, device: Device = NUMPY) -> Subject:
 def whole_subject(function: Any, body: Any = None, device: Device = NUMPY) -> Subject:
     """Return a function of arrays as a subject that runs on a device."""
     body = body or inspect.unwrap(function)
-    _, trees = _TREES.setdefault(id(function), (function, {}))
-    parameters = replace(parameters_in(body), trees=trees)
+    parameters = replace(parameters_in(body), trees=trees_of(function))
     where = location_of(body)
     return Subject(
         name=getattr(body, "__qualname__", type(body).__name__).replace("<locals>.", ""),
@@ -110,29 +107,6 @@ class CustomRunner(Runner):
     def own_checks(self) -> tuple[OwnCheck, ...]:
         """Return the checks of what a rule must keep to beside a correct gradient."""
         return own_checks(self)
-
-
-#: {input and number of arrays: what makes its tree} that examples showed, with the function, by its id.
-_TREES: dict[int, tuple[Any, dict[tuple[str, int], Function]]] = {}
-
-
-def trees_known_of(name: str) -> dict[tuple[str, int], Function]:
-    """Return what makes the trees that functions of a name were seen to take, by input and number of arrays."""
-    return {
-        key: tree
-        for function, trees in _TREES.values()
-        if getattr(getattr(function, "fun", function), "__name__", "") == name
-        for key, tree in trees.items()
-    }
-
-
-def learn_trees(function: Any, call: Mapping[str, Any]) -> None:
-    """Remember how the trees among a call's arguments are built."""
-    _, known = _TREES.setdefault(id(function), (function, {}))
-    for name, value in call.items():
-        if isinstance(plain(value), list) and not is_array(value):
-            tree = jax.tree.structure(value)
-            known[name, tree.num_leaves] = tree.unflatten
 
 
 def _rules(function: Any) -> tuple[Any, ...]:

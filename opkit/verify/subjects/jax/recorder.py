@@ -14,8 +14,8 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from opkit.verify.subjects.jax.arrays import is_array, plain
-from opkit.verify.subjects.jax.function import is_custom, learn_trees
+from opkit.verify.subjects.jax.arrays import is_array, learn_trees, plain
+from opkit.verify.subjects.jax.function import is_custom
 from opkit.verify.subjects.parameters import parameters_in
 from opkit.verify.subjects.recording import Recording, Traits, signature_of
 

@@ -20,10 +20,9 @@ from opkit.verify.subjects.parameters import sorted_parameters
 from opkit.verify.subjects.source_location import location_of, method_at
 from opkit.verify.subjects.subject import Signature, Subject
 from opkit.verify.subjects.torch.device import CPU, Device
-from opkit.verify.subjects.torch.gradient_op import Twice
 from opkit.verify.subjects.torch.identity import identities
 from opkit.verify.subjects.torch.own import own_checks
-from opkit.verify.subjects.torch.runner import Runner
+from opkit.verify.subjects.torch.runner import Runner, Twice
 from opkit.verify.subjects.torch.tensors import TorchSubject, as_complex, parted, tensors_in
 
 _BASE = torch.autograd.Function

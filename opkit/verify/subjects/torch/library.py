@@ -21,9 +21,8 @@ from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Signature, Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.fake import fake_check
-from opkit.verify.subjects.torch.gradient_op import Twice
 from opkit.verify.subjects.torch.own import Step, own_checks
-from opkit.verify.subjects.torch.runner import Runner
+from opkit.verify.subjects.torch.runner import Runner, Twice
 from opkit.verify.subjects.torch.tensors import TorchSubject
 
 _USUAL: dict[str, Any] = {

@@ -5,6 +5,10 @@ What the arguments mean, and what is checked beside the gradient, is decided els
 Formats: a function of torch, and its gradient, in any floating-point format; references in float64 throughout.
 
 What a reference casts to narrower floats on its way is cast to float64; what a kernel casts is its own.
+
+The gradient of a Function as an op of its own: (inputs, incoming gradients) -> gradients.
+
+It is offered where backward is differentiable itself, so that ``grad(..., create_graph=True)`` leads to the inputs.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from opkit.errors import UsageError
 from opkit.ops.core.types import Function
 from opkit.record import mutable
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
+from opkit.verify.subjects.gradient_op import GradientOp
 from opkit.verify.subjects.input_formats import Formats
 from opkit.verify.subjects.parameters import leaves_in, nested
 from opkit.verify.subjects.subject import Signature
@@ -318,3 +323,22 @@ class _Declared(Runner):
         """Run the function in a format; see ``opkit.checker.model.reference.InFormat``."""
         with widened() if format == "float64" else nullcontext():
             return super().run_in(arrays, attrs, douts, format)
+
+
+class Twice(GradientOp[Runner]):
+    """See ``GradientOp``."""
+
+    def gradient(self, *values: Any, **options: Any) -> list[Any]:
+        """Return a gradient for each target."""
+        named = dict(zip(self.names, values))
+        sources = [named[name] for name in self.targets]
+        outputs = self.of_first.results({**options, **named})
+        seeds = values[len(self.names) :]
+        found = torch.autograd.grad(outputs, sources, seeds, create_graph=True, allow_unused=True)
+        return [torch.zeros_like(source) if item is None else item for item, source in zip(found, sources)]
+
+    def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
+        """Return whether the gradients can be differentiated with respect to some input."""
+        if self.of_first.changes_inputs or any(self.of_first.fixed_outputs(arrays, attrs)):
+            return False
+        return not self.runner.silent_inputs(arrays, attrs).issuperset(self.targets)
