@@ -11,7 +11,7 @@ import numpy as np
 from jax.test_util import check_grads
 
 from benchmarks.compared.table import Table
-from opkit.checker import Checkable, Options, Status, check
+from opkit.checker import Checkable, OpReport, Options, Status, check
 from opkit.checker.collect import collect
 from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.trial import Trial
@@ -49,13 +49,13 @@ def compared(only: frozenset[str] = frozenset()) -> Table:
 def _compare(table: Table, names: dict[str, Any], name: str, group: str, is_faulty: bool) -> None:
     with table.timed(name, group, is_faulty, "opkit") as verdict:
         served = framework.named(names[name], names, name, Options())
-        report = served.reports[0] if served.reports else check(SingleProcess().over(served.checkables[0]), Options())
+        report = served if isinstance(served, OpReport) else check(SingleProcess().over(served), Options())
         verdict.append(report.status in (Status.FAIL, Status.ERROR))
     served = framework.named(names[name], names, name, Options())
-    cases = _cases(served.checkables[0]) if served.checkables else []
+    cases = _cases(served) if isinstance(served, Checkable) else []
     for way, options in WAYS.items():
         with table.timed(name, group, is_faulty, way) as verdict:
-            verdict.append(any(_is_accused(served.checkables[0], names[name], case, options) for case in cases))
+            verdict.append(any(_is_accused(served, names[name], case, options) for case in cases))
 
 
 def _cases(checkable: Checkable) -> list[Any]:

@@ -62,9 +62,8 @@ def _compare(table: Table, file: str, name: str, group: str, is_faulty: bool) ->
     op = f"{file}.{name}"
     with table.timed(op, group, is_faulty, "opkit") as verdict:
         verdict.append(checked(file, name).status in (Status.FAIL, Status.ERROR))
-    served = framework_of("torch").named(names[name], names, name, Options())
-    checkable = served.checkables[0] if served.checkables else None
-    cases = cases_of(checkable) if checkable else []
+    checkable = framework_of("torch").named(names[name], names, name, Options())
+    cases = cases_of(checkable) if isinstance(checkable, Checkable) else []
     for way, options in WAYS.items():
         with table.timed(op, group, is_faulty, way) as verdict:
             verdict.append(any(is_accused(checkable, names[name], case, options) for case in cases))

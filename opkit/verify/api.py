@@ -138,7 +138,7 @@ def load_given(given: tuple[Any, ...], options: RunOptions, flight: Flight | Non
         return Loaded((target,))
     framework = _framework_of(target, inputs, options.device)
     if framework is not None:
-        return framework.called(target, inputs, cases, options.check)
+        return Loaded(framework.called(target, inputs, cases, options.check))
     if target is not None:
         raise UsageError(f"{target.__name__} is not a PyLayer", help="give a PyLayer class, or forward= and backward=")
     process = os.getpid()

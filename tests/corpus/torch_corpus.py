@@ -51,7 +51,7 @@ def checked(file: str, name: str, options: Options | None = None) -> OpReport:
     (framework,) = (item for item in loaded_frameworks() if item.knows(names[name]))
     options = options or Options()
     served = framework.named(names[name], names, name, options)
-    return served.reports[0] if served.reports else check(SingleProcess().over(served.checkables[0]), options)
+    return served if isinstance(served, OpReport) else check(SingleProcess().over(served), options)
 
 
 def is_expected(file: str, name: str, report: OpReport) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.checker import Options, Report, Status, check
+from opkit.checker import Checkable, Options, Report, Status, check
 from opkit.checker.model.report import OpReport
 from opkit.reporters import text_report
 from opkit.testing import GradientError, assert_gradients
@@ -62,8 +62,8 @@ def report_of(file: str, name: str, options: Options | None = None) -> OpReport:
 
     names = vars(loaded(file))
     served = framework.named(names[name], {**names, "__file__": str(DATA / f"{file}.py")}, name, options)
-    assert not served.reports
-    return check(served.checkables[0], options)
+    assert isinstance(served, Checkable)
+    return check(served, options)
 
 
 @pytest.mark.parametrize("name", names_in("right")[::6])
@@ -369,7 +369,7 @@ def of_tree(function: Any, cases: Any) -> OpReport:
     from opkit.verify.subjects.jax.framework import framework
 
     options = Options(effort=0.1)
-    (made,) = framework.named(function, {"cases_squares": cases, "cases_taken": cases}, "f", options).checkables
+    made = framework.named(function, {"cases_squares": cases, "cases_taken": cases}, "f", options)
     return check(made, options)
 
 
@@ -455,7 +455,7 @@ def test_a_wrong_gradient_of_the_gradient_fails_where_it_is_promised() -> None:
         (loaded("right").swish, {"SECOND_ORDER": True}, False, Status.PASS),
     ):
         options = Options(effort=0.1, demand_second=demand)
-        (made,) = framework.named(function, names, "f", options).checkables
+        made = framework.named(function, names, "f", options)
         report = check(made, options)
         assert report.status is expected
         assert {item.code for item in report.findings} <= {"GC171"}
@@ -529,7 +529,7 @@ def test_a_python_float_of_a_case_takes_a_gradient(factor: float, status: Status
 
     scaled.defvjp(lambda x, by: (x * by, (x, by)), lambda kept, g: (g * kept[1], factor * (g * kept[0]).sum()))
     names = {"cases": lambda rng: [{"x": rng.normal(size=3).astype(dtype), "by": 0.5} for dtype in ("f4", "f8")]}
-    (made,) = framework.named(scaled, names, "scaled", Options(effort=0.1)).checkables
+    made = framework.named(scaled, names, "scaled", Options(effort=0.1))
     report = check(made, Options(effort=0.1, select=frozenset({"GC101"})))
     assert report.status is status, report
     assert {item.input for item in report.checks} == {"x", "by"}
@@ -562,7 +562,7 @@ def test_complex_gradients_are_those_of_jax(sign: float, status: Status) -> None
 
     power.defvjp(lambda z: (power(z), z), lambda z, dy: (2 * dy * (z.real - sign * 1j * z.imag),))
     options = Options(effort=0.1, select=frozenset({"GC101"}))
-    (made,) = framework_of("jax").named(power, {}, "power", options).checkables
+    made = framework_of("jax").named(power, {}, "power", options)
     assert check(made, options).status is status
 
 
@@ -582,7 +582,7 @@ def test_the_slope_of_the_phase_counts(is_right: bool, status: Status) -> None:
 
     kerr.defvjp(lambda z: (kerr(z), z), backward)
     options = Options(effort=0.1, select=frozenset({"GC101"}))
-    (made,) = framework_of("jax").named(kerr, {}, "kerr", options).checkables
+    made = framework_of("jax").named(kerr, {}, "kerr", options)
     assert check(made, options).status is status
 
 

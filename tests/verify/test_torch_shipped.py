@@ -123,7 +123,7 @@ def cases(rng):
 def searched(function: type, names: dict[str, Any] | None = None) -> OpReport:
     """Check a Function on inputs that are searched."""
     options = Options(effort=0.05)
-    (made,) = framework_of("torch").named(function, names or {}, function.__name__, options).checkables
+    made = framework_of("torch").named(function, names or {}, function.__name__, options)
     return check(made, options)
 
 

@@ -9,9 +9,11 @@ Arrays are put there by each framework's own runner.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from typing import Any, TypeAlias
 
 from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
@@ -58,64 +60,78 @@ class Unmade:
         return replace(self, make=lambda: change(self.make()))
 
 
+#: What a target holds: an op to check, made or not, or a report of what needs no check.
+Found: TypeAlias = Checkable | Unmade | OpReport
+
+
+def changed(found: Found, change: Callable[[Checkable], Checkable]) -> Any:
+    """Return an op changed, as soon as it is made; a report stays."""
+    if isinstance(found, OpReport):
+        return found
+    return found.then(partial(changed, change=change)) if isinstance(found, Unmade) else change(found)
+
+
 @record
 class Loaded:
-    """The contents of a target, of a part of it, or of what a call of ``gradcheck`` gave.
+    """The contents of a target, or of what a call of ``gradcheck`` gave.
 
     Args:
-        checkables: the ops to check, in the order of their definition.
-        reports: what can be said without a check: a file that does not load, a function without a gradient.
+        found: the ops to check, in the order of their definition, and what can be said without a check: a file that
+            does not load, a function without a gradient.
         diagnostics: what the spec compiler and the loader found.
-        unmade: the ops that come after those, of functions that nothing has called.
         is_repeatable: loading once more gives the same ops, and does no work of the user's.
     """
 
-    checkables: tuple[Checkable, ...] = ()
-    reports: tuple[OpReport, ...] = ()
+    found: tuple[Found, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    unmade: tuple[Unmade, ...] = ()
     is_repeatable: bool = True
 
     @property
     def ops(self) -> tuple[Checkable | Unmade, ...]:
         """All that is to be checked."""
-        return (*self.checkables, *self.unmade)
+        return tuple(item for item in self.found if not isinstance(item, OpReport))
+
+    @property
+    def checkables(self) -> tuple[Checkable, ...]:
+        """The ops that are made."""
+        return tuple(item for item in self.found if isinstance(item, Checkable))
+
+    @property
+    def reports(self) -> tuple[OpReport, ...]:
+        """What can be said without a check."""
+        return tuple(item for item in self.found if isinstance(item, OpReport))
 
     def made(self) -> Loaded:
         """Return the same with all ops made here, in this process's time."""
-        found = [item.made() for item in self.unmade]
-        checkables = [item for item in found if isinstance(item, Checkable)]
-        reports = [item for item in found if isinstance(item, OpReport)]
-        return replace(self, checkables=(*self.checkables, *checkables), reports=(*self.reports, *reports), unmade=())
+        return replace(self, found=tuple(item.made() if isinstance(item, Unmade) else item for item in self.found))
 
     def each(self, change: Callable[[Checkable], Checkable]) -> Loaded:
         """Return the same with each op changed, as soon as it is made."""
-
-        def changed(found: Checkable | OpReport) -> Checkable | OpReport:
-            return found if isinstance(found, OpReport) else change(found)
-
-        unmade = tuple(item.then(changed) for item in self.unmade)
-        return replace(self, checkables=tuple(map(change, self.checkables)), unmade=unmade)
+        return replace(self, found=tuple(changed(item, change) for item in self.found))
 
     def on(self, device: str) -> Loaded:
         """Return the same; ops in which a device that was asked for has no part say so."""
         return self.each(partial(without_device, device=device)) if device else self
 
 
-def joined(parts: Iterable[Loaded]) -> Loaded:
-    """Return the contents of several in order; of a file's functions of one name the later ones are numbered."""
-    every = list(parts)
-    counts: dict[str, int] = {}
+def reported_as(found: Found) -> str:
+    """Return what reports call an op."""
+    return found.op if isinstance(found, OpReport) else found.name
 
-    def numbered(name: str) -> str:
-        counts[name] = counts.get(name, 0) + 1
-        return name if counts[name] == 1 or "::" not in name else f"{name}#{counts[name]}"
 
-    checkables = [replace(item, name=numbered(item.name)) for part in every for item in part.checkables]
-    reports = [replace(item, op=numbered(item.op)) for part in every for item in part.reports]
-    diagnostics = tuple(item for part in every for item in part.diagnostics)
-    unmade = [replace(item, name=numbered(item.name)) for part in every for item in part.unmade]
-    return Loaded(tuple(checkables), tuple(reports), diagnostics, tuple(unmade))
+def numbered(every: Iterable[Found]) -> tuple[Found, ...]:
+    """Return ops in their order; of a file's functions of one name the later ones are numbered."""
+    counts = Counter[str]()
+
+    def as_numbered(found: Found) -> Found:
+        name = reported_as(found)
+        counts[name] += 1
+        if counts[name] == 1 or "::" not in name:
+            return found
+        field = "op" if isinstance(found, OpReport) else "name"
+        return replace(found, **{field: f"{name}#{counts[name]}"})  # type: ignore[arg-type]
+
+    return tuple(map(as_numbered, every))
 
 
 def skipped(label: str, why: str, where: Location | None) -> OpReport:

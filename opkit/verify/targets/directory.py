@@ -5,7 +5,7 @@ Making the checkables is in ``subjects.directory``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import ModuleType
 
@@ -23,7 +23,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.directory import checkable_of, with_reference
-from opkit.verify.subjects.loaded import Loaded, joined, unloadable
+from opkit.verify.subjects.loaded import Loaded, unloadable
 from opkit.verify.subjects.ordinary_call import found_at
 from opkit.verify.subjects.references import reference_in
 from opkit.verify.targets.target import Target
@@ -45,26 +45,26 @@ def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Load
             cause = error.__cause__ or error
             finding = blame_error(cause, CODES["GC183"], "loading the cases file")
             report = OpReport(loaded.directory.name, (finding,), target.label)
-            return Loaded((), (report,), loaded.diagnostics)
+            return Loaded((report,), loaded.diagnostics)
     if errors := fatal(loaded.diagnostics):
-        return Loaded((), (_broken(loaded.directory.name, target.label, errors),), loaded.diagnostics)
+        return Loaded((_broken(loaded.directory.name, target.label, errors),), loaded.diagnostics)
     every: Sequence[LoadedOps] = (loaded,)
     if loaded.cpp is not None:
         from opkit.verify.subjects.cpp_twins import twins_of
 
         every = twins_of(loaded, options.kernel)
-    made = joined([_checkables(one, target, module, options) for one in every])
-    return replace(made, diagnostics=loaded.diagnostics)
+    found = [item for one in every for item in _ops(one, target, module, options)]
+    return Loaded(tuple(found), loaded.diagnostics)
 
 
-def _checkables(loaded: LoadedOps, target: Target, module: ModuleType | None, options: RunOptions) -> Loaded:
-    """Return what is checked of an op directory, and the reports of ops that cannot be."""
+def _ops(
+    loaded: LoadedOps, target: Target, module: ModuleType | None, options: RunOptions
+) -> Iterator[Checkable | OpReport]:
+    """Yield what is checked of an op directory, and the reports of ops that cannot be."""
     names = [name for name in loaded.forward_ops if target.name in ("", name, f"{name} (C++)")]
-    checkables: list[Checkable] = []
-    reports: list[OpReport] = []
     if target.name and not names:
         said = unknown("the directory has no op type", target.name, loaded.forward_ops, has="it has")
-        reports.append(unloadable(target.label, said.error(NamedError)))
+        yield unloadable(target.label, said.error(NamedError))
     asked_for = reference_in(options.check)
     for name in names:
         errors = [item for item in loaded.diagnostics if item.is_error and _concerns(item.subject, name, loaded)]
@@ -72,18 +72,17 @@ def _checkables(loaded: LoadedOps, target: Target, module: ModuleType | None, op
             made = checkable_of(loaded, loaded.ops[name], module)
             made = made if made is None else with_reference(made, asked_for)
         except UsageError as error:
-            reports.append(replace(unloadable(name, error), dir=target.label))
+            yield replace(unloadable(name, error), dir=target.label)
             continue
         if made is None or errors:
-            reports.append(_broken(name, target.label, errors))
+            yield _broken(name, target.label, errors)
         elif loaded.cpp is None:
-            checkables.append(found_at(made, Kind.OP, target.path, name))
+            yield found_at(made, Kind.OP, target.path, name)
         else:
             from opkit.verify.subjects.cpp_twins import with_own_checks
 
             found = made if options.sanitize else found_at(made, Kind.OP, target.path, name, kernel="cpp")
-            checkables.append(with_own_checks(found, loaded, loaded.ops[name]))
-    return Loaded(tuple(checkables), tuple(reports))
+            yield with_own_checks(found, loaded, loaded.ops[name])
 
 
 def _concerns(subject: str, op: str, loaded: LoadedOps) -> bool:

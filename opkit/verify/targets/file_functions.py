@@ -16,7 +16,7 @@ from opkit.verify.subjects.declared import CasesError
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
 from opkit.verify.subjects.foreign.serving import Framework, name_of
 from opkit.verify.subjects.from_cases import saying
-from opkit.verify.subjects.loaded import Loaded, Unmade, skipped, unloadable
+from opkit.verify.subjects.loaded import Found, Loaded, Unmade, skipped, unloadable
 from opkit.verify.subjects.pylayer import layers
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.targets.imports import imported_names, is_check, replaced_at
@@ -96,10 +96,8 @@ def _walk(prefix: str, names: Mapping[str, Any], home: str, seen: set[int]) -> I
 def untaken(names: Mapping[str, Any], label: str) -> Loaded:
     """Return the report of cases that no function of a file is there to take; nothing for a file without cases."""
     cases = [value for name, value in names.items() if f"{name}_".startswith("cases_") and callable(value)]
-    if not cases:
-        return Loaded()
     said = "no function of the file takes these cases: those of a py_func stand in the script that calls it"
-    return Loaded(reports=(unloadable(label, UsageError(said, where=location_of(cases[0]))),))
+    return Loaded(tuple(unloadable(label, UsageError(said, where=location_of(value))) for value in cases[:1]))
 
 
 def serve(item: Held, names: Mapping[str, Any], label: str, options: RunOptions, is_shared: bool = False) -> Unmade:
@@ -120,18 +118,16 @@ def serve(item: Held, names: Mapping[str, Any], label: str, options: RunOptions,
             if is_shared and not isinstance(error, CasesError):
                 return make({key: value for key, value in names.items() if key != "cases"}, is_shared=False)
             return unloadable(label, error)
-        if not made.checkables:
-            return made.reports[0]
-        (found,), lines = made.checkables, replaced_at(str(names.get("__file__", "")), item.name)
+        lines = replaced_at(str(names.get("__file__", "")), item.name)
         said = f"{item.name} is defined several times: the last is checked, not line {' and '.join(map(str, lines))}"
-        return saying(found, said) if lines else found
+        return saying(made, said) if lines and isinstance(made, Checkable) else made
 
     return Unmade(label, make)
 
 
 def serve_all(
     items: list[Held], names: Mapping[str, Any], file: str, options: RunOptions
-) -> Iterator[tuple[Held, Loaded]]:
+) -> Iterator[tuple[Held, Found]]:
     """Do the same for several; a base class of others is skipped."""
     for item in items:
         label = f"{file}::{item.name}"
@@ -140,7 +136,7 @@ def serve_all(
         except NamedError:
             pass
         except UsageError as error:
-            yield item, Loaded(reports=(skipped(label, error.message, error.where),))
+            yield item, skipped(label, error.message, error.where)
             continue
         is_shared = len(items) > 1 and "cases" in names and f"cases_{item.name}" not in names
-        yield item, Loaded(unmade=(serve(item, names, label, options, is_shared),))
+        yield item, serve(item, names, label, options, is_shared)

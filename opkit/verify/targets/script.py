@@ -38,7 +38,16 @@ from opkit.verify.subjects.declared import declared_in
 from opkit.verify.subjects.directory import checkable_of, kernels_of
 from opkit.verify.subjects.foreign.framework import frameworks_ready, missing, recorded_frameworks
 from opkit.verify.subjects.foreign.serving import Framework, name_of
-from opkit.verify.subjects.loaded import Loaded, joined, skipped, unloadable
+from opkit.verify.subjects.loaded import (
+    Found,
+    Loaded,
+    Unmade,
+    changed,
+    numbered,
+    reported_as,
+    skipped,
+    unloadable,
+)
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.ordinary_call import found_at
 from opkit.verify.subjects.pyfunc import checkable_of_py_func, reads_around
@@ -60,7 +69,7 @@ def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
             module = _imported(target)
     except Exception as error:
         finding = replace(blame_error(error, LOAD, "importing the file"), hint=missing(error))
-        return Loaded(reports=(OpReport(target.label, (finding,)),))
+        return Loaded((OpReport(target.label, (finding,)),))
     changed = put_back()
     return _loaded(target, options, module).each(partial(replace, changed=changed))
 
@@ -68,14 +77,13 @@ def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
 def _loaded(target: Target, options: RunOptions, module: ModuleType) -> Loaded:
     names = vars(module)
     if target.name == ALL:
-        every = held(names, module.__name__, options.device)
-        served = serve_all(every, names, target.file, options)
-        parts = [loaded.each(placed(item, names)) for item, loaded in served]
-        return joined(parts or [untaken(names, target.file)])
+        served = serve_all(held(names, module.__name__, options.device), names, target.file, options)
+        every = numbered(changed(one, placed(item, names)) for item, one in served)
+        return Loaded(every) if every else untaken(names, target.file)
     found, item = named_in(names, target.name, options.device)
     if item is None:
-        return Loaded(reports=(unloadable(target.label, _missing(target, module, found)),))
-    return Loaded(unmade=(serve(item, names, target.label, options),)).each(placed(item, names))
+        return Loaded((unloadable(target.label, _missing(target, module, found)),))
+    return Loaded((serve(item, names, target.label, options),)).each(placed(item, names))
 
 
 def placed(item: Held, names: Mapping[str, Any]) -> Callable[[Checkable], Checkable]:
@@ -142,16 +150,13 @@ def load_script(target: Target, options: RunOptions, flight: Flight) -> Loaded:
     # Another process may import what does no work of its own: a run that called something is not to be repeated.
     is_idle = not recorder.opdefs and not any(kept for _, heard in called for kept in heard.calls.values())
     is_importable = is_check(target.path) or (is_idle and is_quiet(target.path))
-    parts = list(_gathered(target, names, options, recorder, called, is_importable))
-    loaded = replace(joined([*parts, Loaded(reports=tuple(stopped))]), is_repeatable=is_importable)
-    if not wanted.name:
-        return loaded if loaded.ops or loaded.reports else untaken(names, target.label)
-    checkables = tuple(item for item in loaded.checkables if item.name.partition("#")[0] == wanted.label)
-    reports = tuple(item for item in loaded.reports if item.op.partition("#")[0] in (wanted.label, target.label))
-    if not checkables and not reports:
+    found = numbered([*_gathered(target, names, options, recorder, called, is_importable), *stopped])
+    if wanted.name:
+        made = (item for item in found if not isinstance(item, Unmade))
+        its = (item for item in made if reported_as(item).partition("#")[0] in (wanted.label, target.label))
         said = f"the script gives {wanted.name} to a py_func, but not where it ran"
-        reports = (unloadable(wanted.label, NamedError(said)),)
-    return replace(loaded, checkables=checkables, reports=reports, unmade=())
+        found = tuple(its) or (unloadable(wanted.label, NamedError(said)),)
+    return Loaded(found, is_repeatable=is_importable) if found else untaken(names, target.label)
 
 
 def _gathered(
@@ -161,7 +166,7 @@ def _gathered(
     recorder: InputRecorder,
     called: Sequence[tuple[Framework, Recording]],
     is_importable: bool,
-) -> Iterator[Loaded]:
+) -> Iterator[Found]:
     every = held(names, "__main__", options.device)
     known = {id(item.value): item.name for item in every}
 
@@ -176,20 +181,18 @@ def _gathered(
     for (sort, which), opdefs in recorder.opdefs.items():
         calls = [call for kept in recorder.others.calls[sort, which].values() for call in kept]
         if sort is Sort.OP:
-            yield _op(opdefs[0], calls, directories)
+            yield from _op(opdefs[0], calls, directories)
         else:
             yield _py_func(opdefs, [call["inputs"] for call in calls], sort is Sort.PART, target, names, is_single)
     done = {id(value) for _, heard in called for value, kept in heard.calls.items() if kept}
     others = [item for item in every if id(item.value) not in done]
-    for item, loaded in serve_all(others, names, target.label, options):
-        if is_importable:
-            loaded = loaded.each(placed(item, names))
+    for item, found in serve_all(others, names, target.label, options):
+        op = changed(found, placed(item, names)) if is_importable else found
         refused = recorder.layers.failures.get(item.value, ())
-        if refused:
+        if refused and isinstance(op, Unmade):
             told = _raised(label(item.value), item.value, refused)
-            kept = partial(lambda told, found: told if isinstance(found, OpReport) else found, told)
-            loaded = replace(loaded, unmade=tuple(one.then(kept) for one in loaded.unmade))
-        yield loaded
+            op = op.then(partial(lambda told, made: told if isinstance(made, OpReport) else made, told))
+        yield op
 
 
 def _stopped(target: Target, error: BaseException) -> OpReport:
@@ -203,7 +206,7 @@ def _py_func(
     target: Target,
     names: Mapping[str, Any],
     is_single: bool,
-) -> Loaded:
+) -> Checkable | OpReport:
     """Make a checkable of the functions of py_funcs, or of a part of a graph, on what the run gave them."""
     opdef, name = opdefs[0], label_of(opdefs[0].function)
     label, text = f"{target.label}::{name}", ""
@@ -212,34 +215,36 @@ def _py_func(
     elif is_part and reads_around(opdef, recorded[0]):
         text = "this static_pylayer uses Variables of the program around it, so that it cannot be checked alone"
     if text:
-        return Loaded(reports=(skipped(label, text, location_of(opdef.function)),))
+        return skipped(label, text, location_of(opdef.function))
     try:
         declared = declared_in(names, ["forward", name], name)
         if f"cases_{name}" not in names and not is_single:  # cases without a name may be meant for another one
             declared = replace(declared, cases=None)
-        return Loaded((checkable_of_py_func(opdefs, recorded, label, declared),))
+        return checkable_of_py_func(opdefs, recorded, label, declared)
     except UsageError as error:
-        return Loaded(reports=(unloadable(label, error),))
+        return unloadable(label, error)
 
 
-def _op(opdef: OpDef, calls: Sequence[Mapping[str, Any]], directories: dict[str, LoadedOps]) -> Loaded:
-    """Make a checkable of an op of a directory on what the run gave it."""
+def _op(
+    opdef: OpDef, calls: Sequence[Mapping[str, Any]], directories: dict[str, LoadedOps]
+) -> Iterator[Checkable | OpReport]:
+    """Yield an op of a directory, to be checked on what the run gave it, or what is wrong with its cases."""
     loaded = _directory(opdef, directories)
     if loaded is None or opdef.name not in loaded.forward_ops:
-        return Loaded()
-    op = loaded.ops[opdef.name]
+        return
+    op, folder = loaded.ops[opdef.name], shown_path(loaded.directory.path)
     try:
         made = checkable_of(loaded, op, loaded.cases())
     except UsageError as error:
-        return Loaded(reports=(replace(unloadable(op.name, error), dir=shown_path(loaded.directory.path)),))
+        yield replace(unloadable(op.name, error), dir=folder)
     except OpkitError as error:
         finding = blame_error(error.__cause__ or error, CODES["GC183"], "loading the cases file")
-        return Loaded(reports=(OpReport(op.name, (finding,), shown_path(loaded.directory.path)),))
-    if made is None:
-        return Loaded()
-    variadic = {arg.name for arg in made.inputs if arg.is_variadic}
-    made = replace(made, recorded=tuple(_case(opdef, call, variadic) for call in calls))
-    return Loaded((made if made.cases is not None else near(made, kernels_of(loaded), made.default_attrs),))
+        yield OpReport(op.name, (finding,), folder)
+    else:
+        if made is not None:
+            variadic = {arg.name for arg in made.inputs if arg.is_variadic}
+            made = replace(made, recorded=tuple(_case(opdef, call, variadic) for call in calls))
+            yield made if made.cases is not None else near(made, kernels_of(loaded), made.default_attrs)
 
 
 def _directory(opdef: OpDef, known: dict[str, LoadedOps]) -> LoadedOps | None:

@@ -63,9 +63,9 @@ def try_to_load(errand: Errand, options: RunOptions, flight: Flight) -> Loaded |
     try:
         loaded = errand.recipe.make(options, flight)
     except NamedError as error:
-        loaded = Loaded(reports=(unloadable(errand.label, error),))
+        loaded = Loaded((unloadable(errand.label, error),))
     except (Exception, SystemExit, Paused) as error:
-        loaded = Loaded(reports=(OpReport(errand.label, (blame_error(error, LOAD, "loading"),)),))
+        loaded = Loaded((OpReport(errand.label, (blame_error(error, LOAD, "loading"),)),))
     end_if_forked(process)
     if flight.is_unmet:
         return None

@@ -21,7 +21,7 @@ from opkit.ops.core.types import Function
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.from_cases import cases_in, constants_in, of_examples
 from opkit.verify.subjects.from_search import searched
-from opkit.verify.subjects.loaded import RAN_ON, Loaded, joined, unloadable
+from opkit.verify.subjects.loaded import RAN_ON, Found, numbered, unloadable
 from opkit.verify.subjects.readings import UntakenError
 from opkit.verify.subjects.recording import Recording, Traits
 from opkit.verify.subjects.references import reference_in
@@ -115,7 +115,7 @@ class Framework(ABC):
         return replace(subject, remark="; ".join(filter(None, remarks)))
 
     # --- FILE.py::Name
-    def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Loaded:
+    def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Checkable | OpReport:
         """Serve one custom function of a file, whose names may hold cases and exceptions for it.
 
         Raises:
@@ -140,7 +140,7 @@ class Framework(ABC):
         cases: Function | None,
         label: str,
         options: Options,
-    ) -> Loaded:
+    ) -> Checkable | OpReport:
         if cases is None and options.shapes:
             subject.named(options.shapes, said="a shape is given for")
 
@@ -148,12 +148,11 @@ class Framework(ABC):
                 return [{name: rng.standard_normal(shape) for name, shape in options.shapes.items()} for _ in range(3)]
 
         if cases is not None:
-            return Loaded((of_examples(subject, declared, label, cases=cases),))
+            return of_examples(subject, declared, label, cases=cases)
         try:
-            return Loaded((searched(subject, declared, label, options),))
+            return searched(subject, declared, label, options)
         except UntakenError as error:
-            result = CheckResult("domain", Status.ERROR, "GC182", error.message, where=error.where)
-            return Loaded(reports=(OpReport(label, (result,)),))
+            return OpReport(label, (CheckResult("domain", Status.ERROR, "GC182", error.message, where=error.where),))
 
     # --- FILE.py
     def gathered(
@@ -163,7 +162,7 @@ class Framework(ABC):
         label: Callable[[Any], str],
         options: Options,
         is_single: bool = False,
-    ) -> Iterator[Loaded]:
+    ) -> Iterator[Found]:
         """Serve what a run called, by the inputs that took no gradient: on what it saw, and on cases of its own.
 
         Args:
@@ -179,7 +178,7 @@ class Framework(ABC):
                 subject = self._placed(self.heard_subject(function))
                 declared = self._declared(subject, names, name, options)
             except OpkitError as error:
-                yield Loaded(reports=(unloadable(name, error),))
+                yield unloadable(name, error)
                 continue
             declared = replace(declared, second_order=declared.second_order or function in heard.twice)
             cases = declared.cases if is_single or f"cases_{subject.name}" in names else None
@@ -190,14 +189,14 @@ class Framework(ABC):
                 if cases is not None:  # which say what takes a gradient; what was a leaf works as a result of an op too
                     traits = replace(traits, is_idle=False, leaves=frozenset())
                 try:
-                    yield Loaded((of_examples(placed, declared, name, cases=cases, calls=calls, traits=traits),))
+                    yield of_examples(placed, declared, name, cases=cases, calls=calls, traits=traits)
                 except UsageError as error:
-                    yield Loaded(reports=(unloadable(name, error),))
+                    yield unloadable(name, error)
                     break
                 cases = None
 
     # --- gradcheck(f, inputs)
-    def called(self, target: Any, inputs: Any, cases: Function | None, options: Options) -> Loaded:
+    def called(self, target: Any, inputs: Any, cases: Function | None, options: Options) -> tuple[Found, ...]:
         """Serve a function, a custom function or a model of this process.
 
         Args:
@@ -225,9 +224,9 @@ class Framework(ABC):
         names = {key: value for key, value in module.items() if key.endswith(f"_{subject.name}")}
         declared = self._declared(subject, names, subject.name, options)
         if inputs is None:
-            return self._served(subject, declared, cases or declared.cases, subject.name, options)
+            return (self._served(subject, declared, cases or declared.cases, subject.name, options),)
         examples = [subject.named(case) for case in self._examples(inputs, subject)]
-        return Loaded((self._on_examples(subject, examples, declared),))
+        return (self._on_examples(subject, examples, declared),)
 
     def _on_examples(
         self,
@@ -240,7 +239,7 @@ class Framework(ABC):
         calls, traits = list(map(subject.plainly, examples)), Traits(constants_in(subject, examples))
         return of_examples(subject, declared, subject.name, calls=calls, traits=traits, origin="given")
 
-    def _whole(self, target: Any, inputs: Any, options: Options) -> Loaded:
+    def _whole(self, target: Any, inputs: Any, options: Options) -> tuple[Found, ...]:
         """Serve a function or a model, and each custom function that it goes through on these inputs."""
         subject = self._placed(self.whole(target))
         examples = [{**subject.named(case), **self.held_by(target)} for case in self._examples(inputs, subject)]
@@ -249,7 +248,7 @@ class Framework(ABC):
             self.run(target, subject, examples)
         options = replace(options, reference=None)
         parts = self.gathered(heard, {}, lambda value: f"{subject.name}::{name_of(value)}", options)
-        return joined([Loaded((replace(made, beyond=None),)), *parts])
+        return numbered([replace(made, beyond=None), *parts])
 
     def _examples(self, inputs: Any, subject: Subject) -> Sequence[Any]:
         """Return example inputs as a list of cases: an array is one, what holds tuples or dicts is a list of them.

@@ -10,14 +10,13 @@ import numpy as np
 
 from opkit.blind.call import Kind
 from opkit.blind.pallas import is_interpreted
-from opkit.checker import Options
+from opkit.checker import Checkable, OpReport, Options
 from opkit.replaced import keep
 from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.jax.arrays import ARRAYS, leaves_of
 from opkit.verify.subjects.jax.device import device_named
 from opkit.verify.subjects.jax.function import function_subject, is_custom, whole_subject
 from opkit.verify.subjects.jax.recorder import recording
-from opkit.verify.subjects.loaded import Loaded
 from opkit.verify.subjects.subject import Subject
 
 for _module in (jax, jax.numpy):
@@ -47,7 +46,7 @@ class Jax(Framework):
         """
         return function_subject(value, device_named(self.device))
 
-    def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Loaded:
+    def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Checkable | OpReport:
         """Serve one custom function of a file."""
         jax.config.update("jax_traceback_filtering", "off")  # it takes longer than what a search tries in between
         return super().named(value, names, label, options)

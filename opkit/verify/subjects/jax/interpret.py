@@ -121,11 +121,6 @@ def _call(key: str) -> Rule:
     return lambda params, *operands: _run(params[key], operands)
 
 
-def _cond(params: Any, place: Any, *operands: Any) -> Sequence[Any]:
-    branches = params["branches"]
-    return _run(branches[min(max(int(place), 0), len(branches) - 1)], operands)
-
-
 def _while(params: Any, *operands: Any) -> Sequence[Any]:
     first, second = params["cond_nconsts"], params["body_nconsts"]
     asked, used, carry = operands[:first], operands[first : first + second], [*operands[first + second :]]
@@ -163,7 +158,11 @@ def _plain(function: Function) -> Rule:
 
 def _special(function: Function) -> Rule:
     """Return the rule of a function of float64 numbers of opkit's own."""
-    return lambda params, x: function(x.astype(np.float64)) if x.dtype.kind == "f" else NotImplemented
+    return lambda params, x: function(x.astype(np.float64)) if _is_float(x) else NotImplemented
+
+
+def _is_float(x: Any) -> bool:
+    return bool(x.dtype.kind == "f")
 
 
 def _logistic(params: Any, x: Any) -> Any:
@@ -175,19 +174,6 @@ def _div(params: Any, x: Any, y: Any) -> Any:
     if x.dtype.kind not in "iu":
         return np.divide(x, y)
     return (x - np.fmod(x, y)) // y if np.all(y) else NotImplemented  # towards 0
-
-
-def _rem(params: Any, x: Any, y: Any) -> Any:
-    return np.fmod(x, y) if x.dtype.kind == "f" or np.all(y) else NotImplemented
-
-
-def _integer_pow(params: Any, x: Any) -> Any:
-    power = params["y"]
-    return np.power(x, power) if power >= 0 or x.dtype.kind == "f" else NotImplemented
-
-
-def _select(params: Any, which: Any, *cases: Any) -> Any:
-    return np.where(which, cases[1], cases[0]) if len(cases) == 2 else np.choose(which, cases)
 
 
 def _convert(params: Any, x: Any) -> Any:
@@ -215,14 +201,6 @@ def _reshape(params: Any, x: Any) -> Any:
 def _slice(params: Any, x: Any) -> Any:
     strides = params["strides"] or (1,) * x.ndim
     return x[tuple(map(slice, params["start_indices"], params["limit_indices"], strides))]
-
-
-def _iota(params: Any) -> Any:
-    return np.broadcast_to(line(params["shape"], params["dimension"]), params["shape"])
-
-
-def _split(params: Any, x: Any) -> Any:
-    return np.split(x, np.cumsum(params["sizes"])[:-1], axis=params["axis"])
 
 
 # --- over axes
@@ -292,15 +270,15 @@ _ELEMENTS: dict[str, Function] = {
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(("jit", "pjit", "remat", "checkpoint"), _call("jaxpr")),
     **dict.fromkeys(("closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"), _call("call_jaxpr")),
-    "cond": _cond,
+    "cond": lambda params, place, *xs: _run(params["branches"][np.clip(place, 0, len(params["branches"]) - 1)], xs),
     "while": _while,
     "scan": _scan,
     "custom_linear_solve": _linear_solve,
     **{name: _plain(function) for name, function in _ELEMENTS.items()},
     "div": _div,
     "logistic": _logistic,
-    "integer_pow": _integer_pow,
-    "select_n": _select,
+    "integer_pow": lambda params, x: np.power(x, params["y"]) if params["y"] >= 0 or _is_float(x) else NotImplemented,
+    "select_n": lambda _, at, *xs: np.where(at, xs[1], xs[0]) if len(xs) == 2 else np.choose(at, xs),
     "convert_element_type": _convert,
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,
@@ -310,8 +288,8 @@ _RULES: dict[str, Rule] = {
     "concatenate": lambda params, *xs: np.concatenate(xs, axis=params["dimension"]),
     "slice": _slice,
     "rev": lambda params, x: np.flip(x, params["dimensions"]),
-    "iota": _iota,
-    "split": _split,
+    "iota": lambda params: np.broadcast_to(line(params["shape"], params["dimension"]), params["shape"]),
+    "split": lambda params, x: np.split(x, np.cumsum(params["sizes"])[:-1], axis=params["axis"]),
     "reduce_sum": _reduce(np.sum),
     "reduce_prod": _reduce(np.prod),
     "reduce_max": _extreme(np.max, -np.inf),
@@ -330,7 +308,7 @@ _RULES: dict[str, Rule] = {
     "stack": lambda params, *xs: np.stack(xs, axis=params["axis"]),
     "unstack": lambda params, x: list(np.moveaxis(x, params["axis"], 0)),
     "tile": lambda params, x: np.tile(x, params["reps"]),
-    "rem": _rem,
+    "rem": lambda params, x, y: np.fmod(x, y) if _is_float(x) or np.all(y) else NotImplemented,
     "round": lambda params, x: np.rint(x) if params["rounding_method"].name == "TO_NEAREST_EVEN" else NotImplemented,
     "cumlogsumexp": _along(np.logaddexp.accumulate),
     "lgamma": _special(lgamma_of),

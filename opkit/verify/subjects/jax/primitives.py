@@ -90,10 +90,6 @@ def _window(x: Any, sizes: Sequence[int], starts: Sequence[Any]) -> tuple[slice,
     return tuple(slice(low, low + size) for low, size in zip(lows, sizes))
 
 
-def _dynamic_slice(params: Any, x: Any, *starts: Any) -> Any:
-    return x[_window(x, params["slice_sizes"], starts)]
-
-
 def _dynamic_update_slice(params: Any, x: Any, update: Any, *starts: Any) -> Any:
     result = np.array(x)
     result[_window(x, update.shape, starts)] = update
@@ -140,7 +136,7 @@ INDEXING: dict[str, Function] = {
     "scatter-mul": _scatter(np.multiply),
     "scatter-min": _scatter(np.minimum),
     "scatter-max": _scatter(np.maximum),
-    "dynamic_slice": _dynamic_slice,
+    "dynamic_slice": lambda params, x, *starts: x[_window(x, params["slice_sizes"], starts)],
     "dynamic_update_slice": _dynamic_update_slice,
     "pad": _pad,
     "conv_general_dilated": _conv,
