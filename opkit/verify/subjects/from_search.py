@@ -17,17 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import (
-    Arg,
-    Attr,
-    Case,
-    Checkable,
-    Options,
-    Results,
-    answer_of,
-    constants_of,
-    first_cases,
-)
+from opkit.checker import Arg, Attr, Case, Checkable, Options, Results, answer_of, constants_of, first_cases
 from opkit.checker.collect import is_single_inside
 from opkit.checker.model.budget import Spent
 from opkit.checker.model.evaluate import frozen, is_float, leaves_of
