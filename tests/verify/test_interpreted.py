@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.verify.subjects.torch.framework import refuse_bfloat16
+from opkit.verify.subjects.torch.interpreted import refuse_bfloat16
 
 
 def number(dtype: str) -> Any:

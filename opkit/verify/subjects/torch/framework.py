@@ -3,10 +3,6 @@
 A plain function of tensors, or a Module with its parameters, as a subject: its gradient is what autograd gives.
 
 The custom functions that it goes through are subjects of their own.
-
-Interpreted: Triton's interpreter, made to refuse what its documentation leaves out: operations on bfloat16.
-
-It holds such numbers as whole numbers of 16 bits, and would calculate with these.
 """
 
 from __future__ import annotations
@@ -31,28 +27,11 @@ from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device, device_named
 from opkit.verify.subjects.torch.function import is_function
+from opkit.verify.subjects.torch.interpreted import refuse_bfloat16
 from opkit.verify.subjects.torch.library import is_library_op
 from opkit.verify.subjects.torch.recorder import recording, subject_of
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import TorchSubject, device_of, tensors_in
-
-
-def refuse_bfloat16() -> None:
-    """Make the interpreter raise for numbers that it cannot calculate with, where something has loaded it."""
-    builder = getattr(sys.modules.get("triton.runtime.interpreter"), "InterpreterBuilder", None)
-    if builder is None or builder.binary_op.__module__ == __name__:
-        return
-    for name in ("binary_op", "unary_op"):
-        run = getattr(builder, name)
-
-        def refused(self: Any, first: Any, *others: Any, plain: Any = run) -> Any:
-            if str(first.dtype.scalar) == "bf16":
-                raise NotImplementedError(
-                    "Triton's interpreter has no operations on bfloat16: cast to float32, or check on a GPU"
-                )
-            return plain(self, first, *others)
-
-        setattr(builder, name, refused)
 
 
 def whole_subject(function: Any, device: Device = CPU) -> Subject:
