@@ -24,7 +24,7 @@ from numpy import ndarray
 
 from opkit.checker import Arrays, Attrs, Case, Checkable, Results
 from opkit.checker.model.agreement import are_most, differing, mostly_agree
-from opkit.checker.model.checkable import Infer
+from opkit.checker.model.checkable import Infer, describe_inputs
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import InputLeaf, frozen, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
@@ -38,7 +38,6 @@ from opkit.listed import each
 from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
 from opkit.verify.subjects.input_formats import Formats, as_given, formats_in, narrow, widen
-from opkit.verify.subjects.raw_kernel import describe
 from opkit.verify.subjects.subject import SubjectRunner
 
 _HALF = np.finfo(np.float16)
@@ -168,7 +167,7 @@ def of_halves(made: Checkable, example: Arrays, attrs: Attrs) -> Checkable:
     if not set(HALVES) & set(given.values()):
         return made
     single = {arg.name: widen(example.get(arg.name)) for arg in made.inputs}
-    descs = {name: describe(value) for name, value in single.items()}
+    descs = describe_inputs(single)
     infer, cases = made.infer, made.cases
     assert infer is not None
     assert cases is not None
@@ -200,7 +199,7 @@ def _in(made: Checkable, infer: Infer, formats: Formats) -> Checkable:
     def run(arrays: Arrays, attrs: Attrs) -> list[ndarray]:
         given = narrow(arrays, formats)
         outputs = forward(given, attrs)
-        said = infer({name: describe(value) for name, value in given.items()}, attrs)
+        said = infer(describe_inputs(given), attrs)
         for item, desc in zip(outputs, said):
             if item.dtype.name != desc.dtype:
                 raise KernelError(f"forward returned {item.dtype.name} where the definition infers {desc.dtype}")

@@ -19,12 +19,10 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from opkit.blind.marks import CHECKING, hidden
-from opkit.checker import CODES, Case, Checkable, OpReport
-from opkit.errors import Location, OpkitError, UsageError, unknown
-from opkit.ops import OpDef, observe
+from opkit.checker import Checkable, OpReport
+from opkit.errors import Location, UsageError, unknown
+from opkit.ops import observe
 from opkit.ops.core.observers import observing
-from opkit.project.directory import op_directory_of
-from opkit.project.loading import LoadedOps, assemble
 from opkit.project.module import load_module
 from opkit.replaced import keep_packages, put_back
 from opkit.shim import exec_script, install_frameworks
@@ -35,7 +33,6 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.declared import declared_in
-from opkit.verify.subjects.directory import checkable_of, kernels_of
 from opkit.verify.subjects.foreign.framework import frameworks_ready, missing, recorded_frameworks
 from opkit.verify.subjects.foreign.serving import Framework, name_of
 from opkit.verify.subjects.loaded import (
@@ -48,7 +45,6 @@ from opkit.verify.subjects.loaded import (
     skipped,
     unloadable,
 )
-from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.ordinary_call import found_at
 from opkit.verify.subjects.pyfunc import checkable_of_py_func, reads_around
 from opkit.verify.subjects.pylayer import dynamic_mode, layers
@@ -177,11 +173,13 @@ def _gathered(
     is_single = len(every) == 1
     for framework, heard in called:
         yield from framework.gathered(heard, names, label, options.check, is_single)
-    directories: dict[str, LoadedOps] = {}
+    directories: dict[str, Any] = {}
     for (sort, which), opdefs in recorder.opdefs.items():
         calls = [call for kept in recorder.others.calls[sort, which].values() for call in kept]
         if sort is Sort.OP:
-            yield from _op(opdefs[0], calls, directories)
+            from opkit.verify.targets.called_op import called_op  # the compiler of definitions, which others do without
+
+            yield from called_op(opdefs[0], calls, directories)
         else:
             yield _py_func(opdefs, [call["inputs"] for call in calls], sort is Sort.PART, target, names, is_single)
     done = {id(value) for _, heard in called for value, kept in heard.calls.items() if kept}
@@ -225,41 +223,6 @@ def _py_func(
         return unloadable(label, error)
 
 
-def _op(
-    opdef: OpDef, calls: Sequence[Mapping[str, Any]], directories: dict[str, LoadedOps]
-) -> Iterator[Checkable | OpReport]:
-    """Yield an op of a directory, to be checked on what the run gave it, or what is wrong with its cases."""
-    loaded = _directory(opdef, directories)
-    if loaded is None or opdef.name not in loaded.forward_ops:
-        return
-    op, folder = loaded.ops[opdef.name], shown_path(loaded.directory.path)
-    try:
-        made = checkable_of(loaded, op, loaded.cases())
-    except UsageError as error:
-        yield replace(unloadable(op.name, error), dir=folder)
-    except OpkitError as error:
-        finding = blame_error(error.__cause__ or error, CODES["GC183"], "loading the cases file")
-        yield OpReport(op.name, (finding,), folder)
-    else:
-        if made is not None:
-            variadic = {arg.name for arg in made.inputs if arg.is_variadic}
-            made = replace(made, recorded=tuple(_case(opdef, call, variadic) for call in calls))
-            yield made if made.cases is not None else near(made, kernels_of(loaded), made.default_attrs)
-
-
-def _directory(opdef: OpDef, known: dict[str, LoadedOps]) -> LoadedOps | None:
-    """Return the op directory whose kernel an op runs, None where it is not an op of a directory."""
-    if opdef.where is None:
-        return None
-    folder = os.path.dirname(opdef.where.file)
-    if folder not in known:
-        directory = op_directory_of(folder)
-        if not directory.spec.is_file():
-            return None
-        known[folder] = assemble(directory)
-    return known[folder]
-
-
 def _raised(label: str, layer: Any, failures: Sequence[Exception]) -> OpReport:
     """Return the report of a PyLayer whose forward raised in each call of the run, and on all that was tried."""
     error, count, name = failures[0], len(failures), layer.__name__
@@ -269,15 +232,3 @@ def _raised(label: str, layer: Any, failures: Sequence[Exception]) -> OpReport:
     text = f"forward of {name} raised {type(error).__name__} in {calls} in this run{place}: {error}"
     text += f"; mend it, or define cases_{name}(rng)"
     return skipped(label, text, where)
-
-
-def _case(opdef: OpDef, call: Mapping[str, Any], variadic: set[str]) -> Case:
-    """Return a recorded call of an op directory's op as a case: flat inputs back by name."""
-    inputs: dict[str, Any] = {}
-    for arg, value in zip(opdef.inputs, call["inputs"]):
-        name = arg.name.rpartition("_")[0]
-        if name in variadic:
-            inputs.setdefault(name, []).append(value)
-        else:
-            inputs[name] = value
-    return Case(inputs, call["attrs"], "recorded", origin="recorded", label="seen in the run")

@@ -17,7 +17,6 @@ from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target
 from opkit.verify.workers.ledger import Message
-from opkit.verify.workers.spawn import run_alone
 from opkit.verify.workers.start import end, pipes_of, start
 
 
@@ -45,6 +44,8 @@ def run_isolated(
         WorkerError: the worker processes cannot be started, or their parent died.
     """
     if not can_fork():
+        from opkit.verify.workers.spawn import run_alone  # and the checker, which this process does without elsewhere
+
         for number, target in enumerate(targets):
             yield from run_alone(number, target, options, partial(start, folder=folder))
         return
