@@ -32,11 +32,15 @@ def _most(session: CheckSession, ev: Evaluator, usual: int = MANY) -> int:
 
 def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
     """Cases to run in between: other values of the same shapes, other shapes, another dtype."""
-    alike = [item for item in session.evaluators if item is not ev and item.case.shapes == ev.case.shapes]
+    alike: list[Evaluator] = []
+    differing: list[Evaluator] = []
+    shapes = ev.case.shapes
+    for item in session.evaluators:
+        if item is not ev:
+            (alike if item.case.shapes == shapes else differing).append(item)
     set_like = [item for item in alike if item.is_set_like(ev)]
     other_values = [item for item in set_like if not all(map(np.array_equal, item.case.arrays, ev.case.arrays))]
     other_attrs = [item for item in alike if not item.is_set_like(ev)]
-    differing = [item for item in session.evaluators if item.case.shapes != ev.case.shapes]
     single = session.single[:1]
     found = _rearranged(ev, differing[:1]) + other_values[:2] + other_attrs[:2] + differing[:2] + single
     return found[: _most(session, ev)]

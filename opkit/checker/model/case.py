@@ -80,9 +80,13 @@ class Case:
     @property
     def arrays(self) -> list[ndarray]:
         """All arrays among the inputs, in order."""
-        every = self.inputs.values()
-        parts = (part if isinstance(part, (list, tuple)) else [part] * isinstance(part, ndarray) for part in every)
-        return [item for part in parts for item in part]
+        found: list[ndarray] = []
+        for value in self.inputs.values():
+            if isinstance(value, ndarray):
+                found.append(value)
+            elif isinstance(value, (list, tuple)):
+                found += value
+        return found
 
     @property
     def floats(self) -> list[ndarray]:
@@ -92,12 +96,12 @@ class Case:
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The shapes of all arrays."""
-        return tuple(array.shape for array in self.arrays)
+        return tuple([array.shape for array in self.arrays])
 
     @property
     def ranks(self) -> tuple[int, ...]:
         """How many axes each array has."""
-        return tuple(array.ndim for array in self.arrays)
+        return tuple([array.ndim for array in self.arrays])
 
     @property
     def sizes(self) -> list[int]:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, combinations
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from opkit.checker.model.case import Case, plain
 from opkit.checker.search.shapes import Assignment, Shape
 
@@ -19,7 +21,7 @@ ONE, NONE = -1, -2
 #: for a list.
 Kind: TypeAlias = "tuple[Any, ...]"
 #: Options, and the dtypes and layouts of arrays, in a form that can be compared.
-Setting: TypeAlias = "tuple[str, str]"
+Setting: TypeAlias = "tuple[str, tuple[tuple[np.dtype, bool], ...]]"
 
 
 def shapes_of(case: Case) -> Assignment:
@@ -67,7 +69,7 @@ def kind_of(case: Case) -> Kind:
 def setting_of(case: Case) -> Setting:
     """Return a case's options, and the dtypes and layouts of its arrays."""
     options = [(name, plain(value)) for name, value in case.attrs.items()]
-    return repr(options), repr([(array.dtype, array.flags.c_contiguous) for array in case.arrays])
+    return repr(options), tuple([(array.dtype, array.flags.c_contiguous) for array in case.arrays])
 
 
 def kind_between(shapes: Assignment) -> Kind:

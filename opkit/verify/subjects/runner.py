@@ -49,10 +49,13 @@ class Owned:
         self._lists: list[str] = []
         self._tensors: dict[int, tuple[str, Tensor, np.ndarray]] = {}
         for name, value in given.items():
-            if type(value) is list:
-                self._lists.append(name)
-                self.values[name] = list(value)
-            self.keep(name, listed(value))
+            if isinstance(value, Tensor):
+                self._tensors.setdefault(id(value), (name, value, value._data))
+            elif isinstance(value, (list, tuple)):
+                if type(value) is list:
+                    self._lists.append(name)
+                    self.values[name] = list(value)
+                self.keep(name, value)
 
     def keep(self, name: str, values: Iterable[Any]) -> None:
         """Watch over the Tensors among values, under one name: results and incoming gradients must stay as they are."""
@@ -122,6 +125,8 @@ def plain_arrays(value: Any) -> Any:
 
 def tensors_in(result: Any) -> list[Tensor]:
     """Return the Tensors of what a forward returned: bare, in a tuple or list, or in a list in that."""
+    if isinstance(result, Tensor):
+        return [result]
     found: list[Tensor] = []
     for item in listed(result):
         if isinstance(item, Tensor):
