@@ -117,6 +117,30 @@ def test_a_silent_answer_counts_though_a_special_kind_is_right() -> None:
     assert check(mean, Options()).status is Status.FAIL
 
 
+def test_what_is_wrong_on_equal_shapes_too_is_shown_there() -> None:
+    """A mean that forgets its option, and on a larger constant divides by the wrong size, shows the first of these."""
+
+    def backward(arrays: Any, outputs: Any, douts: Any, *_: Any) -> dict[str, np.ndarray]:
+        x, slope = arrays["x"], arrays["t"] * douts[0] / arrays["x"].size
+        slope = slope + 0 * x
+        slope = slope.sum(axis=tuple(range(slope.ndim - x.ndim)))
+        return {"x": slope.sum(axis=tuple(i for i in range(x.ndim) if x.shape[i] != slope.shape[i]), keepdims=True)}
+
+    mean = Checkable(
+        "mean",
+        (Arg("x"), Arg("t")),
+        (Arg("y"),),
+        lambda arrays, attrs: [np.asarray((attrs["weight"] * arrays["x"] * arrays["t"]).mean())],
+        backward,
+        (Attr("weight", "float64", 1.0),),
+        gradients=frozenset("x"),
+    )
+    (failure,) = [item for item in check(mean, Options()).findings if item.code == "GC101"]
+    shown = failure.evidence.case  # type: ignore[union-attr]
+    assert shown.inputs["x"].shape == shown.inputs["t"].shape  # type: ignore[union-attr]
+    assert shown.attrs["weight"] != 1  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(("axis", "status"), [(-1, Status.FAIL), (None, Status.PASS)])
 def test_an_option_that_is_right_where_it_raises_and_wrong_on_squares_fails(axis: int | None, status: Status) -> None:
     """A reduction whose backward takes the last axis for any: on a square it answers in silence."""

@@ -22,6 +22,7 @@ from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.jacobian import Comparison, Tally, compare
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.model.budget import takes_longer
+from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import largest, median, typical
 from opkit.checker.model.raised import is_users, words_of
@@ -42,6 +43,7 @@ from opkit.checker.model.thresholds import (
     SMALL_ARRAY,
     SOME,
 )
+from opkit.checker.search.kinds import is_plain, is_stretched, shapes_of
 from opkit.record import mutable
 
 
@@ -180,10 +182,30 @@ def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledg
     for failure in sorted(failures, key=lambda item: -item.excess):
         output = session.output_name(ev.locate(failure.entry)[0])
         code = edge_code(failure.code, ev.case) if failure.code != "GC105" else failure.code
-        is_known = (code, failure.leaf.name, output) in ledger.failures
-        if not is_known and session.is_found(ev.case) and _is_coincidence(ledger, ev, outcome, failure):
-            continue
-        ledger.fail(code, failure.leaf, output, partial(described, session, ev, failure, outcome, code))
+        key = code, failure.leaf.name, output
+        known = ledger.failures.get(key)
+        is_shown = known is None or _is_plainer(session, ev.case, known)
+        is_shown = is_shown and not (session.is_found(ev.case) and _is_coincidence(ledger, ev, outcome, failure))
+        ledger.found += is_shown or known is not None
+        if is_shown:
+            ledger.failures[key] = described(session, ev, failure, outcome, code)
+
+
+def _is_plainer(session: CheckSession, case: Case, known: CheckResult) -> bool:
+    """Return whether a case shows a known failure by usual shapes, where nobody said which are meant."""
+    former = known.evidence.case if known.evidence is not None else None
+    return (
+        former is not None
+        and former.regime == case.regime
+        and session.is_found(case)
+        and _is_usual(case) > _is_usual(former)
+    )
+
+
+def _is_usual(case: Case) -> bool:
+    """Return whether no array of a case is stretched to others' shape, and none has a size of 1."""
+    shapes = shapes_of(case)
+    return is_plain(shapes) and not is_stretched(shapes)
 
 
 def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure: EntryFailure) -> bool:

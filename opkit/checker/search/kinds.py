@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain, combinations
 from typing import Any, TypeAlias
 
@@ -54,6 +55,20 @@ def shapewise(change: Callable[[Any], Any], shapes: Assignment) -> tuple[Any, ..
         tuple(map(change, shape)) if is_list(shape) else None if shape is None else change(shape)  # type: ignore[arg-type]
         for shape in shapes
     )
+
+
+def is_plain(shapes: Assignment) -> bool:
+    """Return whether shapes have no size of 1, and no single numbers."""
+    return all(shape and min(shape) > 1 for shape in every_shape(shapes))
+
+
+def is_stretched(shapes: Assignment) -> bool:
+    """Return whether arrays of different shapes may be broadcast against each other."""
+    every = {*every_shape(shapes)}
+    with suppress(ValueError):
+        np.broadcast_shapes(*every)
+        return len(every) > 1
+    return False
 
 
 def resized(shapes: Assignment, size: int, other: int) -> Assignment:

@@ -27,6 +27,7 @@ from opkit.checker.search.kinds import (
     every_shape,
     generalised,
     is_list,
+    is_plain,
     is_special,
     kind_between,
     kind_of,
@@ -245,7 +246,12 @@ class Table:
             return False
         ranks, setting = _ranks(shapes_of(case)), setting_of(case)
         for (_, of), seen in list(self._seen.items()):
-            if of == setting and Standing.RIGHT in seen.standings and _is_plain(seen) and _ranks(seen.shapes) != ranks:
+            if (
+                of == setting
+                and Standing.RIGHT in seen.standings
+                and is_plain(seen.shapes)
+                and _ranks(seen.shapes) != ranks
+            ):
                 self._look_wider(seen.shapes, case, setting)
                 if not any(Standing.WRONG in one.standings for one in self._general(seen.shapes, setting)):
                     return True
@@ -255,7 +261,10 @@ class Table:
         """Return whether backward is wrong only for what labels do not reach, and right where sizes agree."""
         kind, setting = kind_of(case), setting_of(case)
         return self.answer(case).standing is Standing.BEYOND and any(
-            of == setting and Standing.RIGHT in seen.standings and _is_plain(seen) and is_special(seen.shapes, kind)
+            of == setting
+            and Standing.RIGHT in seen.standings
+            and is_plain(seen.shapes)
+            and is_special(seen.shapes, kind)
             for (_, of), seen in self._seen.items()
         )
 
@@ -286,11 +295,6 @@ class Table:
     def is_open(self, case: Case) -> bool:
         """Return whether backward is right on a kind beside which a case is special: else it belongs to a misfit."""
         return any(Standing.RIGHT in seen.standings for seen in self._general(shapes_of(case), setting_of(case)))
-
-
-def _is_plain(seen: _Seen) -> bool:
-    """Return whether shapes have no size of 1, and no single numbers."""
-    return all(shape and min(shape) > 1 for shape in every_shape(seen.shapes))
 
 
 def _is_tied(case: Case) -> bool:
