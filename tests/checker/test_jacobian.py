@@ -199,6 +199,31 @@ def test_a_part_of_a_matrix_is_named_before_values_that_it_happens_to_have() -> 
     assert guess_pattern(claimed, right, values, "x") == "wrong off the diagonal of x"
 
 
+def test_a_factor_is_seen_through_the_triangle_that_forward_reads() -> None:
+    """Forward reads the lower triangle, backward gives half of the gradient of symmetric matrices: it is said so."""
+    values = np.random.default_rng(0).normal(size=(3, 4, 4))
+    whole = values + values.swapaxes(-1, -2)
+    right = np.tril(whole) + np.tril(whole, -1)
+    assert guess_pattern(0.5 * whole.reshape(3, 16), right.reshape(3, 16), values[0], "x") == (
+        "wrong by a factor of 0.5 along symmetric changes of x"
+    )
+    assert "factor" not in guess_pattern(whole.reshape(3, 16), right.reshape(3, 16), values[0], "x")
+
+
+def test_a_factor_along_symmetric_changes_is_shown_by_the_diagonal() -> None:
+    """An element above it has no derivative: that it is to be 0 there would mislead."""
+    x = np.array([[2.0, 0.3, -0.2], [0.3, 1.5, 0.4], [-0.2, 0.4, 1.0]])
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        return np.asarray(2 * np.log(np.linalg.cholesky(x).diagonal()).sum())
+
+    found = check_functions(forward, lambda x, y, dy: 0.5 * dy * np.linalg.inv(x), [x])
+    (wrong,) = [item for item in found.findings if item.code == "GC101"]
+    place = wrong.evidence.element  # type: ignore[union-attr]
+    assert place[0] == place[1]  # type: ignore[index]
+    assert "wrong by a factor of 0.5 along symmetric changes of x" in wrong.message
+
+
 def test_what_rounding_leaves_is_no_factor_and_one_element_no_sum() -> None:
     """A gradient of rounding noise is called zero; of a number nothing is the same for every element."""
     right = np.array([[1.0, 2.0], [3.0, -4.0]])

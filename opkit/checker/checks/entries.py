@@ -17,7 +17,7 @@ from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.numbers import place_of, resolution_of
-from opkit.checker.model.pattern import EXACTLY, guess_pattern
+from opkit.checker.model.pattern import ALONG, EXACTLY, guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_ELEMENTS, STEPS
@@ -32,11 +32,12 @@ def described(
     code: str,
 ) -> CheckResult:
     """Return a wrong entry of a case's Jacobian as a failure."""
-    slot, element = ev.locate(failure.entry)
-    array, output = ev.array(failure.leaf), session.output_name(slot)
-    place = place_of(failure.element, array.shape)
-    claimed, numeric = outcome.analytic[failure.leaf], outcome.numeric[failure.leaf]
+    array, claimed, numeric = ev.array(failure.leaf), outcome.analytic[failure.leaf], outcome.numeric[failure.leaf]
     pattern = guess_pattern(claimed, numeric, array, str(failure.leaf))
+    if ALONG in pattern:
+        failure = _on_diagonal(ev, failure, outcome)
+    slot, element = ev.locate(failure.entry)
+    place, output = place_of(failure.element, array.shape), session.output_name(slot)
     what = f"d {output}{index_of(element)} / d {failure.leaf}{index_of(place)}"
     actual, expected = failure.actual + 0.0, failure.expected + 0.0  # -0 is shown as 0
     wanted: Any = expected
@@ -69,6 +70,15 @@ def described(
         where=session.checkable.backward_where,
         hint=_unmeant(where, failure.leaf.name) if session.is_found(ev.case) else "",
     )
+
+
+def _on_diagonal(ev: Evaluator, failure: EntryFailure, outcome: Comparison) -> EntryFailure:
+    """Return a wrong entry like another, of an element on the diagonal, or that one where there is none."""
+    shape, slot = ev.array(failure.leaf).shape, ev.locate(failure.entry)[0]
+    alike = (one for one in outcome.failures if (one.leaf, one.code) == (failure.leaf, failure.code))
+    mine = (one for one in alike if ev.locate(one.entry)[0] == slot)
+    places = ((one, place_of(one.element, shape)) for one in mine)
+    return next((one for one, place in places if place[-1] == place[-2]), failure)
 
 
 def _unmeant(where: str, name: str) -> str:

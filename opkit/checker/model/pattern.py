@@ -23,6 +23,9 @@ ZERO = "always zero"
 INCOMPLETE = "a part of what adds up is missing"
 #: What is said before a bound on values that parts wrong elements from right ones.
 EXACTLY = "exactly where"
+#: What is said where a factor is seen once a gradient is brought to that of symmetric matrices: on the diagonal it is
+#: that of each element.
+ALONG = "along symmetric changes of"
 
 
 def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str) -> str:
@@ -58,7 +61,7 @@ def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str
     for text, other in _structured(numeric, values.shape):
         if claimed.shape == other.shape and close(claimed, other):
             return text
-    return _partial(claimed, numeric, values, name, close)
+    return _partial(claimed, numeric, values, name, close) or _along(claimed, numeric, values.shape, name, close)
 
 
 class _Close:
@@ -75,11 +78,29 @@ def _structured(numeric: ndarray, shape: Shape) -> Iterator[tuple[str, ndarray]]
     """Yield what a Jacobian is where its elements, or those of dy, are taken in another order."""
     yield "transposed", numeric.T
     if len(shape) >= 2:
-        turned = numeric.reshape(-1, *shape).swapaxes(-1, -2).reshape(numeric.shape)
-        yield "the gradient is transposed over the last two axes", turned
+        yield "the gradient is transposed over the last two axes", _turned(numeric, shape)
     for step in (1, -1):
         yield f"shifted by {step} element", np.roll(numeric, step, axis=1)
         yield f"takes dy shifted by {step} element", np.roll(numeric, step, axis=0)
+
+
+def _turned(matrix: ndarray, shape: Shape) -> ndarray:
+    """Return a Jacobian with the last two axes of the input swapped."""
+    turned: ndarray = matrix.reshape(-1, *shape).swapaxes(-1, -2).reshape(matrix.shape)
+    return turned
+
+
+def _along(claimed: ndarray, numeric: ndarray, shape: Shape, name: str, close: _Close) -> str:
+    """Return the factor that a gradient of square matrices is wrong by if only symmetric ones count, "" for none.
+
+    Forward may read a triangle of a matrix and backward give both, or the other one.
+    """
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        return ""
+    mine, right = (matrix + _turned(matrix, shape) for matrix in (claimed, numeric))
+    factor = float((mine * right).sum() / ((right**2).sum() or 1.0))
+    is_wrong = factor and close(mine, factor * right) and not close(mine, right)
+    return f"wrong by a factor of {factor:.9g} {ALONG} {name}" if is_wrong else ""
 
 
 def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, close: _Close) -> str:
