@@ -138,6 +138,17 @@ def test_a_cases_function_that_returns_one_case_is_refused_at_its_line(target: s
     assert done.returncode == 3
 
 
+def test_a_function_without_backward_is_not_told_of_cases(tmp_path: Path) -> None:
+    """It has no gradient to check: that is said, with what to write, and no case could help."""
+    file = tmp_path / "a.py"
+    file.write_text(CUBE[: CUBE.index("    @staticmethod\n    def backward")])
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube")
+    assert "ERROR GC181 backward_raises\n    Cube has no backward: there is no gradient to check" in done.stdout
+    assert "define backward(ctx, *incoming gradients) as a static method" in done.stdout
+    assert "cases" not in done.stdout
+    assert done.returncode == 1
+
+
 def test_a_case_of_an_op_directory_that_is_no_dict_is_said_so(tmp_path: Path) -> None:
     """It is not an error of loading; what raises is shown at its line."""
     scaffold("t", tmp_path)

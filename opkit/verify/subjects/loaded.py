@@ -20,7 +20,7 @@ from opkit.diagnostics import Diagnostic
 from opkit.errors import Location, OpkitError
 from opkit.record import record
 from opkit.verify.codes import NAMED
-from opkit.verify.options import NamedError
+from opkit.verify.options import NamedError, NoForwardError, NoGradientError
 
 #: What an op says that runs on a device, before the device's name.
 RAN_ON = "forward and backward ran on the device"
@@ -139,7 +139,11 @@ def skipped(label: str, why: str, where: Location | None) -> OpReport:
     return OpReport(label, (CheckResult("domain", Status.SKIP, "GC182", why, where=where),), notes=(why,))
 
 
+#: What asks for that which a function, or what is said of it, lacks; the rest is wrong in its cases.
+_ROWS = {NamedError: NAMED, NoForwardError: CODES["GC180"], NoGradientError: CODES["GC181"]}
+
+
 def unloadable(label: str, error: OpkitError) -> OpReport:
     """Return the report of a function that could not be served."""
-    row = NAMED if isinstance(error, NamedError) else CODES["GC183"]
+    row = next((row for kind, row in _ROWS.items() if isinstance(error, kind)), CODES["GC183"])
     return OpReport(label, (CheckResult.of(row, Status.ERROR, error.message, where=error.where, hint=error.help),))

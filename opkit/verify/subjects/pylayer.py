@@ -22,6 +22,7 @@ from opkit.checker.model.types import Ran
 from opkit.eager import PyLayer, Tensor, grad, install, wrap
 from opkit.errors import KernelError, UsageError
 from opkit.ops import local
+from opkit.verify.options import NoForwardError, NoGradientError
 from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.gradient_op import GradientOp
 from opkit.verify.subjects.parameters import parameters_of
@@ -159,11 +160,17 @@ class Layers(Framework):
         """Return a PyLayer as a subject.
 
         Raises:
-            UsageError: it has no forward, or no backward.
+            NoForwardError: it has no forward.
+            NoGradientError: it has no backward.
         """
-        for part in ("forward", "backward"):
-            if getattr(value, part) is getattr(PyLayer, part):
-                raise UsageError(f"{value.__name__} has no {part}", where=location_of(value))
+        if value.forward is PyLayer.forward:
+            raise NoForwardError(f"{value.__name__} has no forward", where=location_of(value))
+        if value.backward is PyLayer.backward:
+            raise NoGradientError(
+                f"{value.__name__} has no backward: there is no gradient to check",
+                where=location_of(value),
+                help="define backward(ctx, *incoming gradients) as a static method",
+            )
         return layer_subject(value)
 
 

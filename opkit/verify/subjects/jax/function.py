@@ -15,7 +15,7 @@ import numpy as np
 
 from opkit.checker import Arrays, Attrs
 from opkit.checker.model.own import OwnCheck
-from opkit.errors import UsageError
+from opkit.verify.options import NoGradientError
 from opkit.verify.subjects.gradient_op import GradientOp
 from opkit.verify.subjects.jax.arrays import as_complex, is_array, learn_trees, parted, plain, trees_of
 from opkit.verify.subjects.jax.device import NUMPY, Device
@@ -56,12 +56,12 @@ def function_subject(function: Any, device: Device = NUMPY) -> Subject:
     """Return a custom_vjp or custom_jvp as a subject that runs on a device.
 
     Raises:
-        UsageError: it has no rule.
+        NoGradientError: it has no rule.
     """
     name, rules = function.fun.__name__, _rules(function)
     if not rules:
         what = "defvjp(fwd, bwd)" if isinstance(function, _VJP) else "defjvp(rule)"
-        raise UsageError(
+        raise NoGradientError(
             f"{name} has no rule: there is no gradient to check",
             where=location_of(function.fun),
             help=f"call {name}.{what} in the file",

@@ -15,7 +15,7 @@ import torch
 from opkit.checker import Attrs, Case, Checkable
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.checker.model.own import OwnCheck
-from opkit.errors import UsageError
+from opkit.verify.options import NoForwardError, NoGradientError
 from opkit.verify.subjects.parameters import sorted_parameters
 from opkit.verify.subjects.source_location import location_of, method_at
 from opkit.verify.subjects.subject import Signature, Subject
@@ -42,13 +42,14 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
     """Return a Function as a subject that runs on a device.
 
     Raises:
-        UsageError: it has no forward, or no backward and no vjp.
+        NoForwardError: it has no forward.
+        NoGradientError: it has no backward and no vjp.
     """
     forward, backward = getattr(function, "forward", None), _own_backward(function)
     if forward is None or forward is _BASE.forward:
-        raise UsageError(f"{function.__name__} has no forward", where=location_of(function))
+        raise NoForwardError(f"{function.__name__} has no forward", where=location_of(function))
     if backward is None:
-        raise UsageError(
+        raise NoGradientError(
             f"{function.__name__} has no backward: there is no gradient to check",
             where=method_at(function, "forward"),
             help="define backward(ctx, *incoming gradients) as a static method",

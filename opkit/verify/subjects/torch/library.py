@@ -16,6 +16,7 @@ from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.codes import CODES
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.errors import UsageError
+from opkit.verify.options import NoGradientError
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.subjects.subject import Signature, Subject
@@ -44,17 +45,17 @@ def library_subject(op: Any, device: Device = CPU) -> Subject:
     """Return a library op as a subject that runs on a device.
 
     Raises:
-        UsageError: it changes its arguments, which have no gradient then, or none is registered.
+        NoGradientError: it changes its arguments, which have no gradient then, or none is registered.
     """
     schema = op._opoverload._schema
     changed = [item.name for item in schema.arguments if item.alias_info is not None and item.alias_info.is_write]
     where = location_of(op._init_fn)
     if changed:
-        raise UsageError(
+        raise NoGradientError(
             f"{op._name} changes {changed[0]!r}: an op that changes an argument has no gradient", where=where
         )
     if op._backward_fn is None:
-        raise UsageError(
+        raise NoGradientError(
             f"{op._name} has no gradient: register_autograd was not called", where=where, help="call register_autograd"
         )
     kinds = {item.name: str(item.type) for item in schema.arguments}
