@@ -6,13 +6,14 @@ Decides and explains; the numbers come from jacobian and directions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
+from opkit.checker.checks.beside import is_exact, is_right_beside
 from opkit.checker.checks.cone_tips import Tipped
 from opkit.checker.checks.contract import edge_code, is_write
 from opkit.checker.checks.entries import described, index_of, undecided
@@ -24,7 +25,7 @@ from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.model.budget import takes_longer
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
-from opkit.checker.model.numbers import largest, median, typical
+from opkit.checker.model.numbers import largest, median
 from opkit.checker.model.raised import is_users, words_of
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
@@ -43,7 +44,7 @@ from opkit.checker.model.thresholds import (
     SMALL_ARRAY,
     SOME,
 )
-from opkit.checker.search.kinds import is_plain, is_stretched, shapes_of
+from opkit.checker.search.kinds import is_usual
 from opkit.record import mutable
 
 
@@ -198,14 +199,8 @@ def _is_plainer(session: CheckSession, case: Case, known: CheckResult) -> bool:
         former is not None
         and former.regime == case.regime
         and session.is_found(case)
-        and _is_usual(case) > _is_usual(former)
+        and is_usual(case) > is_usual(former)
     )
-
-
-def _is_usual(case: Case) -> bool:
-    """Return whether no array of a case is stretched to others' shape, and none has a size of 1."""
-    shapes = shapes_of(case)
-    return is_plain(shapes) and not is_stretched(shapes)
 
 
 def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure: EntryFailure) -> bool:
@@ -215,9 +210,9 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
         return False
     if session.coincidence is not None and session.coincidence(ev.case):
         return True
-    if failure.kind is Behaviour.JUMP and _is_exact(ev, failure):
+    if failure.kind is Behaviour.JUMP and is_exact(ev, failure):
         return True  # forward has no derivative there: any finite gradient is as good (rule 1)
-    if _is_right_beside(ev, failure, 0.0) or not any(_is_right_beside(ev, failure, share) for share in BESIDE):
+    if is_right_beside(ev, failure, 0.0) or not any(is_right_beside(ev, failure, share) for share in BESIDE):
         return False  # the incoming gradient decides, or the values do not
     if ledger.exact is None:
         why = (
@@ -226,33 +221,6 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
         )
         ledger.exact = undecided(session, ev, failure, outcome, why)
     return True
-
-
-def _is_exact(ev: Evaluator, failure: EntryFailure) -> bool:
-    """Return whether an element is a whole number, or equal to another one."""
-    array = ev.array(failure.leaf).reshape(-1)
-    value = array[failure.element]
-    return bool(value == np.round(value) or np.count_nonzero(array == value) > 1)
-
-
-def _is_right_beside(ev: Evaluator, failure: EntryFailure, share: float) -> bool:
-    """Return whether backward is right for the element where all values are moved by next to nothing, or not at all."""
-    rng = np.random.default_rng(failure.element)
-
-    def moved(array: ndarray) -> ndarray:
-        if array.dtype.kind != "f":
-            return array
-        shift: ndarray = array + (typical(array) or 1.0) * share * rng.uniform(-1, 1, array.shape)
-        return shift.astype(array.dtype)
-
-    try:
-        other = Evaluator(ev.checkable, replace(ev.case, inputs=ev.map_inputs(moved))).prepare()
-        support = np.zeros(other.array(failure.leaf).size, dtype=bool)
-        support[failure.element] = True
-        probe = probe_leaf(other, failure.leaf, rng, support.reshape(other.array(failure.leaf).shape))
-    except Exception:  # user code: it takes these values alone
-        return False
-    return not probe.is_wrong and not probe.masked and np.isfinite(probe.bound)
 
 
 def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> None:

@@ -62,13 +62,14 @@ def is_plain(shapes: Assignment) -> bool:
     return all(shape and min(shape) > 1 for shape in every_shape(shapes))
 
 
-def is_stretched(shapes: Assignment) -> bool:
-    """Return whether arrays of different shapes may be broadcast against each other."""
+def is_usual(case: Case) -> bool:
+    """Return whether a case has no size of 1, no single number, and no shape that is broadcast to another one."""
+    shapes = shapes_of(case)
     every = {*every_shape(shapes)}
     with suppress(ValueError):
         np.broadcast_shapes(*every)
-        return len(every) > 1
-    return False
+        return is_plain(shapes) and len(every) < 2
+    return is_plain(shapes)
 
 
 def resized(shapes: Assignment, size: int, other: int) -> Assignment:

@@ -1,0 +1,43 @@
+"""Beside: whether a wrong entry is one of exact values alone, such as zeros and equal ones.
+
+Moves the values of a case by next to nothing and looks again; what that makes of a failure is decided in gradient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy import ndarray
+
+from opkit.checker.derivative.directions import probe_leaf
+from opkit.checker.derivative.judge import EntryFailure
+from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.numbers import typical
+
+
+def is_exact(ev: Evaluator, failure: EntryFailure) -> bool:
+    """Return whether an element is a whole number, or equal to another one."""
+    array = ev.array(failure.leaf).reshape(-1)
+    value = array[failure.element]
+    return bool(value == np.round(value) or np.count_nonzero(array == value) > 1)
+
+
+def is_right_beside(ev: Evaluator, failure: EntryFailure, share: float) -> bool:
+    """Return whether backward is right for the element where all values are moved by next to nothing, or not at all."""
+    rng = np.random.default_rng(failure.element)
+
+    def moved(array: ndarray) -> ndarray:
+        if array.dtype.kind != "f":
+            return array
+        shift: ndarray = array + (typical(array) or 1.0) * share * rng.uniform(-1, 1, array.shape)
+        return shift.astype(array.dtype)
+
+    try:
+        other = Evaluator(ev.checkable, replace(ev.case, inputs=ev.map_inputs(moved))).prepare()
+        support = np.zeros(other.array(failure.leaf).size, dtype=bool)
+        support[failure.element] = True
+        probe = probe_leaf(other, failure.leaf, rng, support.reshape(other.array(failure.leaf).shape))
+    except Exception:  # user code: it takes these values alone
+        return False
+    return not probe.is_wrong and not probe.masked and np.isfinite(probe.bound)
