@@ -258,6 +258,13 @@ def test_a_gradient_through_a_step_brings_the_way_to_declare_it() -> None:
     assert "SURROGATE" in finding.hint
 
 
+def test_whole_numbers_that_make_float64_of_float32_are_named() -> None:
+    """No number of numpy's floats need be there: a difference of float32 and int64 is float64."""
+    (op,) = gradcheck(lambda x: x - np.arange(x.size).reshape(x.shape), lambda x, dy: dy.astype(x.dtype)).ops
+    (finding,) = [item for item in op.findings if item.code == "GC141"]
+    assert "whole numbers (x - np.arange(3))" in finding.hint
+
+
 def test_the_case_with_many_elements_does_not_repeat_what_small_ones_raise(tmp_path: Path) -> None:
     """A slip in backward was a finding and a note with the same words."""
     scaffold("slip", tmp_path, "elementwise", [])

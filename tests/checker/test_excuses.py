@@ -392,6 +392,16 @@ def test_a_declared_surrogate_is_compared() -> None:
     assert report(np.round, lambda dy, x: 2 * dy, **declared).status is Status.FAIL
 
 
+def test_a_declared_surrogate_that_is_a_step_itself_is_not_asked_for_again() -> None:
+    """Such as x + (round(x) - x), of which only a framework's own gradient is the identity's: the report says why."""
+    declared = {"surrogate": lambda arrays, attrs: [arrays["x"] + (np.round(arrays["x"]) - arrays["x"])]}
+    found = report(np.round, lambda dy, x: dy, **declared)
+    (wrong,) = [item for item in found.findings if item.code == "GC101"]
+    assert "has no effect" in wrong.hint
+    assert "declare" not in wrong.hint
+    assert "SURROGATE: backward is compared with differences of the declared function, not of forward" in found.notes
+
+
 def test_other_wrong_pairs_of_a_surrogates_output_go_with_it() -> None:
     """The learnt scale of a quantisation has a gradient of its own making."""
 

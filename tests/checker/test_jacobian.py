@@ -133,6 +133,15 @@ def test_bisection_names_the_wrong_element() -> None:
     assert "x[4321]" in failure.message
 
 
+def test_directions_that_are_too_vague_say_what_would_decide() -> None:
+    """They agree, and yet the gradient is undecided: the values are rounded to a millionth."""
+    x = np.random.default_rng(1).normal(size=50_000)
+    report = check_functions(lambda x: (x + 1e10) - 1e10, lambda x, dy: dy, [x])
+    (vague,) = [item for item in report.checks if item.code == "GC102"]
+    assert vague.status is Status.UNDECIDED
+    assert vague.message.endswith("which is too vague: give cases with fewer elements, or larger gradients")
+
+
 def test_a_right_large_gradient_passes() -> None:
     """Kinks that the steps cross among many elements are not a fault."""
     x = np.random.default_rng(1).normal(size=50_000)

@@ -416,6 +416,26 @@ def test_arrays_that_forward_takes_and_backward_does_not_serve_are_a_line(here: 
     assert (op.status.value, "it returned 1" in line) == ("pass", True)
 
 
+TREE = """
+class Scaled(PyLayer):
+    @staticmethod
+    def forward(ctx, parameters):
+        return parameters["weights"] * 2
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy * 2
+"""
+
+
+def test_where_forward_takes_a_dict_a_shape_is_offered_for_plain_arrays_alone(here: Path) -> None:
+    """No shape helps where a parameter is read by keys: cases do."""
+    (op,) = run(here, TREE, "Scaled").report.ops
+    (finding,) = op.findings
+    assert finding.code == "GC182"
+    assert "; or, for plain arrays, give --shape NAME=3,4" in finding.message
+
+
 CONSTANT = """
 class Blend(PyLayer):
     @staticmethod

@@ -17,7 +17,7 @@ from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.numbers import place_of, resolution_of
-from opkit.checker.model.pattern import ALONG, EXACTLY, guess_pattern
+from opkit.checker.model.pattern import ALONG, EXACTLY, FLAT, guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_ELEMENTS, STEPS
@@ -56,6 +56,9 @@ def described(
         text += f"; looks {pattern}" if not pattern.startswith(("the", "takes")) else f"; {pattern}"
     errors = np.abs(claimed - numeric).T
     slopes = _slopes(ev, failure) if failure.code == "GC103" else None
+    hint = _unmeant(where, failure.leaf.name) if session.is_found(ev.case) else ""
+    if pattern == FLAT and session.checkable.surrogate is not None:
+        hint = "SURROGATE's function is compared by its values: what keeps a gradient from parts of it has no effect"
     evidence = Evidence(ev.case, (), place, element, errors if errors.size <= MOST_ELEMENTS else None, slopes, pattern)
     return session.failed(
         code,
@@ -68,7 +71,7 @@ def described(
         bound=failure.bound,
         evidence=evidence,
         where=session.checkable.backward_where,
-        hint=_unmeant(where, failure.leaf.name) if session.is_found(ev.case) else "",
+        hint=hint,
     )
 
 
