@@ -48,8 +48,8 @@ Effort: TypeAlias = Annotated[
     typer.Option(
         metavar="X",
         min=0.001,
-        help="How much to try, from 0.02 to 10 and beyond; 1 takes about a second for an op of numpy, and up to "
-        "ten for a function of torch or JAX whose inputs are searched.",
+        help="How much to try, from 0.02 to 10 and beyond; 1 takes about a second of a processor for an op of "
+        "numpy, and up to twenty for a function of torch or JAX whose inputs are searched.",
     ),
 ]
 Timeout: TypeAlias = Annotated[

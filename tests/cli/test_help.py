@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from opkit.checker.model.thresholds import SECONDS
 from opkit.cli.app import application
 from opkit.cli.help import page_of
 from tests.cli.test_commands import opkit
@@ -89,3 +90,10 @@ def test_what_cannot_be_parsed(tmp_path: Path, argv: list[str], message: str, he
     assert (done.returncode, done.stdout) == (2, "")
     assert first.startswith(f"error: {message}")
     assert second == f"  help: {help_line}"
+
+
+def test_effort_promises_no_less_time_than_a_check_may_take() -> None:
+    """Cases are left out once an op has taken twenty seconds of the processor, and functions of torch come near it."""
+    (effort,) = (item for item in options("gradcheck") if item.name == "effort")
+    assert "up to twenty for a function of torch or JAX" in effort.help
+    assert SECONDS == 20
