@@ -141,6 +141,18 @@ def test_what_is_wrong_on_equal_shapes_too_is_shown_there() -> None:
     assert shown.attrs["weight"] != 1  # type: ignore[union-attr]
 
 
+def test_what_is_wrong_on_a_broadcast_alone_comes_after_what_is_wrong_on_equal_shapes() -> None:
+    """The first finding is of inputs that are sooner meant, whatever the inputs are called."""
+
+    def back(x: np.ndarray, y: np.ndarray, dy: np.ndarray) -> dict[str, np.ndarray]:
+        if x.ndim < y.ndim:
+            raise ValueError("y is the smaller one")
+        return {"x": dy * y * (1 + (x.ndim > y.ndim)), "y": 2 * (dy * x).reshape(-1, *y.shape).sum(axis=0)}
+
+    found = [item.input for item in check(_product(back), Options()).findings if item.code == "GC101"]
+    assert found == ["y", "x"]
+
+
 @pytest.mark.parametrize(("axis", "status"), [(-1, Status.FAIL), (None, Status.PASS)])
 def test_an_option_that_is_right_where_it_raises_and_wrong_on_squares_fails(axis: int | None, status: Status) -> None:
     """A reduction whose backward takes the last axis for any: on a square it answers in silence."""

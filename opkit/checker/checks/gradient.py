@@ -54,6 +54,7 @@ class _Ledger:
 
     session: CheckSession
     failures: dict[tuple[str, str, str], CheckResult] = field(default_factory=dict)
+    shown: dict[tuple[str, str, str], Case] = field(default_factory=dict)
     found: int = 0
     pairs: dict[tuple[str, str], Tally] = field(default_factory=dict)
     vague: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -184,23 +185,23 @@ def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledg
         output = session.output_name(ev.locate(failure.entry)[0])
         code = edge_code(failure.code, ev.case) if failure.code != "GC105" else failure.code
         key = code, failure.leaf.name, output
-        known = ledger.failures.get(key)
+        known = ledger.shown.get(key)
         is_shown = known is None or _is_plainer(session, ev.case, known)
         is_shown = is_shown and not (session.is_found(ev.case) and _is_coincidence(ledger, ev, outcome, failure))
         ledger.found += is_shown or known is not None
         if is_shown:
             ledger.failures[key] = described(session, ev, failure, outcome, code)
+            ledger.shown[key] = ev.case
 
 
-def _is_plainer(session: CheckSession, case: Case, known: CheckResult) -> bool:
-    """Return whether a case shows a known failure by usual shapes, where nobody said which are meant."""
-    former = known.evidence.case if known.evidence is not None else None
-    return (
-        former is not None
-        and former.regime == case.regime
-        and session.is_found(case)
-        and is_usual(case) > is_usual(former)
-    )
+def _is_plainer(session: CheckSession, case: Case, known: Case) -> bool:
+    """Return whether a case shows what another one shows, of like values, by shapes that are sooner meant."""
+    return case.regime == known.regime and is_usual(case) and _is_odd(session, known)
+
+
+def _is_odd(session: CheckSession, case: Case) -> bool:
+    """Return whether a case has shapes that nobody may mean, and nobody said which are meant."""
+    return session.is_found(case) and not is_usual(case)
 
 
 def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure: EntryFailure) -> bool:
@@ -271,7 +272,8 @@ def _results(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResu
     session, cases = ledger.session, len(evaluators)
     for ev, outcome, failures in ledger.tipped.held_back():
         _note(ev, outcome, failures, ledger)
-    yield from (result for _, result in sorted(ledger.failures.items(), key=lambda item: item[0]))
+    odd = {key for key, case in ledger.shown.items() if _is_odd(session, case)}
+    yield from (ledger.failures[key] for key in sorted(ledger.failures, key=lambda key: (key[0], key in odd, key)))
     if not ledger.failures:
         yield from ledger.broken[:1]
     if ledger.exact is not None:
