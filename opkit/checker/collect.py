@@ -5,7 +5,8 @@ Validates what users give; the search itself is in search.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -69,62 +70,80 @@ def _result(
 
 # --- the user's cases
 class _Malformed(Exception):  # noqa: N818
-    """What a cases function gave is no case."""
+    """What a cases function gave is no case: all that is wrong with it."""
+
+
+def malformed(checkable: Checkable) -> Sequence[CheckResult]:
+    """Return what is wrong with the cases of a cases file, where there is one."""
+    found = Collected()
+    if checkable.cases is not None:
+        list(_from_user(checkable, Options(), found))
+    return found.findings
 
 
 def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iterator[Case]:
+    """Yield the user's cases; what several of them are mistaken in is one finding."""
     assert checkable.cases is not None
-    number, raised = -1, None
+    number, raised, told = -1, None, set[str]()
     try:
         drawn = checkable.cases(np.random.default_rng(options.seed))
         for number, given in enumerate(islice(drawn, options.max_cases)):
-            case = _user_case(checkable, given, number, options.seed)
-            yield case if checkable.cases_where or not options.shapes else replace(case, label="the shapes given")
+            try:
+                case = _user_case(checkable, given, number, options.seed)
+            except _Malformed as error:
+                said = [item for item in error.args if item not in told]
+                told.update(said)
+                found.findings += [_result("GC183", Status.ERROR, f"case {number} {item}", checkable) for item in said]
+            else:
+                yield case if checkable.cases_where or not options.shapes else replace(case, label="the shapes given")
         if number + 1 == options.max_cases:
             found.notes.append(f"no more than {options.max_cases} cases are drawn of the cases function")
         return
     except MemoryError as error:  # the function's own, or that of copying what it gave
         message = f"case {number + 1} does not fit into memory: {error}; give smaller arrays, or raise --memory"
-    except _Malformed as error:
-        message = str(error)
     except Exception as error:  # user code
         message, raised = f"the cases function raised {words_of(error)}", error
     found.findings.append(_result("GC183", Status.ERROR, message, checkable, error=raised))
 
 
 def _user_case(checkable: Checkable, given: Any, number: int, seed: int) -> Case:
-    """Return what a cases function gave as a case, copied: it may fill one array again and again."""
+    """Return what a cases function gave as a case, copied: it may fill one array again and again.
+
+    Raises:
+        _Malformed: it is no case.
+    """
     inputs: dict[str, Any] = {arg.name: None for arg in checkable.inputs}
     lists = {arg.name for arg in checkable.inputs if arg.is_variadic}
     attrs = checkable.default_attrs
     if not isinstance(given, Mapping):
-        raise _Malformed(f"case {number} is a {type(given).__name__}; a case is a dict of inputs and attributes")
+        raise _Malformed(f"is a {type(given).__name__}; a case is a dict of inputs and attributes")
     try:
         values = option_copied(dict(given))
     except RecursionError:
         raise _Malformed(
-            f"case {number} holds lists, tuples or dicts in one another too deep to be copied; give arrays, or options "
+            "holds lists, tuples or dicts in one another too deep to be copied; give arrays, or options "
             "that are nested less deep"
         ) from None
     needed = [arg.name for arg in checkable.inputs if not arg.is_optional]
+    strange: list[str] = []
     for name, value in values.items():
-        if name in lists and isinstance(value, (list, tuple)):
-            inputs[name] = [np.asarray(item) for item in value]
-        elif name in inputs:
-            inputs[name] = None if value is None else np.asarray(value)
+        if name in inputs and value is not None:
+            is_list = name in lists and isinstance(value, (list, tuple))
+            try:
+                inputs[name] = [np.asarray(item) for item in value] if is_list else np.asarray(value)
+            except ValueError as error:
+                strange.append(f"gives the input {name!r} what is no array: {words_of(error)}")
         elif name in attrs:
             attrs[name] = value.item() if isinstance(value, np.generic) else value
         elif name != "op":
             tail = ", which is neither an input nor an attribute"
             meant = did_you_mean([item for item in needed if item not in values][:1])
-            said = unknown(f"case {number} names", name, [*inputs, *attrs], tail=tail, otherwise=meant)
-            raise _Malformed(str(said))
+            strange.append(str(unknown("names", name, [*inputs, *attrs], tail=tail, otherwise=meant)))
     words = [name for name, value in inputs.items() if isinstance(value, np.ndarray) and value.dtype.kind in "US"]
-    if words:
-        raise _Malformed(f"case {number} gives the input {words[0]!r} words, {values[words[0]]!r}, not numbers")
-    missing = [name for name in needed if inputs[name] is None]
-    if missing:
-        raise _Malformed(f"case {number} has no value for the input {missing[0]!r}")
+    strange += [f"gives the input {name!r} words, {values[name]!r}, not numbers" for name in words]
+    missing = [f"has no value for the input {name!r}" for name in needed if inputs[name] is None]
+    if strange or missing:
+        raise _Malformed(*(strange or missing))
     return Case(inputs, attrs, "user", seed, "user", f"case {number} of the cases file")
 
 
@@ -194,14 +213,37 @@ def _rejected(checkable: Checkable, case: Case, outcome: Attempt, what: str) -> 
     answer, error = outcome.answer, outcome.error
     if answer is Answer.RAISED and error is not None:
         code = "GC122" if is_write(error) else "GC180"
-        message = f"forward raised on {what}: {words_of(error)}"
-        return _result(code, Status.FAIL, message, checkable, case, error)
+        unlike, hint = _unlike_an_array(checkable, case, error) if case.origin == "user" else ("", "")
+        message = f"forward raised on {what}{unlike}: {words_of(error)}"
+        return replace(_result(code, Status.FAIL, message, checkable, case, error), hint=hint)
     message = f"the infer function refuses {what}" + (f": {error}" if error is not None else "")
     if answer is Answer.NONFINITE:
         message = f"forward gives NaN or infinity on {what}, which is part of the domain"
     found = _result("GC180", Status.FAIL, message, checkable, case)
     is_refused = answer is not Answer.NONFINITE and case.origin == "user"
     return replace(found, where=checkable.cases_where) if is_refused else found
+
+
+def _unlike_an_array(checkable: Checkable, case: Case, error: Exception) -> tuple[str, str]:
+    """Return which option forward may mean an array or a number by, and a hint; "" where no other type is at fault."""
+    for attr in checkable.attrs if isinstance(error, (TypeError, AttributeError)) else ():
+        value, default = case.attrs[attr.name], None if attr.is_required else attr.default
+        if default is not None and not isinstance(default, (int, float)):
+            continue
+        if isinstance(value, (list, tuple)) and _is_numeric(value):
+            meant = f"where an array is meant, give np.array({reprlib.repr(list(value))})"
+            return f", where {attr.name} is a {type(value).__name__}", meant
+        if isinstance(value, str) and (default is not None or "str" in str(error)):
+            usual = "" if default is None else f", by default {default!r}"
+            return f", where {attr.name} is {value!r}{usual}", ""
+    return "", ""
+
+
+def _is_numeric(value: Sequence[Any]) -> bool:
+    try:
+        return np.asarray(value).dtype.kind in "biuf"
+    except ValueError:  # a ragged list
+        return False
 
 
 # --- found by search

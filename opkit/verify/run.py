@@ -18,7 +18,7 @@ from opkit.paths import StrPath
 from opkit.project.directory import op_directory_of
 from opkit.project.proofs import remember_proofs
 from opkit.settings import settings
-from opkit.verify.codes import INTERNAL
+from opkit.verify.codes import INTERNAL, SCRIPT
 from opkit.verify.failures.store import FailureStore
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome, Terminated
@@ -88,12 +88,28 @@ def collect(
         why = error.message
     if not is_interrupted:  # what is owed now will never come, and must not look as if all were well
         ledger.settle(CheckResult.of(INTERNAL, Status.ERROR, f"{why}; it was not judged"))
-    report = Report(__version__, options.check.seed, _told_apart(ledger.reports), options.command)
+    report = Report(__version__, options.check.seed, _told_apart(_told_once(ledger.reports)), options.command)
     saved = remember(report, options)
     if options.command == "sbp" and not is_interrupted:
         _keep_proofs(report)
     seconds = time.perf_counter() - started
     return Outcome(report, sort_diagnostics(ledger.diagnostics), saved, is_interrupted, seconds, is_terminated)
+
+
+def _told_once(reports: Sequence[OpReport]) -> Sequence[OpReport]:
+    """Return the reports; what stopped a script is a note of the function that fails with the same, where one does."""
+    kept = list(reports)
+    for stopped in reports:
+        for error in (item for item in stopped.checks if item.code == SCRIPT.code):
+            said = error.message.removeprefix("the script")
+            for place, report in enumerate(kept):
+                is_same = any(item.is_finding and item.message.endswith(said) for item in report.checks)
+                if is_same and report.op.startswith(f"{stopped.op}::"):
+                    note = f"the script stopped with this at {error.where}: what comes after it was not seen"
+                    kept[place] = replace(report, notes=(*report.notes, note))
+                    kept.remove(stopped)
+                    break
+    return kept
 
 
 def _told_apart(reports: Sequence[OpReport]) -> tuple[OpReport, ...]:

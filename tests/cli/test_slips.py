@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 import opkit.paddle as paddle
 from opkit.cli.target_names import target_begun
-from opkit.errors import ShapeError, UsageError
+from opkit.errors import ShapeError
 from opkit.project import build, discover, scaffold
 from opkit.verify.subjects.declared import declared_in
 from tests.cli.test_commands import opkit
@@ -44,9 +45,8 @@ def test_a_misspelt_setter_is_one_finding(tmp_path: Path) -> None:
 )
 def test_a_misspelt_declaration_is_refused(name: str, value: object, near: str) -> None:
     """It would be ignored; the right name is offered."""
-    with pytest.raises(UsageError, match=f"nothing reads {name}") as caught:
-        declared_in({name: value}, ["forward"], "Cube")
-    assert caught.value.help == f"did you mean {near!r}?"
+    (mistake,) = declared_in({name: value}, ["forward"], "Cube").mistakes
+    assert (mistake.message, mistake.help) == (f"nothing reads {name}", f"did you mean {near!r}?")
 
 
 def test_the_report_of_an_op_directory_offers_the_right_name(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_report_of_an_op_directory_offers_the_right_name(tmp_path: Path) -> 
 @pytest.mark.parametrize(("name", "value"), [("ALLOWED_SHAPES", [1]), ("ALLOW", {"GC105": "why"}), ("TOL", {}), ("ALLOWS", 3), ("SURROGATE_A", {"forward": len})])
 def test_other_names_are_left_alone(name: str, value: object) -> None:
     """Constants of a file's own are no declarations."""
-    declared_in({name: value}, ["forward"])
+    assert not declared_in({name: value}, ["forward"]).mistakes
 
 
 def test_a_surrogate_of_other_parameters_is_refused_at_its_line(tmp_path: Path) -> None:
@@ -238,9 +238,101 @@ def test_misspelt_cases_of_an_op_directory_are_refused(tmp_path: Path) -> None:
 
 def test_allow_of_a_code_that_does_not_exist_is_refused() -> None:
     """It would be ignored; the nearest code is offered."""
-    with pytest.raises(UsageError, match="ALLOW accepts 'GC1O1', which is no code") as caught:
-        declared_in({"ALLOW": {"GC1O1": "why"}}, ["forward"])
-    assert "did you mean 'GC" in caught.value.help
+    (mistake,) = declared_in({"ALLOW": {"GC1O1": "why"}}, ["forward"]).mistakes
+    assert mistake.message == "ALLOW accepts 'GC1O1', which is no code"
+    assert "did you mean 'GC" in mistake.help
+
+
+MISTAKES = """
+def cases(rng):
+    yield {"input": rng.normal(size=3)}
+    yield {"x": rng.normal(size=3), "scal": 2.0}
+    yield {"input": rng.normal(size=3)}
+ALLOW = {"GC1001": "why", "GC105": ""}
+TOLERANCE = {"z": 0.1, "x": 3}
+SURROGATE = {"forwrd": len}
+SECOND_ODER = True
+"""
+
+
+@pytest.mark.parametrize("is_directory", [False, True])
+def test_all_mistakes_of_a_cases_file_are_told_at_once(is_directory: bool, tmp_path: Path) -> None:
+    """Each once, at its line, in the order of the lines."""
+    file, target = tmp_path / "a.py", "a.py::Cube"
+    above = "" if is_directory else CUBE
+    if is_directory:
+        scaffold("t", tmp_path)
+        file, target = tmp_path / "t" / "t_cases.py", "t"
+    file.write_text(above + MISTAKES)
+    done = opkit(tmp_path, "gradcheck", target, "--format", "json")
+    assert done.returncode == 3
+    (op,) = json.loads(done.stdout)["ops"]
+    start = above.count("\n")
+    found = [(item["code"], item["where"]["line"] - start, item["message"]) for item in op["checks"]]
+    said = ["'input'", "'scal'", "ALLOW accepts 'GC1001'", "ALLOW['GC105']", "TOLERANCE names 'z'", "TOLERANCE['x']", "SURROGATE", "SECOND_ODER"]
+    assert [(code, line) for code, line, _ in found] == [("GC183", line) for line in (2, 2, 6, 6, 7, 7, 8, 9)]
+    assert all(word in message for word, (_, _, message) in zip(said, found)), found
+
+
+def test_what_the_cases_function_raises_is_told_with_other_mistakes(tmp_path: Path) -> None:
+    """Neither waits for the other to be mended."""
+    (tmp_path / "a.py").write_text(f"{CUBE}\n\ndef cases(rng):\n    raise OSError\n\n\nALLOW = {{'GC1001': 'why'}}\n")
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube")
+    assert "the cases function raised OSError" in done.stdout
+    assert "ALLOW accepts 'GC1001'" in done.stdout
+
+
+def test_a_ragged_list_is_no_array(tmp_path: Path) -> None:
+    """It is the case that is mistaken; the cases function raised nothing."""
+    scaffold("t", tmp_path)
+    (tmp_path / "t" / "t_cases.py").write_text("def cases(rng):\n    yield {'x': [[1.0], [1.0, 2.0]]}\n")
+    said = " ".join(opkit(tmp_path, "gradcheck", "t").stdout.split())
+    assert "case 0 gives the input 'x' what is no array: ValueError" in said
+
+
+@pytest.mark.parametrize(
+    ("case", "said", "hint"),
+    [
+        ("{'x': [1, 2, 3]}", "case 0 of the cases file, where x is a list: TypeError", "where an array is meant, give np.array([1, 2, 3])"),
+        ("{'x': rng.normal(size=3), 'scale': 'two'}", "case 0 of the cases file, where scale is 'two', by default 1.0: DtypeError", ""),
+    ],
+)
+def test_an_option_in_the_place_of_an_array_is_named(case: str, said: str, hint: str, tmp_path: Path) -> None:
+    """Where forward raised: what a newcomer reads first names the key of the case."""
+    (tmp_path / "a.py").write_text(f"{CUBE}\n\ndef cases(rng):\n    yield {case}\n")
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube")
+    assert done.returncode == 1
+    assert said in " ".join(done.stdout.split())
+    assert hint in done.stdout
+
+
+def test_a_list_that_is_meant_is_not_named(tmp_path: Path) -> None:
+    """Nor is one where forward raised for another reason."""
+    text = CUBE.replace("scale=1.0", "axes").replace("* scale", "* axes[0]").replace("ctx.scale = scale", "ctx.scale = axes[0]")
+    cases = "\n\ndef cases(rng):\n    yield {'x': rng.normal(size=3), 'axes': [1, 2]}\n"
+    (tmp_path / "a.py").write_text(text + cases)
+    assert "1 op: 1 pass" in opkit(tmp_path, "gradcheck", "a.py::Cube", "--effort", "0.05").stdout
+    (tmp_path / "a.py").write_text(text.replace("axes[0]\n", "axes[3]\n") + cases)
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube")
+    assert "case 0 of the cases file: IndexError" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_mistaken"),
+    [
+        ("TOLERANCE = {'z': 0.1}", True),
+        ("TOLERANCE_Cube = {'gate': 0.1}", True),
+        ("TOLERANCE = {'gate': 0.1}", False),
+        ("TOLERANCE = {'y': 0.1, 'y0': 0.1, 'scale': 0.1}", False),
+    ],
+)
+def test_a_tolerance_of_an_unknown_name_is_refused(declared: str, is_mistaken: bool, tmp_path: Path) -> None:
+    """As a misspelt code is; what another function of the file takes is not one."""
+    other = CUBE.replace("Cube", "Gated").replace("scale", "gate")
+    (tmp_path / "a.py").write_text(f"{CUBE}{other}\n\n{declared}\n")
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube", "--effort", "0.05")
+    assert done.returncode == (3 if is_mistaken else 0)
+    assert ("ERROR GC183" in done.stdout) is is_mistaken
 
 
 @pytest.fixture(scope="module")

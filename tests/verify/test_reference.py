@@ -196,8 +196,8 @@ def test_a_reference_that_is_not_there_is_refused() -> None:
 
 def test_a_reference_that_is_no_function_is_refused() -> None:
     """A declaration of a wrong form is named."""
-    with pytest.raises(UsageError, match="REFERENCE must be a function"):
-        declared_in({"REFERENCE": 3}, ["forward"])
+    (mistake,) = declared_in({"REFERENCE": 3}, ["forward"]).mistakes
+    assert mistake.message == "REFERENCE must be a function, is int"
 
 
 def test_a_surrogate_judges_gradients_and_the_reference_values() -> None:

@@ -169,6 +169,31 @@ def test_a_script_that_raises_is_a_finding_and_what_it_did_is_checked(here: Path
     assert outcome.exit_status() == 1
 
 
+BACKWARD_RAISES = """
+import numpy as np
+import paddle
+paddle.enable_static()
+def f(x): return np.tanh(x)
+def g(y, dy): return dy
+x = paddle.static.data("x", [3], "float32")
+x.stop_gradient = False
+y = paddle.static.default_main_program().current_block().create_var(name="y", shape=[3], dtype="float32")
+paddle.static.py_func(f, x, y, backward_func=g)
+dx = paddle.static.gradients([y], [x])
+paddle.static.Executor().run(feed={"x": np.ones(3, "float32")}, fetch_list=dx)
+"""
+
+
+def test_a_backward_that_stops_its_script_is_one_finding(here: Path) -> None:
+    """Of the function; the script's line is a note. Another error of the script stands beside it."""
+    (op,) = run(here, BACKWARD_RAISES).report.ops
+    assert (op.op, [item.code for item in op.findings]) == ("job.py::f", ["GC181"])
+    assert f"the script stopped with this at job.py:{BACKWARD_RAISES.count(chr(10))}: what comes after it was not seen" in op.notes
+    caught = BACKWARD_RAISES.replace("paddle.static.Exec", "try: paddle.static.Exec") + "except TypeError: raise KeyError('late')\n"
+    codes = [item.code for op in run(here, caught).report.ops for item in op.findings]
+    assert sorted(codes) == ["GC181", "GC196"]
+
+
 def test_sys_exit_0_ends_a_script_well(here: Path) -> None:
     """Leaving with status 0 is an end, with another a finding."""
     good = run(here, TWO + "raise SystemExit(0)\n")

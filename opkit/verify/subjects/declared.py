@@ -6,7 +6,7 @@ Read and validated here, never applied.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from difflib import get_close_matches
 from functools import partial
@@ -33,6 +33,7 @@ from opkit.verify.subjects.source_location import location_of
 _LOOKED_AT = 8
 #: What each name takes, and in words.
 _FORMS: dict[str, tuple[Any, str]] = {
+    "cases": (Callable, "a function of one numpy Generator"),
     "SURROGATE": (Mapping, "a dict"),
     "REFERENCE": (Callable, "a function"),
     "TOLERANCE": (Mapping, "a dict"),
@@ -57,6 +58,7 @@ class Declared:
         second_order: whether a correct gradient of the gradient is promised.
         inplace: the inputs that forward overwrites on purpose.
         reference: a function of forward's parameters that gives what forward should.
+        mistakes: what is wrong with them; an op is made of none that has any.
     """
 
     cases: Callable[[Any], Any] | None = None
@@ -68,6 +70,7 @@ class Declared:
     second_order: bool = False
     inplace: frozenset[str] = frozenset()
     reference: Function | None = None
+    mistakes: tuple[UsageError, ...] = ()
 
 
 def surrogate_of(declared: Declared, forward: Forward, made: Callable[[Function], Forward]) -> Forward | None:
@@ -78,51 +81,75 @@ def surrogate_of(declared: Declared, forward: Forward, made: Callable[[Function]
     return lambda arrays, attrs: [surrogate * item if is_float(item) else item for item in forward(arrays, attrs)]
 
 
-def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -> Declared:
-    """Read the declarations of a module.
+def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "", takes: Collection[str] = ()) -> Declared:
+    """Read the declarations of a module, as far as they have the right form; what is mistaken comes with them.
 
     Args:
         names: the module's names.
         of: what the op's forward may be called as a key of SURROGATE.
         suffix: the PyLayer's name: ``cases_Name`` and ``TOLERANCE_Name`` win over ``cases`` and ``TOLERANCE``.
-
-    Raises:
-        UsageError: a declaration has a wrong form; ``where`` is its line.
+        takes: the inputs and results that TOLERANCE may name, those with a number besides; none for any.
     """
-    _refuse_misspelt(names)
-    _refuse_misspelt_cases(names, suffix)
-    cases = _pick(names, "cases", suffix)
-    if cases is not None and not callable(cases):
-        raise UsageError("`cases` must be a function of one numpy Generator", where=_line_of(names, "cases", suffix))
     where = {name: _line_of(names, name, suffix) for name in _FORMS}
-    given = {name: _formed(name, _pick(names, name, suffix), where[name]) for name in _FORMS}
-    surrogates = given["SURROGATE"] or {}
-    surrogate = next((surrogates[key] for key in of if key in surrogates), None)
-    if surrogates and surrogate is None and not surrogates.keys() <= names.keys():  # those are of other functions
-        raise UsageError(
-            f"SURROGATE must map {of[0]!r} to a function or a factor, its keys are {sorted(surrogates)}",
-            where=where["SURROGATE"],
-        )
-    if surrogate is not None and not callable(surrogate) and type(surrogate) not in (int, float):
-        raise UsageError(
-            f"SURROGATE[{of[0]!r}] must be a function or a factor, is {type(surrogate).__name__}",
-            where=where["SURROGATE"],
-        )
+    given = {name: _pick(names, name, suffix) for name in _FORMS}
+    mistakes = list(_misspelt(names, suffix))
+    for name, (kind, said) in _FORMS.items():
+        value = given[name]
+        is_named = said != "a tuple of names" or not value or all(isinstance(item, str) for item in value)
+        if value is not None and not (isinstance(value, kind) and is_named):
+            shown = repr(value) if isinstance(value, kind) else type(value).__name__
+            help = f"see {', '.join(_FORMS)}"
+            mistakes.append(UsageError(f"{name} must be {said}, is {shown}", where=where[name], help=help))
+            given[name] = None
+    cases, surrogates, tolerance, allow = (given[name] for name in ("cases", "SURROGATE", "TOLERANCE", "ALLOW"))
+    surrogate = next((surrogates[key] for key in of if key in surrogates), None) if surrogates else None
+    if surrogate is not None or not (surrogates or {}).keys() <= names.keys():  # else those are of other functions
+        mistakes += _wrong_surrogate(of[0], surrogate, surrogates, where["SURROGATE"])
+    others = () if f"TOLERANCE_{suffix}" in names else names.values()
+    mistakes += _wrong_tolerance(tolerance or {}, takes, others, where["TOLERANCE"])
+    mistakes += _wrong_allow(allow or {}, where["ALLOW"])
     return Declared(
         cases,
         location_of(cases) if cases is not None else None,
         frozenset(given["NONDIFFERENTIABLE_OUTPUTS"] or ()),
         surrogate,
-        _tolerance(given["TOLERANCE"] or {}, where["TOLERANCE"]),
-        _allow(given["ALLOW"] or {}, where["ALLOW"]),
+        tolerance or {},
+        allow or {},
         bool(given["SECOND_ORDER"]),
         frozenset(given["INPLACE"] or ()),
         given["REFERENCE"],
+        tuple(mistakes),
     )
 
 
 class CasesError(UsageError):
     """A cases function raised."""
+
+
+class MistakesError(UsageError):
+    """Several mistakes in what a file declares and in its cases, each with its place.
+
+    Args:
+        every: an error for each.
+    """
+
+    def __init__(self, every: Sequence[UsageError]) -> None:
+        super().__init__("; ".join(item.message for item in every), where=every[0].where)
+        self.every = every
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.every))
+
+
+def together(mistakes: Sequence[UsageError]) -> UsageError:
+    """Return the error that says all mistakes of a file at once."""
+    in_order = sorted(mistakes, key=lambda error: error.where.line if error.where else 0)
+    return MistakesError(in_order) if mistakes[1:] else mistakes[0]
+
+
+def mistakes_of(error: OpkitError) -> Sequence[OpkitError]:
+    """Return the errors that one stands for: itself, but where it was raised for several."""
+    return error.every if isinstance(error, MistakesError) else (error,)
 
 
 def drawn_by(cases: Callable[[Any], Any], rng: Any) -> Iterable[Any]:
@@ -147,55 +174,46 @@ def drawn_by(cases: Callable[[Any], Any], rng: Any) -> Iterable[Any]:
     return drawn
 
 
-def first_drawn(cases: Callable[[Any], Any], where: Location | None) -> list[Any]:
+def first_drawn(cases: Callable[[Any], Any], declared: Declared) -> list[Any]:
     """Return the first cases of a cases function, by calls that are announced.
 
     Raises:
-        UsageError: see ``drawn_by``.
+        UsageError: see ``drawn_by``; what is mistaken in the file's declarations is told with it.
         CasesError: it raised.
     """
     try:
         return list(islice(Looks().drawing(partial(drawn_by, cases))(np.random.default_rng(0)), _LOOKED_AT))
+    except UsageError as error:
+        raise together([*declared.mistakes, error]) from None
     except OpkitError:
         raise
     except Exception as error:  # user code
-        raise CasesError(f"the cases function raised {words_of(error)}", where=raised_at(error, where)) from error
+        said, where = f"the cases function raised {words_of(error)}", raised_at(error, declared.cases_where)
+        raise together([*declared.mistakes, CasesError(said, where=where)]) from error
 
 
-def _formed(name: str, value: Any, where: Location | None) -> Any:
-    """Return what a declaration holds, None where it is not there."""
-    kind, said = _FORMS[name]
-    is_named = said != "a tuple of names" or not value or all(isinstance(item, str) for item in value)
-    if value is not None and not (isinstance(value, kind) and is_named):
-        listed = ", ".join(_FORMS)
-        given = repr(value) if isinstance(value, kind) else type(value).__name__
-        raise UsageError(f"{name} must be {said}, is {given}", where=where, help=f"see {listed}")
-    return value
+def _misspelt(names: Mapping[str, Any], suffix: str) -> Iterator[UsageError]:
+    """Refuse names that are nearly those of what a file declares, and hold what these would: nothing reads them.
 
-
-def _refuse_misspelt(names: Mapping[str, Any]) -> None:
-    """Refuse a name that is nearly that of a declaration, and holds what that one would: it would be ignored."""
+    A cases function is one of one argument, which its file never uses.
+    """
+    forms = ["cases", f"cases_{suffix}"] if suffix else ["cases"]
+    absent = [form for form in forms if form not in names]
     for name, value in names.items():
+        if isinstance(value, FunctionType) and name.lower().startswith("case") and name not in forms:
+            near = get_close_matches(name, absent, 1, 0.85) if value.__code__.co_argcount == 1 else []
+            of, lines = name.partition("_")[2], getlines(value.__code__.co_filename) if near else []
+            words = re.findall(r"\w+", "".join(lines))
+            if words.count(name) == 1 and (of == suffix or not (of in names or of in words)):
+                yield UsageError(f"nothing reads {name}", where=location_of(value), help=did_you_mean(near))
+            continue
         found = re.fullmatch(r"([A-Z_]+?)(?:_[A-Z][a-z]\w*)?", name)
         own = found[1] if found else ""
         is_one = own in _FORMS or name.startswith(tuple(f"{form}_" for form in _FORMS))
         near = [] if is_one else get_close_matches(own, _FORMS, 1, 0.85)
         if near and isinstance(value, _FORMS[near[0]][0]):
             help = did_you_mean([name.replace(own, near[0])])
-            raise UsageError(f"nothing reads {name}", where=_line_of(names, name), help=help)
-
-
-def _refuse_misspelt_cases(names: Mapping[str, Any], suffix: str) -> None:
-    """Refuse a function of one argument that its file never uses, and whose name is nearly that of a cases function."""
-    forms = ["cases", f"cases_{suffix}"] if suffix else ["cases"]
-    absent = [form for form in forms if form not in names]
-    for name, value in names.items():
-        is_other = name in forms or not name.lower().startswith("case") or not isinstance(value, FunctionType)
-        near = [] if is_other or value.__code__.co_argcount != 1 else get_close_matches(name, absent, 1, 0.85)
-        of, lines = name.partition("_")[2], getlines(value.__code__.co_filename) if near else []
-        words = re.findall(r"\w+", "".join(lines))
-        if words.count(name) == 1 and (of == suffix or not (of in names or of in words)):
-            raise UsageError(f"nothing reads {name}", where=location_of(value), help=did_you_mean(near))
+            yield UsageError(f"nothing reads {name}", where=_line_of(names, name), help=help)
 
 
 def _line_of(names: Mapping[str, Any], name: str, suffix: str = "") -> Location | None:
@@ -210,19 +228,49 @@ def _pick(names: Mapping[str, Any], name: str, suffix: str) -> Any:
     return names.get(f"{name}_{suffix}", names.get(name)) if suffix else names.get(name)
 
 
-def _tolerance(given: Mapping[str, Any], where: Location | None) -> dict[str, float]:
+def _wrong_surrogate(own: str, given: Any, keys: Iterable[str], where: Location | None) -> Iterator[UsageError]:
+    if given is None:
+        said = f"SURROGATE must map {own!r} to a function or a factor, its keys are {sorted(keys)}"
+        yield UsageError(said, where=where)
+    elif not callable(given) and type(given) not in (int, float):
+        said = f"SURROGATE[{own!r}] must be a function or a factor, is {type(given).__name__}"
+        yield UsageError(said, where=where)
+
+
+def _wrong_tolerance(
+    given: Mapping[str, Any], takes: Collection[str], others: Iterable[Any], where: Location | None
+) -> Iterator[UsageError]:
+    """Refuse bad numbers, and names that neither the function takes nor one of its file's others."""
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
-            raise UsageError(f"TOLERANCE[{name!r}] must be a number from 0 to 1, is {value!r}", where=where)
-    return {name: float(value) for name, value in given.items()}
+            yield UsageError(f"TOLERANCE[{name!r}] must be a number from 0 to 1, is {value!r}", where=where)
+        if takes and not {name, name.rstrip("0123456789")}.intersection(takes) and not _is_taken(name, others):
+            yield unknown("TOLERANCE names", name, takes, tail=", no input or result").error(UsageError, where)
 
 
-def _allow(given: Mapping[str, Any], where: Location | None) -> dict[str, str]:
+def _wrong_allow(given: Mapping[str, Any], where: Location | None) -> Iterator[UsageError]:
     known = codes() if given else ()
     for code, why in given.items():
         if code not in known:
-            said = unknown("ALLOW accepts", code, known, tail=", which is no code")
-            raise said.error(UsageError, where)
-        if not isinstance(why, str) or not why.strip():
-            raise UsageError(f"ALLOW[{code!r}] must say why, as a string", where=where)
-    return {str(code): why for code, why in given.items()}
+            yield unknown("ALLOW accepts", code, known, tail=", which is no code").error(UsageError, where)
+        elif not isinstance(why, str) or not why.strip():
+            yield UsageError(f"ALLOW[{code!r}] must say why, as a string", where=where)
+
+
+def _is_taken(name: str, values: Iterable[Any]) -> bool:
+    """Return whether a function among these values, or a class of theirs, may have an argument of that name."""
+    for value in values:
+        if isinstance(value, type):
+            own = f"{value.__qualname__}."
+            inner = (item for item in vars(value).values() if getattr(item, "__qualname__", "").startswith(own))
+            if _is_taken(name, [getattr(value, "forward", None), *(item for item in inner if isinstance(item, type))]):
+                return True
+            continue
+        try:
+            parameters = signature(value).parameters.values()
+        except Exception:  # user code, and what is no function
+            continue
+        is_open = not isinstance(value, FunctionType) and any(item.kind is item.VAR_KEYWORD for item in parameters)
+        if is_open or name in [item.name for item in parameters]:
+            return True
+    return False

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arg, Arrays, Attr, Attrs, Checkable, constants_of
+from opkit.checker.collect import malformed
 from opkit.checker.model.reference import Reference
 from opkit.diagnostics import SourceText
 from opkit.errors import Location, UsageError
@@ -31,7 +32,7 @@ from opkit.shim import frameworks
 from opkit.spec.findings import Findings
 from opkit.spec.text.lexer import STRING, Token, lex
 from opkit.verify.isolation.shown import shown_path
-from opkit.verify.subjects.declared import Declared, declared_in, drawn_by, surrogate_of
+from opkit.verify.subjects.declared import Declared, declared_in, drawn_by, surrogate_of, together
 from opkit.verify.subjects.gradient import RawGradient, compiled_of
 from opkit.verify.subjects.half_precision import of_halves
 from opkit.verify.subjects.modes import runners_of
@@ -115,12 +116,17 @@ def _with_cases(made: Checkable, loaded: LoadedOps, kernel: RawKernel, module: M
     if module is None:
         return made
     suffix = made.name[len(loaded.directory.name) + 1 :] or "forward"
-    declared = declared_in(vars(module), [suffix, made.name, "forward"])
+    compiled = [loaded.ops[name].compiled for name in loaded.forward_ops]
+    takes = [arg.name for one in compiled if one is not None for arg in (*one.inputs, *one.outputs)]
+    declared = declared_in(vars(module), [suffix, made.name, "forward"], takes=takes)
     cases = None if declared.cases is None else _of_op(declared.cases, made.name, loaded.forward_ops)
+    where = declared.cases_where or Location(shown_path(loaded.directory.cases), 1)
+    made = replace(made, cases=cases, cases_where=where)
+    if declared.mistakes:
+        others = (UsageError(item.message, where=item.where) for item in malformed(made))
+        raise together([*declared.mistakes, *others])
     made = replace(
         made,
-        cases=cases,
-        cases_where=declared.cases_where or Location(shown_path(loaded.directory.cases), 1),
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         surrogate=surrogate_of(declared, made.forward, partial(_surrogate, kernel)),
         reference=None if declared.reference is None else _reference(declared, made),

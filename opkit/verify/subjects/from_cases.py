@@ -28,7 +28,7 @@ from opkit.ops.core.types import Function
 from opkit.verify.codes import HALF
 from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.isolation.flight import Phase
-from opkit.verify.subjects.declared import Declared, drawn_by, first_drawn, surrogate_of
+from opkit.verify.subjects.declared import Declared, drawn_by, first_drawn, surrogate_of, together
 from opkit.verify.subjects.functions import is_list_of_arrays
 from opkit.verify.subjects.half_precision import given_in, half_precision, in_formats
 from opkit.verify.subjects.input_formats import Formats, as_given, formats_in, formats_tried
@@ -68,20 +68,20 @@ def of_examples(
         UsageError: there is no case, or a case does not fit the parameters.
     """
     where = declared.cases_where
-    drawn = [subject.named(case, where) for case in first_drawn(cases, where)] if cases else []
-    for number, case in enumerate(drawn):
-        missing = subject.missing_in(case)
-        if missing:
-            said = f"case {number} has no value for {missing[0]!r}, for which {subject.name} has no default"
-            raise UsageError(said, where=where)
+    shown = first_drawn(cases, declared) if cases else []
+    mistakes = [*declared.mistakes, *subject.mistakes_in(shown, where)]
+    if not (shown or calls):
+        mistakes.append(UsageError(f"there is no case for {subject.name}", where=where))
+    if mistakes:
+        raise together(mistakes)
+    drawn = list(map(subject.named, shown))
+    for case in drawn:
         subject.learn(case)
     every = [(name, value) for case in (*calls, *drawn) for name, value in case.items()]
     pairs = frozenset(name for name, value in every if any(map(is_complex, listed(subject.plain(value)))))
     if pairs and subject.complex_maps is not None:
         subject = subject.paired(pairs)
     examples = [*calls, *(_scaled(subject, case) for case in drawn)]
-    if not examples:
-        raise UsageError(f"there is no case for {subject.name}", where=where)
     given = [
         (name, value) for case in examples for name, value in case.items() if isinstance(subject.plain(value), list)
     ]
@@ -298,6 +298,8 @@ def _need_own_signature(surrogate: Function, parameters: Parameters) -> None:
 def frame(runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
     """Return what every checkable of a subject says, still without inputs and options."""
     subject = runner.subject
+    if declared.mistakes:
+        raise together(declared.mistakes)
     if callable(declared.surrogate) and declared.cases is None:  # cases may leave out what has a default
         _need_own_signature(declared.surrogate, subject.parameters)
     runner.overwrites = declared.inplace

@@ -21,6 +21,7 @@ from opkit.errors import Location, OpkitError
 from opkit.record import record
 from opkit.verify.codes import NAMED
 from opkit.verify.options import NamedError, NoForwardError, NoGradientError
+from opkit.verify.subjects.declared import mistakes_of
 
 #: What an op says that runs on a device, before the device's name.
 RAN_ON = "forward and backward ran on the device"
@@ -144,6 +145,10 @@ _ROWS = {NamedError: NAMED, NoForwardError: CODES["GC180"], NoGradientError: COD
 
 
 def unloadable(label: str, error: OpkitError) -> OpReport:
-    """Return the report of a function that could not be served."""
+    """Return the report of a function that could not be served: a finding for each mistake."""
+    return OpReport(label, tuple(map(_finding, mistakes_of(error))))
+
+
+def _finding(error: OpkitError) -> CheckResult:
     row = next((row for kind, row in _ROWS.items() if isinstance(error, kind)), CODES["GC183"])
-    return OpReport(label, (CheckResult.of(row, Status.ERROR, error.message, where=error.where, hint=error.help),))
+    return CheckResult.of(row, Status.ERROR, error.message, where=error.where, hint=error.help)

@@ -6,7 +6,7 @@ Data and borders only; how a framework is run is its own runner's business.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -231,17 +231,36 @@ class Subject:
         Raises:
             UsageError: it names what is no parameter.
         """
-        parameters = self.parameters
         if not isinstance(case, Mapping):
-            return parameters.bind(listed(case), {})
-        strange = [name for name in case if name not in parameters.names]
-        if strange and not parameters.takes_any:
-            tail = f"; it takes {', '.join(parameters.names) or 'nothing'}"
-            meant = did_you_mean(self.missing_in(case)[:1])
-            said = said or f"a case of {self.name} names"
-            found = unknown(said, strange[0], parameters.names, tail=tail, otherwise=meant)
-            raise found.error(UsageError if where else NamedError, where)
+            return self.parameters.bind(listed(case), {})
+        for error in self._strange_in(case, where, said):
+            raise error
         return dict(case)
+
+    def mistakes_in(self, cases: Sequence[Any], where: Location | None) -> Iterable[UsageError]:
+        """Return what is wrong with the names of cases: those that are no parameters, else those that are missing.
+
+        What several cases have in common is one mistake.
+        """
+        found: dict[str, UsageError] = {}
+        for number, case in enumerate(cases):
+            strange = list(self._strange_in(case, where)) if isinstance(case, Mapping) else []
+            for error in strange:
+                found.setdefault(error.message, error)
+            for name in () if strange else self.missing_in(self.named(case)):
+                said = f"case {number} has no value for {name!r}, for which {self.name} has no default"
+                found.setdefault(name, UsageError(said, where=where))
+        return found.values()
+
+    def _strange_in(self, case: Mapping[str, Any], where: Location | None, said: str = "") -> Iterator[UsageError]:
+        """Yield an error for each name in a case that is no parameter."""
+        parameters, what = self.parameters, said or f"a case of {self.name} names"
+        tail = f"; it takes {', '.join(parameters.names) or 'nothing'}"
+        for name in () if parameters.takes_any else case:
+            if name not in parameters.names:
+                meant = did_you_mean(self.missing_in(case)[:1])
+                found = unknown(what, name, parameters.names, tail=tail, otherwise=meant)
+                yield found.error(UsageError if where else NamedError, where)
 
     def plainly(self, call: Mapping[str, Any]) -> dict[str, Any]:
         """Return a call's arguments with numpy arrays for those of the framework."""

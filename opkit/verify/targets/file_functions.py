@@ -12,7 +12,7 @@ from opkit.checker import Checkable, OpReport
 from opkit.errors import OpkitError, UsageError
 from opkit.record import record
 from opkit.verify.options import NamedError, RunOptions
-from opkit.verify.subjects.declared import CasesError
+from opkit.verify.subjects.declared import CasesError, mistakes_of
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
 from opkit.verify.subjects.foreign.serving import Framework, name_of
 from opkit.verify.subjects.from_cases import saying
@@ -115,7 +115,7 @@ def serve(item: Held, names: Mapping[str, Any], label: str, options: RunOptions,
         try:
             made = item.family.named(item.value, names, label, options.check)
         except OpkitError as error:
-            if is_shared and not isinstance(error, CasesError):
+            if is_shared and not any(isinstance(one, CasesError) for one in mistakes_of(error)):
                 return make({key: value for key, value in names.items() if key != "cases"}, is_shared=False)
             return unloadable(label, error)
         lines = replaced_at(str(names.get("__file__", "")), item.name)

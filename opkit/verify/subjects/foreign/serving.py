@@ -129,7 +129,8 @@ class Framework(ABC):
         """Read what a file declares of a function under its own name, or under the one by which it is asked for."""
         asked = re.split("[.:]", label)[-1]
         suffix = asked if any(name.endswith(f"_{asked}") for name in names) else subject.name
-        declared = declared_in(names, ["forward", subject.name, asked], suffix)
+        takes = [] if subject.parameters.takes_any else [*subject.parameters.names, "y", "y_out"]
+        declared = declared_in(names, ["forward", subject.name, asked], suffix, takes)
         asked_for = reference_in(options) or declared.reference
         return replace(declared, second_order=declared.second_order or options.demand_second, reference=asked_for)
 
