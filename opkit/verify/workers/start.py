@@ -57,15 +57,16 @@ def pipes_of(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
 
 def _needed(words: Iterable[str]) -> list[str]:
     """Return opkit's own modules that ordinary runs import: names of the frameworks that files mention, the loader."""
+    files = {word.partition("::")[0] for word in words}
     found: set[str] = set()
-    for file in {word.partition("::")[0] for word in words}:
+    for file in files:
         names = {"oneflow"}  # of an op directory, as far as it matters here
         if file.endswith(".py"):
             with contextlib.suppress(OSError, ValueError), open(file, "rb") as stream:
                 text = stream.read()
                 names = {name for name in ("oneflow", "paddle") if name.encode() in text}
         found |= names
-    return sorted([*(f"opkit.{name}" for name in found), *[LOADER] * (found != {"paddle"})])
+    return sorted([*(f"opkit.{name}" for name in found), *[LOADER] * ("oneflow" in found or not files)])
 
 
 def _copied(words: Iterable[str]) -> subprocess.Popen[bytes]:
