@@ -6,17 +6,19 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from benchmarks.verdicts.score import Score
+from opkit.reporters.figures import fixed
 
 __all__ = ["picture"]
 
 _WIDTH, _LEFT, _BAR, _ROW = 640.0, 170.0, 340.0, 26.0
-_STYLE = (
-    "svg { --ink: #1c1e21; --soft: #5d646d; --paper: #fff; --found: #18794e; --false: #c62a2f; --rule: #dfe2e6; } "
-    "@media (prefers-color-scheme: dark) { svg { --ink: #eceef0; --soft: #a0a8b0; --paper: #15171a; --found: #4cc38a; "
-    "--false: #ff7a7f; --rule: #33383e; } } "
-    "text { fill: var(--ink); font: 13px system-ui, sans-serif; } .soft { fill: var(--soft); } "
-    ".rule { fill: var(--rule); } .found { fill: var(--found); } .false { fill: var(--false); }"
-)
+_STYLE = """
+svg { --ink: #1c1e21; --soft: #5d646d; --paper: #fff; --found: #18794e; --false: #c62a2f; --rule: #dfe2e6; }
+@media (prefers-color-scheme: dark) { svg { --ink: #eceef0; --soft: #a0a8b0; --paper: #15171a; --found: #4cc38a;
+--false: #ff7a7f; --rule: #33383e; } }
+text { fill: var(--ink); font: 13px system-ui, sans-serif; } .soft { fill: var(--soft); }
+.paper { fill: var(--paper); } .rule { fill: var(--rule); }
+.found { fill: var(--found); } .false { fill: var(--false); }
+"""
 
 
 def picture(scores: Sequence[Score]) -> str:
@@ -26,8 +28,8 @@ def picture(scores: Sequence[Score]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:g} {height:g}" width="{_WIDTH:g}" role="img" '
         'aria-label="faults found and right ops accused, by checker">',
-        f"<title>Faults found and right ops accused, by checker</title><style>{_STYLE}</style>",
-        '<rect width="100%" height="100%" fill="var(--paper)"/>',
+        f"<title>Faults found and right ops accused, by checker</title><style>{fixed(_STYLE)}</style>",
+        '<rect class="paper" width="100%" height="100%"/>',
         f'<text class="soft" x="{_LEFT:g}" y="18">faults found (green), right ops accused (red)</text>',
     ]
     for place, (name, found, accused) in enumerate(rows):

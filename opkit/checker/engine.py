@@ -41,6 +41,7 @@ from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.search.fatal import FatalCallError
 from opkit.checker.search.pipeline import Collected
+from opkit.checker.search.table import unserved_line
 from opkit.checker.verdict import allowed, deaths, idle, settled, stated
 from opkit.errors import unknown
 from opkit.replaced import put_back
@@ -160,7 +161,7 @@ def _checked(
         tuple(_tried(session)),
         tuple(_notes(checkable, session)),
         rests_on(checkable, session.cases, session.left_out),
-        unserved=session.unserved,
+        unserved=unserved_line(session.not_served),
     )
 
 
@@ -314,7 +315,7 @@ def _tried(session: CheckSession) -> Iterator[str]:
         yield f"values: {', '.join(regimes)}"
     counts = {answer.value: session.trial.counts[answer] for answer in Answer if session.trial.counts[answer]}
     yield "trials: " + ", ".join(f"{count} {name}" for name, count in counts.items())
-    yield from session.not_served
+    yield from (f"{shapes}: not served, {said}" for shapes, said in session.not_served.items())
 
 
 def _notes(checkable: Checkable, session: CheckSession) -> Iterator[str]:

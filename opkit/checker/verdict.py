@@ -188,10 +188,8 @@ def unserved(session: CheckSession, every: Collection[Unserved]) -> Iterator[Che
         yield session.result(code, Status.UNDECIDED, message, case=one.answer.case, beyond=True)
     rest = [one for one in every if one not in open_[:1]]
     full = [one for one in rest if not one.answer.case.is_empty]
-    told = {one.shapes: one.answer.said for one in full or rest}
-    session.unserved = unserved_line(told)
-    session.notes += filter(None, [session.unserved])
-    session.not_served = [f"{shapes}: not served, {said}" for shapes, said in told.items()]
+    session.not_served = {one.shapes: one.answer.said for one in full or rest}
+    session.notes += filter(None, [unserved_line(session.not_served)])
 
 
 def idle(results: Sequence[CheckResult]) -> list[CheckResult]:

@@ -70,7 +70,9 @@ def gradcheck(
     pdb: Annotated[
         bool, typer.Option("--pdb", help="Check in this process, and stop in the debugger at the first failing call.")
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also show the checks that passed.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also show the checks that passed, and all that is not served.")
+    ] = False,
     repro: Annotated[
         str,
         typer.Option(metavar="ID", help="Write a saved failure as an .npz and a numpy script here, and check nothing."),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from benchmarks.compared.table import Entry
+from benchmarks.verdicts.picture import picture
 from benchmarks.verdicts.score import Count, Score, scores_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "verdicts.md"
@@ -21,6 +23,13 @@ def test_the_tables_are_those_of_the_sums() -> None:
         score = Score(item["kind"], list(item["seconds"]), *sides, item["seconds"])
         assert score.markdown() in text
         assert all(f"- {who}: " in text for who in score.checkers)
+
+
+def test_the_picture_has_values_for_its_colours() -> None:
+    """Light and dark: few readers of SVG but browsers know variables."""
+    drawn = picture([Score("torch", ["opkit"], {}, {}, {"opkit": 1.0})])
+    assert "var(" not in drawn
+    assert {"#18794e", "#4cc38a"} <= set(re.findall(r"#\w+", drawn))
 
 
 def accused(entries: list[Entry]) -> tuple[Count, Count]:

@@ -218,8 +218,6 @@ class Checkable:
             their numbers.
         constants: numbers and strings that occur in the kernels' source (see ``constants_of``); hints for values
             and sizes at which the kernels may branch. Never needed, often decisive.
-        sources: forward and backward as the user wrote them, then their class and its other functions: what their text
-            says about shapes is a hint, too (see ``speech_of``).
         sizes: whole numbers that occur in the definition, which may be sizes that it asks for.
         tolerance: {input name: relative tolerance} that the user declared.
         unlike: what its functions get in place of the arrays of its cases, such as "complex numbers"; else "".
@@ -281,7 +279,6 @@ class Checkable:
     formats: Mapping[str, str] = field(default_factory=dict)
     settings: Callable[[], Mapping[str, Any]] = np.geterr
     constants: tuple[Any, ...] = ()
-    sources: tuple[Any, ...] = ()
     sizes: Shape = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)
     unlike: str = ""

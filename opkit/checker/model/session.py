@@ -57,8 +57,7 @@ class CheckSession:
         notes: what a reader should know.
         is_wrong: whether a check has failed.
         left_out: what was not done, for want of time.
-        unserved: the note that says what forward takes and backward does not answer, "" for none.
-        not_served: all of it, a line each.
+        not_served: {what forward takes and backward does not answer: what backward does there}.
         dtype: of the float inputs, as the cases were found; "" where the cases mix dtypes.
         claims_float64: whether infer and kernel take float64, so that its resolution may be asked for.
         custody: hands the op's functions copies, and knows what was written.
@@ -80,8 +79,7 @@ class CheckSession:
     notes: list[str] = field(default_factory=list)
     is_wrong: bool = False
     left_out: list[str] = field(default_factory=list)
-    unserved: str = ""
-    not_served: list[str] = field(default_factory=list)
+    not_served: dict[str, str] = field(default_factory=dict)
     dtype: str = ""
     claims_float64: bool = True
     custody: Custody = field(default_factory=Custody)
