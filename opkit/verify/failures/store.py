@@ -1,10 +1,7 @@
 """FailureStore: the inputs of former failures, kept in the user's cache folder, never in an op's.
 
-What to do with them (replay, a script that shows one) is decided elsewhere.
-
-Domain: what an op's files say of the inputs that it is meant for, as a digest that two runs can compare.
-
-Reads the text of cases functions; nothing is imported or run, and no case is judged.
+What to do with them (replay, a script that shows one) is decided elsewhere. Beside each is a digest of what the op's
+files say of the inputs that it is meant for: of the text of cases functions, of which nothing is imported or run.
 """
 
 from __future__ import annotations

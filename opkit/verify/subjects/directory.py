@@ -1,10 +1,8 @@
-"""Checkables from an op directory: its kernels as functions of arrays, its spec's promises, its cases.
+"""Checkables from an op directory: its kernels as functions of arrays, its spec's promises, its cases and hints.
 
-Loading and wiring are project's; what is checked is the checker's business.
-
-Hints for the checker: numbers and strings that occur in an op directory's kernels and in its spec.
-
-Values at which kernels may branch, and legal values of string attributes; never needed, often decisive.
+Loading and wiring are project's; what is checked is the checker's business. Hints are numbers and strings of the
+kernels and the spec: kernels may branch there, and the strings may be legal values of attributes. Never needed, often
+decisive.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Loaded: what a target turned out to hold, once its files were compiled and imported: ops to check, and reports.
 
-Data, and the report of what cannot be served; loading stands in one module per kind of target.
-
-Devices: what reports say of the device that a run asks for.
-
-Arrays are put there by each framework's own runner.
+Data, what reports say of the device that a run asks for, and the report of what cannot be served; loading stands in
+one module per kind of target, and arrays are put on a device by each framework's own runner.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Parameters: what a function takes (a PyLayer's forward, or any other), and its calls by name and back.
 
-Reads signatures only; nothing is applied.
-
-Leaves: the single values among arguments by name, with their places in lists, and back.
+Reads signatures only; nothing is applied. Leaves are the single values among arguments, with their places in lists.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """A checkable from a py_func: its two functions on the arrays that a run gave them, on cases, and near these.
 
-The graph that they stood in takes no part.
-
-A part of a graph with a gradient of its own, as two functions of arrays, as a py_func has them.
-
-Each set of shapes has a program of its own, in which both functions build; what the checks ask is not known here.
+The graph that they stood in takes no part. A part of a graph with a gradient of its own is made a py_func: each set of
+shapes has a program of its own, in which both its functions build.
 """
 
 from __future__ import annotations

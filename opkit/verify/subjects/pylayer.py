@@ -1,13 +1,8 @@
-"""A PyLayer as a subject, and its runner.
+"""PyLayers as subjects: how one is found and served, its runner, and its gradient as an op of its own.
 
-Where cases come from, and what is made of them, is decided elsewhere.
-
-The gradient of a PyLayer as an op of its own: (inputs, incoming gradients) -> gradients.
-
-It is offered where backward is written in differentiable ops, so that ``grad(..., create_graph=True)`` leads back to
-the inputs; a backward that works on numpy arrays has no second order, and none is checked.
-
-PyLayers, as far as finding and serving them goes: the family of functions that needs no other framework.
+Where cases come from, and what is made of them, is decided elsewhere. That op, (inputs, incoming gradients) ->
+gradients, is offered where backward is written in differentiable ops, so that ``grad(..., create_graph=True)`` leads
+back to the inputs; a backward that works on numpy arrays has no second order, and none is checked.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""RawKernel: a user kernel of an op directory run on plain arrays.
+"""RawKernel: a user kernel of an op directory run on plain arrays, and what its op type claims of devices.
 
-Nothing is cast, protected or compared here: the checker wants to see what the kernels themselves do.
-
-Claims of an op directory's op types, in the checker's form.
-
-The signatures come from the compiled definition; what they are worth is the checker's business.
+Nothing is cast, protected or compared here: the checker wants to see what the kernels themselves do, and what the
+signatures of the compiled definition are worth is its business.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """Readings: the ways in which a function's parameters may be arrays, lists of arrays or options, where no case says so.
 
 Signatures, annotations and what the source compares options with; names decide nothing. A trial shows which reading
-fits.
-
-Untaken: a function that took nothing that was tried, and which of the user's functions raised.
-
-What is tried is the search's business.
+fits, and an error that none does; what is tried is the search's business.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """InputRecorder: the inputs on which a run called its custom ops, a few per op and signature.
 
-It is an observer and copies; making checkables of what it heard is done elsewhere.
-
-Arguments: the values of one call, copied so that they lie in memory as they lay, and what is special about that.
-
-Which calls are kept is the recorder's business.
+It is an observer and copies, so that arrays lie in memory as they lay; making checkables of them is done elsewhere.
 """
 
 from __future__ import annotations

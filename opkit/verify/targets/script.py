@@ -1,10 +1,8 @@
-"""``FILE.py``: the script runs once as ``__main__`` under the recorder, and what it called is checked on what it saw.
+"""``FILE.py``, a script that runs under the recorder, and ``FILE.py::Name`` or ``FILE.py::*``, functions of a file.
 
-How ops are recorded is the recorder's business, how they are run that of their kind.
-
-``FILE.py::Name``, ``FILE.py::*``: one custom function of a file, or all, with the cases that the file gives.
-
-The file is imported as a module, not run as a script; ``package.module`` in its place is imported by its name.
+A script runs once as ``__main__``, and what it called is checked on what it saw. For functions the file is imported as
+a module, ``package.module`` in its place by its name, and they are checked with the cases that it gives. How ops are
+recorded is the recorder's business, how they are run that of their kind.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Children: each op of a target checked in a child process of its own.
+"""Children: each op of a target checked in a child process of its own, or here where no other process can make it.
 
-The process that forks them has no threads, and holds what the target's files made.
-
-In this process: an op checked in this process under a watchdog, where no other process can make it.
-
-This process has threads, so it is not forked, and what the op is made of cannot be imported elsewhere.
+The process that forks them has no threads, and holds what the target's files made. One that has threads is not forked:
+an op that cannot be imported elsewhere is checked in it, under a watchdog.
 """
 
 from __future__ import annotations

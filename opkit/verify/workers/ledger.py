@@ -1,10 +1,7 @@
 """Ledger: what each target of a run holds, which reports came, what is being checked, and what is still owed.
 
 Every process of a run that outlives another keeps one, fed with the messages it sees; nobody else remembers them.
-
-Messages: what workers report to the process that the user started, in the order in which it happens to a target.
-
-Data only; the ledger makes sense of them.
+Workers send these to the process that the user started, in the order in which it happens to a target.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Loading: what a worker is sent for, a target loaded in it, and what is known of that before any check.
 
-Errands: what a fresh interpreter is sent for, ops of several targets, and how it checks them one after the other.
-
-Starting it, and what follows from its death, is done elsewhere (``spawn``).
+A fresh interpreter is sent for errands, ops of several targets, which it checks one after the other. Starting it, and
+what follows from its death, is done elsewhere (``spawn``).
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Frameworks: which other frameworks' custom functions can be checked, and the modules that know each.
 
-A framework's module is imported only once the user's own file has imported the framework.
-
-Import hooks: something is done as soon as a module has been imported, whoever imports it.
-
-The import itself is left to Python's own finders.
+A framework's module is imported only once the user's own file has imported the framework, as soon as it has; that
+import is left to Python's own finders.
 """
 
 from __future__ import annotations
