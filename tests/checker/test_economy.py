@@ -10,6 +10,7 @@ import pytest
 from opkit.checker import Case, Options, check
 from opkit.checker.derivative.jacobian import analytic
 from opkit.checker.model.evaluate import Evaluator
+from opkit.verify import gradcheck
 from tests.checker.functions import checkable_of
 
 
@@ -81,3 +82,21 @@ def test_a_gradient_that_does_not_follow_what_comes_in_is_not_separate(spoilt: A
     """Clipped, without its sign, with something added, or not defined at 0: multiples of two show it."""
     _, calls = jacobian_of(lambda x, y, dy: 3 * x * x * spoilt(dy))
     assert calls >= 24
+
+
+def test_an_option_of_a_type_that_forward_refuses_is_not_tried_with_other_shapes() -> None:
+    """It raised on that type with every shape that it takes."""
+    given: list[float] = []
+
+    def forward(x: Any, w: Any, size: Any = None) -> Any:
+        if type(size) is float:
+            given.append(size)
+            raise TypeError("size is an int")
+        return x * w * (size or 1)
+
+    def backward(x: Any, w: Any, dy: Any, size: Any = None) -> Any:
+        return w * dy * (size or 1), x * dy * (size or 1)
+
+    report = gradcheck(forward, backward, isolate=False)
+    assert report.ops[0].status.value == "pass"
+    assert 0 < given.count(0.5) < 60  # 1,234 with others

@@ -257,19 +257,24 @@ def _cases_with(
     idle: list[Case] = []
     broken: list[Case] = []
     attempt = search.trial.attempt
+    refusals: list[bool] = []
     for case in _diverse(shapes):
         if len(found) >= limit:
             break
-        changed: Case | None = replace(case, attrs=dict(attrs), seed=seed)
-        if search.has_open_places:  # what a place is may follow from an attribute
-            changed = search.attempt(shapes_of(case), attrs, seed)
-        outcome = None if changed is None else attempt(changed)
+        same = replace(case, attrs=dict(attrs), seed=seed)
+        changed, outcome = same, attempt(same)
+        refusals.append(isinstance(outcome.error, TypeError) and "NoneType" not in str(outcome.error))
+        if search.has_open_places and not refusals[-1]:  # what a place is may follow from an attribute
+            again = search.attempt(shapes_of(case), attrs, seed)
+            if again is None:
+                continue
+            changed, outcome = again, attempt(again)
         for domain in ("positive", "unit"):  # an option's values may have a domain of their own
-            if outcome is not None and outcome.is_undefined:
+            if outcome.is_undefined:
                 roles = [role if role.is_integer else Role(domain) for role in search.held]
                 changed = search.case(shapes_of(case), attrs, roles, seed=seed)
                 outcome = attempt(changed)
-        if changed is None or outcome is None or not outcome.is_accepted:
+        if not outcome.is_accepted:
             continue
         if outcome.keeps_promise():
             has_effect = value is None or not outcome.gives_the_same(attempt(case))
@@ -279,6 +284,8 @@ def _cases_with(
     found += idle[: limit - len(found)]
     if value is not None:  # the contract check shows where a value that fits the shapes breaks the promise
         found += [case for case in broken if fits(value, case)][:1]
+    if refusals[1:] and all(refusals):  # on the value's type, with other shapes too; None may stand for an array
+        return []
     return found or search.accepted(attrs, min(limit, 2), seed, 600)
 
 
