@@ -187,6 +187,35 @@ def backward(args):
     assert [op.status.value for op in run_targets(["."], QUICK).report.ops] == ["pass", "fail"]
 
 
+def test_a_surrogate_of_one_of_several_forward_ops_is_its_own(here: Path) -> None:
+    """The others are compared with their own differences; a key of none of them is an error."""
+    kernel = """
+import numpy as np
+
+
+def forward(args):
+    return np.round(args[0])
+
+
+def backward(args):
+    return args[1].copy()
+
+
+def more_forward(args):
+    return args[0] * args[0]
+
+
+def more_backward(args):
+    return 2 * args[0] * args[1]
+"""
+    path = make_op(here, "one", kernel, "SURROGATE = {'one_forward': lambda args: args[0]}\n")
+    spec = path / "one_cpp_def.cpp"
+    spec.write_text(spec.read_text() + spec.read_text().replace("one_", "one_more_"))
+    assert {op.op: op.status.value for op in run_targets(["one"], QUICK).report.ops} == {"one_forward": "pass", "one_more_forward": "pass"}
+    (path / "one_cases.py").write_text("SURROGATE = {'one_froward': lambda args: args[0]}\n")
+    assert run_targets(["one"], QUICK).exit_status() == 3
+
+
 def test_cases_of_several_forward_ops_name_theirs(here: Path) -> None:
     """The key "op" says which op a case is for; an unknown one is an error."""
     path = make_op(here, "one", cases="def cases(rng):\n    yield {'op': 'one_forward', 'x': rng.normal(size=3)}\n")

@@ -81,7 +81,13 @@ def surrogate_of(declared: Declared, forward: Forward, made: Callable[[Function]
     return lambda arrays, attrs: [surrogate * item if is_float(item) else item for item in forward(arrays, attrs)]
 
 
-def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "", takes: Collection[str] = ()) -> Declared:
+def declared_in(
+    names: Mapping[str, Any],
+    of: Sequence[str],
+    suffix: str = "",
+    takes: Collection[str] = (),
+    others: Collection[str] = (),
+) -> Declared:
     """Read the declarations of a module, as far as they have the right form; what is mistaken comes with them.
 
     Args:
@@ -89,6 +95,7 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "", t
         of: what the op's forward may be called as a key of SURROGATE.
         suffix: the PyLayer's name: ``cases_Name`` and ``TOLERANCE_Name`` win over ``cases`` and ``TOLERANCE``.
         takes: the inputs and results that TOLERANCE may name, those with a number besides; none for any.
+        others: what SURROGATE may call other ops by, beside the module's names.
     """
     where = {name: _line_of(names, name, suffix) for name in _FORMS}
     given = {name: _pick(names, name, suffix) for name in _FORMS}
@@ -103,10 +110,10 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "", t
             given[name] = None
     cases, surrogates, tolerance, allow = (given[name] for name in ("cases", "SURROGATE", "TOLERANCE", "ALLOW"))
     surrogate = next((surrogates[key] for key in of if key in surrogates), None) if surrogates else None
-    if surrogate is not None or not (surrogates or {}).keys() <= names.keys():  # else those are of other functions
+    if surrogate is not None or not {*names, *others}.issuperset(surrogates or ()):  # else those are of others
         mistakes += _wrong_surrogate(of[0], surrogate, surrogates, where["SURROGATE"])
-    others = () if f"TOLERANCE_{suffix}" in names else names.values()
-    mistakes += _wrong_tolerance(tolerance or {}, takes, others, where["TOLERANCE"])
+    functions = () if f"TOLERANCE_{suffix}" in names else names.values()
+    mistakes += _wrong_tolerance(tolerance or {}, takes, functions, where["TOLERANCE"])
     mistakes += _wrong_allow(allow or {}, where["ALLOW"])
     return Declared(
         cases,
@@ -238,13 +245,13 @@ def _wrong_surrogate(own: str, given: Any, keys: Iterable[str], where: Location 
 
 
 def _wrong_tolerance(
-    given: Mapping[str, Any], takes: Collection[str], others: Iterable[Any], where: Location | None
+    given: Mapping[str, Any], takes: Collection[str], functions: Iterable[Any], where: Location | None
 ) -> Iterator[UsageError]:
     """Refuse bad numbers, and names that neither the function takes nor one of its file's others."""
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
             yield UsageError(f"TOLERANCE[{name!r}] must be a number from 0 to 1, is {value!r}", where=where)
-        if takes and not {name, name.rstrip("0123456789")}.intersection(takes) and not _is_taken(name, others):
+        if takes and not {name, name.rstrip("0123456789")}.intersection(takes) and not _is_taken(name, functions):
             yield unknown("TOLERANCE names", name, takes, tail=", no input or result").error(UsageError, where)
 
 

@@ -113,16 +113,17 @@ def _with_cases(made: Checkable, loaded: LoadedOps, kernel: RawKernel, module: M
     """Add what the cases file says: the domain, and the exceptions it declares."""
     if module is None:
         return made
-    suffix = made.name[len(loaded.directory.name) + 1 :] or "forward"
+    suffixes = {name: name[len(loaded.directory.name) + 1 :] or "forward" for name in loaded.forward_ops}
     compiled = [loaded.ops[name].compiled for name in loaded.forward_ops]
     takes = [arg.name for one in compiled if one is not None for arg in (*one.inputs, *one.outputs)]
-    declared = declared_in(vars(module), [suffix, made.name, "forward"], takes=takes)
+    own, others = [suffixes[made.name], made.name, "forward"], {*suffixes, *suffixes.values()}
+    declared = declared_in(vars(module), own, takes=takes, others=others)
     cases = None if declared.cases is None else _of_op(declared.cases, made.name, loaded.forward_ops)
     where = declared.cases_where or Location(shown_path(loaded.directory.cases), 1)
     made = replace(made, cases=cases, cases_where=where)
     if declared.mistakes:
-        others = (UsageError(item.message, where=item.where) for item in malformed(made))
-        raise together([*declared.mistakes, *others])
+        cases_told = (UsageError(item.message, where=item.where) for item in malformed(made))
+        raise together([*declared.mistakes, *cases_told])
     made = replace(
         made,
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
