@@ -33,10 +33,6 @@ class NamedError(UsageError):
     """What an option or a target names is not there: a device, an input, a function."""
 
 
-class NoForwardError(UsageError):
-    """A function has no forward."""
-
-
 class NoGradientError(UsageError):
     """A function has no gradient to check: no backward, no rule."""
 

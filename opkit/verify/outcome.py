@@ -16,7 +16,8 @@ from opkit.signals import Terminated
 
 __all__ = ["Outcome", "Terminated"]
 
-_CASES = code_of("cases")
+#: What a file has to have: cases that are well formed, and a gradient to check.
+_OF_THE_FILE = (code_of("cases"), code_of("backward_raises"))
 
 
 @record
@@ -41,8 +42,8 @@ class Outcome:
 
     @property
     def is_broken(self) -> bool:
-        """Whether a spec, an op directory or a cases file has errors of its own."""
-        return any(item.is_error for item in self.diagnostics) or self._has(_CASES)
+        """Whether a spec, an op directory, a cases file or a function has errors of its own."""
+        return any(item.is_error for item in self.diagnostics) or any(map(self._has, _OF_THE_FILE))
 
     def _has(self, code: str) -> bool:
         checks = (result for op in self.report.ops for result in op.checks)

@@ -146,7 +146,7 @@ def test_a_function_without_backward_is_not_told_of_cases(tmp_path: Path) -> Non
     assert "ERROR GC181 backward_raises\n    Cube has no backward: there is no gradient to check" in done.stdout
     assert "define backward(ctx, *incoming gradients) as a static method" in done.stdout
     assert "cases" not in done.stdout
-    assert done.returncode == 1
+    assert done.returncode == 3
 
 
 def test_a_case_of_an_op_directory_that_is_no_dict_is_said_so(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from opkit.diagnostics import Diagnostic
 from opkit.errors import Location, OpkitError
 from opkit.record import record
 from opkit.verify.codes import NAMED
-from opkit.verify.options import NamedError, NoForwardError, NoGradientError
+from opkit.verify.options import NamedError, NoGradientError
 from opkit.verify.subjects.declared import mistakes_of
 
 #: What an op says that runs on a device, before the device's name.
@@ -138,7 +138,7 @@ def skipped(label: str, why: str, where: Location | None) -> OpReport:
 
 
 #: What asks for that which a function, or what is said of it, lacks; the rest is wrong in its cases.
-_ROWS = {NamedError: NAMED, NoForwardError: CODES["GC180"], NoGradientError: CODES["GC181"]}
+_ROWS = {NamedError: NAMED, NoGradientError: CODES["GC181"]}
 
 
 def unloadable(label: str, error: OpkitError) -> OpReport:

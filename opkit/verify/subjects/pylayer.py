@@ -17,7 +17,7 @@ from opkit.checker.model.types import Ran
 from opkit.eager import PyLayer, Tensor, grad, install, wrap
 from opkit.errors import KernelError, UsageError
 from opkit.ops import local
-from opkit.verify.options import NoForwardError, NoGradientError
+from opkit.verify.options import NoGradientError
 from opkit.verify.subjects.foreign.serving import Framework
 from opkit.verify.subjects.gradient_op import GradientOp
 from opkit.verify.subjects.parameters import parameters_of
@@ -155,11 +155,11 @@ class Layers(Framework):
         """Return a PyLayer as a subject.
 
         Raises:
-            NoForwardError: it has no forward.
+            UsageError: it has no forward.
             NoGradientError: it has no backward.
         """
         if value.forward is PyLayer.forward:
-            raise NoForwardError(f"{value.__name__} has no forward", where=location_of(value))
+            raise UsageError(f"{value.__name__} has no forward", where=location_of(value))
         if value.backward is PyLayer.backward:
             raise NoGradientError(
                 f"{value.__name__} has no backward: there is no gradient to check",

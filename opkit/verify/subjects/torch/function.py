@@ -15,7 +15,8 @@ import torch
 from opkit.checker import Attrs, Case, Checkable
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.checker.model.own import OwnCheck
-from opkit.verify.options import NoForwardError, NoGradientError
+from opkit.errors import UsageError
+from opkit.verify.options import NoGradientError
 from opkit.verify.subjects.parameters import sorted_parameters
 from opkit.verify.subjects.source_location import location_of, method_at
 from opkit.verify.subjects.subject import Signature, Subject
@@ -42,12 +43,12 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
     """Return a Function as a subject that runs on a device.
 
     Raises:
-        NoForwardError: it has no forward.
+        UsageError: it has no forward.
         NoGradientError: it has no backward and no vjp.
     """
     forward, backward = getattr(function, "forward", None), _own_backward(function)
     if forward is None or forward is _BASE.forward:
-        raise NoForwardError(f"{function.__name__} has no forward", where=location_of(function))
+        raise UsageError(f"{function.__name__} has no forward", where=location_of(function))
     if backward is None:
         raise NoGradientError(
             f"{function.__name__} has no backward: there is no gradient to check",
