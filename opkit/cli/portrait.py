@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
 
@@ -89,6 +90,8 @@ def _of(checkable: Any, options: Any, wrong: Wrong) -> Iterator[Curve | Matrices
     plain = [case for case in several if case.regime in ("normal", "user")] or several
     smallest = min(plain, key=lambda case: sum(np.size(v) for v in case.inputs.values() if v is not None))
     failing, values = wrong
+    if failing is not None:
+        smallest = replace(smallest, attrs=failing.attrs)
     try:
         grids = {name: _grid(smallest, name, wide, values.get(name, 0.0)) for name in _floats(smallest.inputs)}
         curves = [curve for name, x in grids.items() for curve in _curves(checkable, smallest, name, x)]

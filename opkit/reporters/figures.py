@@ -121,7 +121,7 @@ def _curve(curve: Curve) -> Figure:
     wrong = [f"{low:.4g} to {high:.4g}" if low < high else f"at {low:.4g}" for low, high in _stretches(curve)]
     said = f"Above: {curve.output} over {curve.input}{curve.others}. Below: backward's gradient (line) on the measured "
     said += "derivative (wide). "
-    said += f"They differ where it is shaded: {', '.join(wrong)}." if wrong else "They agree at this size."
+    said += f"They differ where it is shaded: {', '.join(wrong)}." if wrong else "They agree."
     places = np.unique(np.linspace(0, len(curve.x) - 1, _ROWS).astype(int))
     if curve.is_wrong.any() and not curve.is_wrong[places].any():
         places = np.union1d(places, np.flatnonzero(curve.is_wrong)[:4])
