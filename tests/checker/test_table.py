@@ -329,7 +329,8 @@ def test_what_is_special_beside_many_wrong_kinds_is_known_soon(monkeypatch: pyte
     table = Table(SearchScope(Checkable("", (), (), lambda arrays, attrs: []), Options(), None))  # type: ignore[arg-type]
     for shapes in every:
         standing = Standing.RIGHT if shapes == ((2, 3, 4, 5, 6, 7),) else Standing.WRONG
-        table._seen[kind_between(shapes), ""] = tables._Seen(shapes, {standing})  # type: ignore[arg-type]
+        first = Case({"x": np.empty(shapes[0])})
+        table._seen[kind_between(shapes), ""] = tables._Seen(first, {standing}, is_sure=True)  # type: ignore[arg-type]
     compared = []
     monkeypatch.setattr(tables, "is_special", lambda *pair: compared.append(pair) or is_special(*pair))
     assert len(every) == 203
@@ -363,3 +364,20 @@ def test_what_forward_does_not_read_hides_no_other_gradient(factor: float, stand
     )
     case = Case({"x": np.arange(1.0, 13).reshape(3, 4), "y": np.arange(2.0, 6), "labels": np.array([0, 2])}, {})
     assert answer_of(op, case).standing is standing
+
+
+@pytest.mark.parametrize(("is_inverse", "status"), [(True, Status.PASS), (False, Status.FAIL)])
+def test_sizes_of_one_are_right_beside_anything(is_inverse: bool, status: Status) -> None:
+    """Fewer places than weights are a misfit, equal shapes are answered; what is right on sizes of 1 excuses none."""
+
+    def sums(arrays: Arrays, attrs: Any) -> list[np.ndarray]:
+        places = arrays["place"].argsort(-1)
+        return [np.take_along_axis(arrays["weight"], places, -1).cumsum(-1)]
+
+    def backward(arrays: Arrays, outputs: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, np.ndarray]:
+        places = arrays["place"].argsort(-1)
+        tail = douts[0][..., ::-1].cumsum(-1)[..., ::-1]
+        return {"weight": np.take_along_axis(tail, places.argsort(-1) if is_inverse else places, -1)}
+
+    op = Checkable("sorted", (Arg("weight"), Arg("place")), (Arg("y"),), sums, backward, gradients=frozenset({"weight"}))
+    assert check(op, Options(effort=0.1)).status is status

@@ -67,12 +67,18 @@ def described(case: Case) -> str:
     return ", ".join([f"{leaf} of shape {list(array.shape)}" for leaf, array in leaves_of(case.inputs)] + options)
 
 
-@record
+@mutable
 class _Seen:
-    """What was seen of a kind: the first shapes of it, and how backward stood on these and others."""
+    """What was seen of a kind: the first case of it, and how backward stood on this and others; whether on several."""
 
-    shapes: Assignment
+    case: Case
     standings: set[Standing] = field(default_factory=set)
+    is_sure: bool = False
+
+    @property
+    def shapes(self) -> Assignment:
+        """The shapes of the first case."""
+        return shapes_of(self.case)
 
 
 @mutable
@@ -121,7 +127,7 @@ class Table:
         """Keep an answer for its kind."""
         if answer.standing.is_answered:
             answer = self._compared.setdefault(key, answer)
-        self._seen.setdefault(key, _Seen(shapes_of(case))).standings.add(answer.standing)
+        self._seen.setdefault(key, _Seen(case)).standings.add(answer.standing)
 
     def _look_wider(self, shapes: Assignment, case: Case, setting: Setting) -> None:
         """Look at kinds with fewer coincidences than shapes have, with the case's options: they alone excuse these.
@@ -212,19 +218,31 @@ class Table:
         """Return what was seen of the kinds beside which shapes are special."""
         return [seen for (kind, of), seen in self._seen.items() if of == setting and is_special(shapes, kind)]
 
+    def _is_right(self, seen: _Seen) -> bool:
+        """Return whether backward is right on a kind whatever is drawn: a permutation may be its own inverse."""
+        if Standing.RIGHT in seen.standings and not seen.is_sure and not self.scope.trial.is_late:
+            seen.is_sure, case = True, seen.case
+            for number in range(FEW):
+                one = self.scope.case(seen.shapes, case.attrs, self.scope.held, seed=case.seed + 1 + number)
+                if self.scope.trial.probe(one).is_accepted:
+                    seen.standings.add(answer_of(self.scope.checkable, one, True, self.scope.trial.is_slow).standing)
+        return Standing.RIGHT in seen.standings and Standing.WRONG not in seen.standings
+
     def is_excused(self, case: Case) -> bool:
         """Return whether a case is special beside kinds on which backward is not wrong, and it is right on some.
 
-        That it is right on a special kind of the case's own excuses nothing (rule 3), nor does a misfit where backward
-        is right on the same shapes with other options. Excused too is a case with labels, where backward is right on
-        other ranks, or where there are as many labels as what forward reads.
+        That it is right on a special kind of the case's own, or of another that is wrong, excuses nothing (rule 3), nor
+        does a misfit where backward is right on the same shapes with other options. Excused too is a case with labels,
+        where backward is right on other ranks, or where there are as many labels as what forward reads.
         """
         if self._has_other_ranks(case) or self._has_too_few(case):
             return True
         kind, setting = kind_of(case), setting_of(case)
         self._look_wider(shapes_of(case), case, setting)
+        wrong = [kind, *(one for (one, _), seen in self._seen.items() if Standing.WRONG in seen.standings)]
+        right = [seen for seen in self._seen.values() if Standing.RIGHT in seen.standings]
         is_right = any(
-            Standing.RIGHT in seen.standings and not is_special(seen.shapes, kind) for seen in self._seen.values()
+            not any(is_special(seen.shapes, one) for one in wrong) and self._is_right(seen) for seen in right
         )
         is_misfit = not self.is_open(case)
         return is_right and self._is_coincidence(case, setting) and not (is_misfit and self._is_right_otherwise(case))
@@ -233,7 +251,7 @@ class Table:
         """Return whether backward is right on shapes of a case's kind with other options alone."""
         kind, (options, arrays) = kind_of(case), setting_of(case)
         return any(
-            one == kind and Standing.RIGHT in seen.standings and of[0] != options and of[1] == arrays
+            one == kind and of[0] != options and of[1] == arrays and self._is_right(seen)
             for (one, of), seen in self._seen.items()
         )
 
@@ -246,12 +264,7 @@ class Table:
             return False
         ranks, setting = _ranks(shapes_of(case)), setting_of(case)
         for (_, of), seen in list(self._seen.items()):
-            if (
-                of == setting
-                and Standing.RIGHT in seen.standings
-                and is_plain(seen.shapes)
-                and _ranks(seen.shapes) != ranks
-            ):
+            if of == setting and is_plain(seen.shapes) and _ranks(seen.shapes) != ranks and self._is_right(seen):
                 self._look_wider(seen.shapes, case, setting)
                 if not any(Standing.WRONG in one.standings for one in self._general(seen.shapes, setting)):
                     return True
@@ -261,10 +274,7 @@ class Table:
         """Return whether backward is wrong only for what labels do not reach, and right where sizes agree."""
         kind, setting = kind_of(case), setting_of(case)
         return self.answer(case).standing is Standing.BEYOND and any(
-            of == setting
-            and Standing.RIGHT in seen.standings
-            and is_plain(seen.shapes)
-            and is_special(seen.shapes, kind)
+            of == setting and is_plain(seen.shapes) and is_special(seen.shapes, kind) and self._is_right(seen)
             for (_, of), seen in self._seen.items()
         )
 
@@ -294,7 +304,7 @@ class Table:
 
     def is_open(self, case: Case) -> bool:
         """Return whether backward is right on a kind beside which a case is special: else it belongs to a misfit."""
-        return any(Standing.RIGHT in seen.standings for seen in self._general(shapes_of(case), setting_of(case)))
+        return any(map(self._is_right, self._general(shapes_of(case), setting_of(case))))
 
 
 def _is_tied(case: Case) -> bool:
