@@ -114,7 +114,8 @@ def test_a_curve_has_the_options_of_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "layers.py").write_text(text)
     assert opkit(tmp_path, "plot", "layers.py::Square", "--output", "page.html").returncode == 1
     page = (tmp_path / "page.html").read_text()
-    assert re.search(r"y over x \(scale = (?!1\))", page) and "They differ where it is shaded" in page
+    assert re.search(r"y over x \(scale = (?!1\))", page)
+    assert "They differ where it is shaded" in page
 
 
 def test_nothing_to_draw_is_said(tmp_path: Path) -> None:

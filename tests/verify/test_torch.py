@@ -515,6 +515,27 @@ def test_a_fake_kernel_for_vectors_fails_at_given_matrices_alone(is_given: bool,
     assert {item.code for item in report.checks if item.status is status} == {"GC206"}
 
 
+@torch.library.custom_op("tests_torch::scaled_rows", mutates_args=())
+def scaled_rows(x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    return x * scale.unsqueeze(-1)
+
+
+scaled_rows.register_fake(lambda x, scale: torch.empty_like(x))
+scaled_rows.register_autograd(
+    lambda ctx, g: (g * ctx.scale.unsqueeze(-1), None),
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "scale", inputs[1]),
+)
+
+
+@pytest.mark.parametrize(("is_given", "status"), [(False, Status.UNDECIDED), (True, Status.FAIL)])
+def test_a_fake_kernel_for_matrices_fails_at_given_vectors_alone(is_given: bool, status: Status) -> None:
+    """Vectors, which the op broadcasts, are undecided where the search alone chose them."""
+    names = {"cases": lambda rng: [{"x": rng.normal(size=5), "scale": rng.normal(size=5)}]} if is_given else {}
+    options = Options(effort=0.1, select=frozenset({"GC101", "GC206"}))
+    report = check(framework_of("torch").named(scaled_rows, names, "scaled_rows", options), options)
+    assert "GC206" in {item.code for item in report.checks if item.status is status}, report
+
+
 @torch.library.custom_op("tests_torch::single", mutates_args=())
 def single(x: torch.Tensor) -> torch.Tensor:
     return x.cumsum(0).to(torch.float32)

@@ -5,8 +5,10 @@ It is run on every case with sizes as they are, and once more with sizes that ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,10 +58,10 @@ def _check(
         what, fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC, layout) or _AGREES
         said = f"{fault}, for inputs that lie transposed in memory; torch.compile uses the fake one's"
         return [Fault(said, is_certain=what != "strides", where=where)] if fault else []
-    fewer = _agreeing(runner, arrays, attrs)
-    if fewer:
-        shapes = ", ".join(f"{name} of shape {list(np.shape(value))}" for name, value in fewer.items())
-        advice = f"it agrees for {shapes}: refuse more axes in the op, or name inputs in a cases function"
+    other, amount = _agreeing(runner, arrays, attrs)
+    if other:
+        shapes = ", ".join(f"{name} of shape {list(np.shape(value))}" for name, value in other.items())
+        advice = f"it agrees for {shapes}: refuse {amount} axes in the op, or name inputs in a cases function"
         return [Fault(f"{fault}; {advice}", is_beyond=True, where=where)]
     return [Fault(fault, where=where)]
 
@@ -72,19 +74,21 @@ def _is_known(arrays: Arrays, attrs: Attrs, known: set[str]) -> bool:
     return is_known
 
 
-def _agreeing(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> dict[str, Any]:
-    """Return inputs with fewer axes, where the fake kernel agrees with the real one and is written for these alone.
+def _agreeing(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> tuple[Mapping[str, Any], str]:
+    """Return other inputs, where the fake kernel agrees with the real one and is written for these alone.
 
-    It is where its results have as many axes for more axes of the inputs, or where it raises for them. Nothing is
-    returned where it is not.
+    With fewer axes: its results have as many axes for more axes of the inputs, or it raises for them. With more, or
+    larger: the real one gives results of the same shapes, for it broadcasts. Nothing is returned where neither is.
     """
-    ranks = _ranks(runner, arrays, attrs)
-    fewer = _cut(arrays)
+    ranks, fewer = _ranks(runner, arrays, attrs), _cut(arrays)
     while fewer:
         if _fault(runner, fewer, attrs, is_symbolic=False) == _AGREES:
-            return fewer if ranks in (None, _ranks(runner, fewer, attrs)) else {}
+            return (fewer, "more") if ranks in (None, _ranks(runner, fewer, attrs)) else ({}, "")
         fewer = _cut(fewer)
-    return {}
+    shapes = _shapes(runner, arrays, attrs)
+    same = (one for one in _grown(arrays, shapes or ()) if _shapes(runner, one, attrs) == shapes)
+    agree = (one for one in same if _fault(runner, one, attrs, is_symbolic=False) == _AGREES)
+    return next(((one, "fewer") for one in agree), ({}, ""))
 
 
 def _fault(
@@ -111,6 +115,17 @@ def _cut(arrays: Arrays) -> dict[str, Any]:
     if not all(isinstance(value, np.ndarray) and value.ndim > 1 and value.size for value in whole):
         return {}
     return {name: None if value is None else np.ascontiguousarray(value[0]) for name, value in arrays.items()}
+
+
+def _grown(arrays: Arrays, shapes: Sequence[tuple[int, ...]]) -> Iterator[dict[str, Any]]:
+    """Yield inputs of which one array is broadcast to the shape of a result, or has one more axis."""
+    given = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
+    sizes = dict.fromkeys(size for value in given.values() for size in value.shape if size)
+    for name, value in given.items():
+        for shape in shapes:
+            with suppress(ValueError):  # it cannot be
+                yield {**arrays, name: np.broadcast_to(value, shape)}
+        yield from ({**arrays, name: np.stack([value] * size, axis)} for size, axis in product(sizes, (0, -1)))
 
 
 def _compared(
@@ -142,6 +157,14 @@ def _ranks(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> list[int] | N
     values = {name: _each(value, runner.device.private) for name, value in arrays.items()}
     try:
         return [item.dim() for item in _faked(runner, values, attrs)]
+    except Exception:  # user code
+        return None
+
+
+def _shapes(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> list[tuple[int, ...]] | None:
+    """Return the shapes of the real kernel's results, None where it raises."""
+    try:
+        return [np.shape(item) for item in runner.forward(arrays, attrs)]
     except Exception:  # user code
         return None
 
