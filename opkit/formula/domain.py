@@ -54,6 +54,8 @@ class Region:
 _POLES = (1.0, -1.0, 2.0, -2.0)
 #: How many choices of regions are tried; with many inputs there are more than can be counted.
 _MOST_PICKS = 1000
+#: Draws of the values of a region: the sums of a few rows are positive by chance.
+_DRAWS = 8
 #: Forward may overflow there; where it does not, as ``tanh(exp(x))``, its gradient must be a number too.
 _FAR = 800.0
 
@@ -89,14 +91,18 @@ def find_domain(
     """
     sizes = concrete_shapes(formula, shapes)
     for pick in itertools.islice(_picks(len(formula.inputs)), _MOST_PICKS):
-        rng = np.random.default_rng(0)
         regions = {name: REGIONS[index] for name, index in zip(formula.inputs, pick, strict=True)}
-        values = {name: region.draw(rng, sizes[name]) for name, region in regions.items()}
-        far = {name: _far(region, values[name]) for name, region in regions.items()}
-        has_gap = _is_finite(formula, far, attrs, forward, None, reads) and not _is_finite(
-            formula, far, attrs, forward, backward, reads
-        )
-        if not has_gap and _is_finite(formula, values, attrs, forward, backward, reads):
+
+        def is_taken(seed: int, regions: dict[str, Region] = regions) -> bool:
+            rng = np.random.default_rng(seed)
+            values = {name: region.draw(rng, sizes[name]) for name, region in regions.items()}
+            far = {name: _far(region, values[name]) for name, region in regions.items()}
+            has_gap = _is_finite(formula, far, attrs, forward, None, reads) and not _is_finite(
+                formula, far, attrs, forward, backward, reads
+            )
+            return not has_gap and _is_finite(formula, values, attrs, forward, backward, reads)
+
+        if all(map(is_taken, range(_DRAWS))):
             return regions
     raise UsageError(
         "the formula or its derivative is not finite in any region of inputs that was tried: "

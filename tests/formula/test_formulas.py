@@ -169,6 +169,12 @@ def test_the_domain_is_found() -> None:
     assert design("x * x", {}).regions["x"].name == "any number"
 
 
+def test_a_sum_that_is_positive_by_chance_is_no_domain() -> None:
+    """The root of a dot product of any numbers is real for some draws."""
+    found = design("sqrt(sum(p * t, axis=-1))", {}).regions
+    assert {name: region.name for name, region in found.items()} == {"p": "positive", "t": "positive"}
+
+
 def test_the_result_has_a_name_that_no_input_has() -> None:
     """An expression of x and y gives z, one that reads z too gives w; ``--output`` names it otherwise."""
     distance = design("sqrt(sum((x - y)**2, axis=-1))", {})
