@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -347,6 +348,22 @@ def test_an_options_value_has_a_domain_of_its_own() -> None:
     )
     failed = [item for item in check(made, Options()).checks if item.status is Status.FAIL and item.code == "GC101"]
     assert [item.evidence.case.attrs for item in failed] == [{"is_log": False}]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("side", "status"), [(np.abs, Status.FAIL), (np.positive, Status.PASS)])
+def test_an_option_that_nothing_declares_is_tried_with_whole_numbers(side: Any, status: Status) -> None:
+    """A power of 0.5 takes positive numbers only, one of 2 all: there the wrong sign of a gradient is seen."""
+    power = Checkable(
+        "power",
+        (Arg("x"),),
+        (Arg("y"),),
+        lambda arrays, attrs: [arrays["x"] ** attrs["order"]],
+        lambda arrays, outputs, douts, attrs, needs: {
+            "x": douts[0] * attrs["order"] * side(arrays["x"]) ** (attrs["order"] - 1)
+        },
+        attrs=(Attr("order", "any", 0.5, is_required=True),),
+    )
+    assert check(power, Options(effort=0.1)).status is status
 
 
 def test_whole_numbers_of_both_signs_are_found_behind_a_guard() -> None:

@@ -36,7 +36,7 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
     elif isinstance(default, int):
         found = _integers(default, constants)
     elif isinstance(default, float):
-        found = _floats(default)
+        found = [*_floats(default), *((2, 3) if attr.is_required and kind == "any" else ())]
     elif default is None and kind == "any":
         found = [0.5, -0.5, 1, 2, 0, -1, 1.7, True, *words[:FEW]]
     elif kind.startswith(("list_int", "list_float", "list_double")) or (

@@ -269,11 +269,14 @@ def _cases_with(
             if again is None:
                 continue
             changed, outcome = again, attempt(again)
-        for domain in ("positive", "unit"):  # an option's values may have a domain of their own
-            if outcome.is_undefined:
+        is_narrow = any(not role.is_integer and role.domain != "real" for role in search.held)
+        for domain in ("real", "positive", "unit"):  # an option's values may have a domain of their own
+            if is_narrow if domain == "real" else outcome.is_undefined:
                 roles = [role if role.is_integer else Role(domain) for role in search.held]
-                changed = search.case(shapes_of(case), attrs, roles, seed=seed)
-                outcome = attempt(changed)
+                other = search.case(shapes_of(case), attrs, roles, seed=seed)
+                tried = attempt(other)
+                if outcome.is_undefined or tried.is_accepted:
+                    changed, outcome = other, tried
         if not outcome.is_accepted:
             continue
         if outcome.keeps_promise():
