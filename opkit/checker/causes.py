@@ -37,11 +37,12 @@ _FOLLOWS: dict[str, frozenset[str]] = {
     "GC143": _EDGES | {"GC148"},
     "GC142": _NUMBERS | _EDGES | {"GC148"},
     "GC145": _NUMBERS,
+    **dict.fromkeys(("GC120", "GC121", "GC125"), frozenset({"GC101"})),
     "GC112": frozenset({"GC110", "GC111", "GC201"}),
     "GC101": frozenset({"GC131", "GC161"}),
 }
-#: Writes, and what follows from one only where it says so.
-_WRITES, _OWN = frozenset({"GC122", "GC123"}), frozenset({"GC101", "GC180", "GC181"})
+#: Writes and changing results, and what follows from one only where it says so.
+_STOPS, _OWN = frozenset({"GC120", "GC121", "GC122", "GC123", "GC125"}), frozenset({"GC101", "GC180", "GC181"})
 #: Causes that concern one input: findings about another input stand for themselves.
 _OF_AN_INPUT = frozenset({"GC142", "GC145", "GC112", "GC101"})
 
@@ -77,7 +78,7 @@ def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bo
     if item.status is Status.UNDECIDED and not item.is_stopped:  # the same derivative, wrong at other points too
         is_raised_too = item.code in _EDGES and item.message.startswith(cause.message)
         return is_raised_too or (item.code, item.input, item.output) == (cause.code, cause.input, cause.output)
-    if item.code not in follows or (cause.code in _WRITES and item.code in _OWN and not item.is_stopped):
+    if item.code not in follows or (cause.code in _STOPS and item.code in _OWN and not item.is_stopped):
         return False
     if (cause.code, item.code) == ("GC101", "GC131"):  # which of several assignments stays depends on the layout
         return cause.evidence is not None and INCOMPLETE in cause.evidence.pattern and _repeats_index(cause)
