@@ -40,7 +40,7 @@ from opkit.checker.search import sweeps
 from opkit.checker.search.kinds import shapes_of
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape, with_item
-from opkit.checker.search.table import Table, Unserved
+from opkit.checker.search.table import Table, Unserved, signs
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.checker.search.values import LIMITS
 from opkit.errors import KernelError
@@ -261,5 +261,5 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> Collected:
         large = None if large is None or table.leaves_out(large) else large
     found = Collected(cases, dtype=natural.dtype, domain=natural.domain, large=large)
     found.table = table if is_open else None
-    found.unlike = [*sweeps.signs(natural, shapes)]
+    found.unlike = [*signs(natural, shapes)]
     return found

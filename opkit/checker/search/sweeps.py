@@ -28,12 +28,11 @@ from opkit.checker.model.thresholds import (
     SOME,
 )
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.answers import Answer, Standing, answer_of
-from opkit.checker.search.attributes import alternatives, fits, pairwise, unlike
+from opkit.checker.search.answers import answer_of
+from opkit.checker.search.attributes import alternatives, fits, pairwise
 from opkit.checker.search.kinds import elements, is_list, resized, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, with_item
-from opkit.checker.search.table import Unserved
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.checker.search.values import ANCHORED, REGIMES, beyond
 from opkit.listed import each, present
@@ -215,23 +214,6 @@ def settings(search: UsualShapes, shapes: Sequence[Case]) -> Iterator[Case]:
                 yield from cases
     for number, mixed in enumerate(pairwise({name: [base[name], *values] for name, values in choices.items()})):
         yield from _cases_with(search, {**base, **mixed}, shapes, 2, 300 + number)
-
-
-def signs(search: SearchScope, shapes: Sequence[Case]) -> Iterator[Unserved]:
-    """Yield each option of another sign than its default's, or 0, that forward takes and backward gets wrong."""
-    trial, attrs = search.trial, search.attrs
-
-    def asked(case: Case) -> Answer:
-        return answer_of(search.checkable, case, is_slow=trial.is_slow)
-
-    for attr in search.checkable.attrs if search.checkable.has_gradient else ():
-        for value in unlike(attr) if attr.name not in search.options.attrs else ():
-            cases = (replace(case, attrs={**attrs, attr.name: value}) for case in shapes[:FEW])
-            taken = (case for case in cases if not trial.is_late and trial.probe(case).is_accepted)
-            for case in islice(taken, 1):
-                answer, usual = asked(case), replace(case, attrs=attrs)
-                if answer.standing is Standing.WRONG and asked(usual).standing is Standing.RIGHT:
-                    yield Unserved(answer)
 
 
 def _offered(search: SearchScope, name: str, known: Sequence[Any], shapes: Sequence[Case]) -> Iterator[str]:

@@ -6,7 +6,7 @@ for. Looks and keeps; statuses are made in verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import reduce
 from itertools import chain, islice
@@ -20,6 +20,7 @@ from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SLOW_FIRST
 from opkit.checker.model.trial import without_particulars
 from opkit.checker.search.answers import Answer, Standing, answer_of, has_labels
+from opkit.checker.search.attributes import unlike
 from opkit.checker.search.kinds import (
     Kind,
     Setting,
@@ -305,6 +306,23 @@ class Table:
     def is_open(self, case: Case) -> bool:
         """Return whether backward is right on a kind beside which a case is special: else it belongs to a misfit."""
         return any(map(self._is_right, self._general(shapes_of(case), setting_of(case))))
+
+
+def signs(search: SearchScope, shapes: Sequence[Case]) -> Iterator[Unserved]:
+    """Yield each option of another sign than its default's, or 0, that forward takes and backward gets wrong."""
+    trial, attrs = search.trial, search.attrs
+
+    def asked(case: Case) -> Answer:
+        return answer_of(search.checkable, case, is_slow=trial.is_slow)
+
+    for attr in search.checkable.attrs if search.checkable.has_gradient else ():
+        for value in unlike(attr) if attr.name not in search.options.attrs else ():
+            cases = (replace(case, attrs={**attrs, attr.name: value}) for case in shapes[:FEW])
+            taken = (case for case in cases if not trial.is_late and trial.probe(case).is_accepted)
+            for case in islice(taken, 1):
+                answer, usual = asked(case), replace(case, attrs=attrs)
+                if answer.standing is Standing.WRONG and asked(usual).standing is Standing.RIGHT:
+                    yield Unserved(answer)
 
 
 def _is_tied(case: Case) -> bool:
