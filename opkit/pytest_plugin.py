@@ -1,7 +1,8 @@
 """The pytest plugin behind ``opkit test``: every op directory is collected as a build and a gradcheck item.
 
 Where its definition claims sharding signatures there is an sbp item too. A file ``check_NAME.py``, or any other that is
-named on the command line, has a gradcheck item for each PyLayer, torch Function or library op and JAX rule in it.
+named on the command line, has a gradcheck item for each PyLayer, torch Function or library op and JAX rule in it; one
+for the file where it only imports them, and has cases.
 
 Plain pytest takes it with ``-p opkit.pytest_plugin``. While it is active, ``import oneflow`` and ``import paddle`` in
 tests get opkit's packages.
@@ -24,7 +25,7 @@ from opkit.configuration import Configuration, read_configuration
 from opkit.diagnostics import Diagnostic, render_text
 from opkit.errors import UsageError
 from opkit.project import OpDirectory, build, op_directory_of
-from opkit.project.file_names import exported_of, names_of
+from opkit.project.file_names import exported_of, has_cases, names_of
 from opkit.reporters import text_report
 from opkit.shim import install_frameworks
 from opkit.verify.isolation.supervisor import can_fork
@@ -127,13 +128,27 @@ class NameItem(OpItem):
         return self.path, 0, f"{self.path.name}::{self.name}"
 
 
+class FileItem(NameItem):
+    """A gradient check of all that a check file has cases for."""
+
+    @property
+    def target(self) -> str:
+        """The file."""
+        return str(self.path)
+
+
 class CheckFile(pytest.File):
-    """A file with names to check: those of its ``__all__`` but for functions of cases, or those that it defines."""
+    """A file with names to check: those of its ``__all__`` but for functions of cases, or those that it defines.
+
+    Where cases alone stand there, what they are for is known once the file is run.
+    """
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield an item for each; the file is read, not run."""
-        for name in exported_of(self.path) or names_of(self.path):
-            item: NameItem = NameItem.from_parent(self, name=name)
+        names = exported_of(self.path) or list(names_of(self.path))
+        kind = NameItem if names else FileItem
+        for name in names or ["gradcheck"] * has_cases(self.path):
+            item: NameItem = kind.from_parent(self, name=name)
             item.action = _gradcheck
             yield item
 

@@ -39,3 +39,11 @@ def exported_of(file: StrPath) -> list[str]:
             found = ast.literal_eval(node.value)
             return [name for name in found if not name.startswith("cases")]
     return []
+
+
+def has_cases(file: StrPath) -> bool:
+    """Return whether a file defines or imports a function of cases, ``cases`` or ``cases_NAME``."""
+    nodes = _body(file)
+    made = [node.name for node in nodes if isinstance(node, ast.FunctionDef)]
+    taken = [item.asname or item.name for node in nodes if isinstance(node, ast.ImportFrom) for item in node.names]
+    return any(f"{name}_".startswith("cases_") for name in made + taken)

@@ -53,6 +53,16 @@ def test_a_named_file_has_an_item_for_each_layer(tmp_path: Path) -> None:
     assert "FAILED layers.py::Square - GC101" in done.stdout
 
 
+def test_a_check_file_that_exports_nothing_is_one_item(tmp_path: Path) -> None:
+    """What it imports is checked on its cases, as `opkit gradcheck` does; a script of such a name is left alone."""
+    (tmp_path / "layers.py").write_text(LAYERS)
+    (tmp_path / "check_square.py").write_text("from layers import Square, cases\n")
+    (tmp_path / "check_links.py").write_text("raise SystemExit(1)\n")
+    done = opkit(tmp_path, "test", "--", "-q", "-p", "no:cacheprovider")
+    assert "FAILED check_square.py::gradcheck - GC101" in done.stdout
+    assert "1 failed in" in done.stdout
+
+
 def test_check_files_are_collected_without_being_named(tmp_path: Path) -> None:
     """Other files are not; the names of ``__all__`` count."""
     (tmp_path / "layers.py").write_text(LAYERS)
