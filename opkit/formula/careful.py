@@ -39,6 +39,11 @@ def _sum(node: Expr) -> Expr:
                 larger = [other for other in (f.maximum(side, 0), f.maximum(0, side)) if factor * other in node.args]
                 if larger:
                     return node - term - factor * larger[0] + factor * f.softplus(side)
+        if isinstance(function, f.hypot) and 1 in function.args:  # hypot(u, 1) - u, with either sign
+            u = sympy.Mul(*function.args)
+            for side in (u, -u):
+                if factor * side in node.args:
+                    return node - term - factor * side + factor * sympy.exp(f.arcsinh(side))
         if isinstance(function, f.softplus) and -factor * function.args[0] in node.args:  # softplus(u) - u
             return node - term + factor * function.args[0] + factor * f.softplus(-function.args[0])
     constant, rest = node.as_coeff_Add()
@@ -62,7 +67,7 @@ def _sum(node: Expr) -> Expr:
 
 
 def _difference(node: Expr) -> Expr:
-    """a*a - b*b is (a - b) * (a + b), and sqrt(p) - sqrt(q) with p - q a number is that number over the sum."""
+    """a*a - b*b is (a - b) * (a + b); sqrt(p) - sqrt(q) is a number p - q over the sum; s - s*s of a sigmoid."""
     if len(node.args) != 2:
         return node
     up, down = sorted(node.args, key=lambda term: term.could_extract_minus_sign())
@@ -71,6 +76,8 @@ def _difference(node: Expr) -> Expr:
     (a, p), (b, q) = up.as_coeff_Mul(), (-down).as_coeff_Mul()
     if isinstance(p, f.sigmoid) and isinstance(q, f.sigmoid) and a == b and p.args[0] + q.args[0] == 0:
         return a * f.tanh(p.args[0] / 2)
+    if isinstance(p, f.sigmoid) and q == p**2 and a == b:
+        return a * p * f.sigmoid(-p.args[0])
     if p.is_Pow and q.is_Pow and a == b and p.exp == q.exp == sympy.Rational(1, 2):
         gap = sympy.expand(p.base - q.base)
         return a * gap / (p + q) if gap.is_Rational else node
@@ -95,6 +102,9 @@ def _with_one(function: Expr, same: bool) -> Expr | None:
     if isinstance(function, f.hypot) and not same and 1 in function.args:
         side = sympy.Mul(*function.args)
         return -side * f.tanh(f.arcsinh(side) / 2)  # side**2 / (1 + function), whose square overflows
+    under = next((1 / factor for factor in function.args if function.is_Mul and isinstance(1 / factor, f.hypot)), None)
+    if under is not None and 1 in under.args and abs(function * under) == abs(sympy.Mul(*under.args)):
+        return 2 * f.sigmoid((2 if same else -2) * f.arcsinh(function * under))  # u / hypot(u, 1) is tanh(arcsinh(u))
     if isinstance(function, sympy.cos) and not same:
         return 2 * sympy.sin(function.args[0] / 2) ** 2
     if isinstance(function, sympy.cos) and same:

@@ -25,6 +25,9 @@ UNSTABLE: dict[str, str] = {
     "log(x + sqrt(x**2 + 1))": "np.arcsinh(x)",
     "log(sqrt(1 + x*x) - x)": "np.arcsinh(-x)",
     "sqrt(x**2 + 1) - 1": "np.tanh(np.arcsinh(x) / 2)",
+    "sqrt(x**2 + 1) - x": "np.exp(np.arcsinh(-x))",
+    "2*x + 2*sqrt(x*x + 1)": "2 * np.exp(np.arcsinh(x))",
+    "exp(x) * sigmoid(-x)": "sigmoid(x)",
     "x**2 * exp(-abs(x))": "* x * x",
     "(1 - 2*x*x) * exp(-x*x)": "* e * x * x",
 }
