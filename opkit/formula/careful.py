@@ -112,10 +112,10 @@ def _with_one(function: Expr, same: bool) -> Expr | None:
     if function.is_Pow and function.exp == 2 and isinstance(function.base, f.tanh) and not same:
         (x,) = function.base.args
         return 4 * f.sigmoid(2 * x) * f.sigmoid(-2 * x)
-    root = function.is_Pow and function.exp == sympy.Rational(1, 2) and not same
-    if root and function.base.is_Add and sympy.Integer(1) in function.base.args:
-        inner = function.base - 1
-        return -inner / (1 + function)
+    if function.is_Pow and function.exp == sympy.Rational(1, 2) and not same:
+        base = sympy.expand(function.base)  # a difference of squares has become a product
+        if base.is_Add and sympy.Integer(1) in base.args:
+            return (1 - base) / (1 + function)
     return None
 
 
@@ -287,7 +287,7 @@ def _exponents(expr: Expr) -> dict[Expr, Expr] | None:
 
 # -- logarithms -------------------------------------------------------------------------------------------------------
 def _log(argument: Expr) -> Expr:
-    """log(1 + u), log(sigmoid(u)), log(cosh(u))."""
+    """log(1 + u), log(sigmoid(u)), log(cosh(u)), log((1 + u) / (1 - u))."""
     if isinstance(argument, f.sigmoid):
         return -f.softplus(-argument.args[0])
     if isinstance(argument, sympy.cosh):
@@ -309,6 +309,9 @@ def _log(argument: Expr) -> Expr:
         return u + f.log1mexp(-u)
     if isinstance(-argument, f.expm1):
         return f.log1mexp(*(-argument).args)
+    above, below = sympy.fraction(argument)
+    if below != 1 and above + below == 2:
+        return 2 * f.arctanh(above - 1)
     if argument.is_Mul:
         numbers = [factor for factor in argument.args if isinstance(factor, f.sigmoid)]
         if numbers:
@@ -318,10 +321,12 @@ def _log(argument: Expr) -> Expr:
 
 
 def _log1p(u: Expr) -> Expr:
-    """log1p(c * exp(u)) is a softplus, log1p(-sigmoid(u)) another."""
+    """log1p(c * exp(u)) is a softplus, log1p(-sigmoid(u)) another; log1p(-exp(u)) has its own."""
     factor, function = u.as_coeff_Mul()
     if isinstance(function, sympy.exp) and factor > 0:
         return f.softplus(function.args[0] + sympy.log(factor))
+    if isinstance(function, sympy.exp) and factor == -1:
+        return f.log1mexp(function.args[0])
     return -f.softplus(function.args[0]) if isinstance(function, f.sigmoid) and factor == -1 else f.log1p(u)
 
 

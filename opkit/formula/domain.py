@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,12 @@ class Region:
     name: str
     low: float | None = None
     high: float | None = None
+
+    def holds(self, point: float) -> bool:
+        """Return whether a value is of the region, also where none is drawn: near its end, or far out."""
+        if self.low is None or self.high is None:
+            return True
+        return math.floor(self.low) < point < (1 if self.high < 1 else math.inf)
 
     def text(self, shape: str) -> str:
         """Return the Python that draws an array of the region from ``rng``."""

@@ -85,13 +85,10 @@ def _places(
     rng = np.random.default_rng(0)
     plain = {name: np.round(regions[name].plain(rng, sizes[name]), 3) for name in formula.inputs}
     for far, name in itertools.product(_FAR if formula.steps else (*_FAR, *_LAST), formula.inputs):
-        region = regions[name]
-        for point in (far, -far):
-            is_within = region.low is None or (point > 0 and region.high is not None and region.high > 2)
-            if is_within and (region.name != "above 1" or point > 1):
-                changed = plain[name].copy()
-                changed.reshape(-1)[:1] = point
-                yield {**plain, name: changed}, f"{name} = {point:g}", far in _LAST
+        for point in filter(regions[name].holds, (far, -far)):
+            changed = plain[name].copy()
+            changed.reshape(-1)[:1] = point
+            yield {**plain, name: changed}, f"{name} = {point:g}", far in _LAST
 
 
 def _compared(

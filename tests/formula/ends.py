@@ -28,6 +28,9 @@ UNSTABLE: dict[str, str] = {
     "sqrt(x**2 + 1) - x": "np.exp(np.arcsinh(-x))",
     "2*x + 2*sqrt(x*x + 1)": "2 * np.exp(np.arcsinh(x))",
     "exp(x) * sigmoid(-x)": "sigmoid(x)",
+    "log1p(-exp(-x))": "log1mexp(-x)",
+    "log((1 + x) / (1 - x)) / 2": "np.arctanh(x)",
+    "1 - sqrt(1 - x**2)": "x ** 2 / (1 + ",
     "x**2 * exp(-abs(x))": "* x * x",
     "(1 - 2*x*x) * exp(-x*x)": "* e * x * x",
 }
