@@ -201,7 +201,10 @@ def _matrices(checkable: Any, case: Any) -> Iterator[Matrices]:
                     given[name].append(np.ravel(gradient)[:_MOST])
         for name, x in floats.items():
             if len(given[name]) == count:
-                yield _pair(checkable, case, (name, arg.name, index), np.array(given[name]).T, f" ({said})", x)
+                shown = np.array(given[name]).T
+                sizes = f"{shown.shape[0]} x {count} of {x.size} x {y.size}"
+                cut = f"; the first {sizes} elements" if shown.size < x.size * y.size else ""
+                yield _pair(checkable, case, (name, arg.name, index), shown, f" ({said}{cut})", x)
 
 
 def _pair(

@@ -57,6 +57,14 @@ def test_an_op_that_takes_no_vectors_is_drawn_as_matrices(tmp_path: Path) -> Non
     assert "24 of 48 are wrong" in page
 
 
+def test_a_matrix_that_is_cut_says_so(tmp_path: Path) -> None:
+    """Twelve elements of each side are drawn."""
+    (tmp_path / "layers.py").write_text(LAYERS.replace("(3, 4)", "(4, 4)").replace("(4, 2)", "(4, 4)"))
+    assert opkit(tmp_path, "plot", "layers.py::Product", "--output", "page.html").returncode == 1
+    page = (tmp_path / "page.html").read_text()
+    assert "b of shape [4, 4]; the first 12 x 12 of 16 x 16 elements): 36 of 144 are wrong" in page
+
+
 def test_a_picture_of_its_own_has_colours_that_every_reader_knows(tmp_path: Path) -> None:
     """Without cases, empty arrays among those found: a wrong gradient is drawn. CairoSVG and librsvg know no variables."""
     (tmp_path / "layers.py").write_text(LAYERS.partition("def cases_")[0])
