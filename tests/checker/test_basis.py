@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import numpy as np
 
-from opkit.checker import Attr, Case, Checkable
+from opkit.checker import Attr, Case, Checkable, Options, check
 from opkit.checker.basis import rests_on
+from opkit.checker.model.own import Fault, OwnCheck
+from opkit.verify.codes import FAKE
+from tests.checker.functions import checkable_of
 
 OP = Checkable("f", (), (), lambda arrays, attrs: [], attrs=(Attr("k", "any", 1.0), Attr("mode", "any", "sum")))
 
@@ -35,3 +41,20 @@ def test_recorded_inputs_and_cases_are_counted_apart() -> None:
         "1 recorded input and 1 case drawn (x in [1, 2]"
     )
     assert rests_on(OP, []) == ""
+
+
+def test_an_own_check_that_ran_out_of_time_says_on_what_it_did_not_run() -> None:
+    """It counts the cases that it ran on, not those that there are."""
+
+    def busy(*given: object) -> list[Fault]:
+        end = time.process_time() + 0.3
+        while time.process_time() < end:
+            pass
+        return []
+
+    slow = OwnCheck(FAKE, busy, is_thorough=True)
+    op = checkable_of(np.tanh, lambda x, y, dy: dy * (1 - y * y), [[np.linspace(-1, 1, size)] for size in (3, 4, 5)])
+    report = check(replace(op, own=(slow,)), Options(seconds=0.2))
+    (own,) = (item for item in report.checks if item.code == "GC206")
+    assert own.cases == 1
+    assert "fake kernel on" in report.rests_on
