@@ -41,12 +41,24 @@ def test_a_misspelt_setter_is_one_finding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value", "near"),
-    [("ALOW", {"GC105": "why"}, "ALLOW"), ("TOLERENCE_Cube", {"x": 1e-3}, "TOLERANCE_Cube"), ("SECOND_ODER", True, "SECOND_ORDER")],
+    [
+        ("ALOW", {"GC105": "why"}, "ALLOW"),
+        ("ALOW", ["GC105"], "ALLOW"),
+        ("TOLERENCE_Cube", {"x": 1e-3}, "TOLERANCE_Cube"),
+        ("TOLERANCE_Cub", {"x": 1e-3}, "TOLERANCE_Cube"),
+        ("SECOND_ODER", True, "SECOND_ORDER"),
+    ],
 )
 def test_a_misspelt_declaration_is_refused(name: str, value: object, near: str) -> None:
     """It would be ignored; the right name is offered."""
     (mistake,) = declared_in({name: value}, ["forward"], "Cube").mistakes
     assert (mistake.message, mistake.help) == (f"nothing reads {name}", f"did you mean {near!r}?")
+
+
+def test_a_declaration_of_another_function_is_its_own() -> None:
+    """However near its name is."""
+    names = {"TOLERANCE_Cubes": {"x": 1e-3}, "Cube": int, "Cubes": float}
+    assert not declared_in(names, ["forward"], "Cube").mistakes
 
 
 def test_the_report_of_an_op_directory_offers_the_right_name(tmp_path: Path) -> None:

@@ -214,11 +214,17 @@ def _misspelt(names: Mapping[str, Any], suffix: str) -> Iterator[UsageError]:
             if words.count(name) == 1 and (of == suffix or not (of in names or of in words)):
                 yield UsageError(f"nothing reads {name}", where=location_of(value), help=did_you_mean(near))
             continue
-        found = re.fullmatch(r"([A-Z_]+?)(?:_[A-Z][a-z]\w*)?", name)
-        own = found[1] if found else ""
+        found = re.fullmatch(r"([A-Z_]+?)(?:_([A-Z][a-z]\w*))?", name)
+        own, of = (found[1], found[2] or "") if found else ("", "")
+        if own in _FORMS and of and of not in names and f"{own}_{suffix}" not in names:
+            if near := get_close_matches(of, [suffix], 1, 0.85):
+                help = did_you_mean([f"{own}_{suffix}"])
+                yield UsageError(f"nothing reads {name}", where=_line_of(names, name), help=help)
+            continue
         is_one = own in _FORMS or name.startswith(tuple(f"{form}_" for form in _FORMS))
         near = [] if is_one else get_close_matches(own, _FORMS, 1, 0.85)
-        if near and isinstance(value, _FORMS[near[0]][0]):
+        kind: Any = _FORMS[near[0]][0] if near else ()
+        if isinstance(value, kind) or (kind is Mapping and isinstance(value, (list, tuple, set))):
             help = did_you_mean([name.replace(own, near[0])])
             yield UsageError(f"nothing reads {name}", where=_line_of(names, name), help=help)
 
