@@ -79,6 +79,16 @@ def test_results_that_change_are_one_finding() -> None:
     assert {item.code for item in report.findings} <= {"GC121", "GC125"}
 
 
+def test_gradients_that_are_exchanged_are_named() -> None:
+    """A backward that returns its two gradients in the wrong order gives each input that of the other."""
+    values = [[np.linspace(-1.0, 2.0, 6), np.linspace(0.5, 3.0, 6) ** 2]]
+    report = check(checkable_of(np.multiply, lambda x, y, z, dy: (x * dy, y * dy), values))
+    found = {item.input: item.message for item in report.findings if item.code == "GC101"}
+    (x, y) = found
+    assert found[x].endswith(f"looks like the gradient of {y}")
+    assert found[y].endswith(f"looks like the gradient of {x}")
+
+
 def test_what_another_finding_stopped_is_told_by_a_field() -> None:
     """Words of a message decide nothing: a message may be the user's."""
     write = CheckResult("writes", Status.FAIL, "GC122", "forward wrote to x")

@@ -33,7 +33,8 @@ def described(
 ) -> CheckResult:
     """Return a wrong entry of a case's Jacobian as a failure."""
     array, claimed, numeric = ev.array(failure.leaf), outcome.analytic[failure.leaf], outcome.numeric[failure.leaf]
-    pattern = guess_pattern(claimed, numeric, array, str(failure.leaf))
+    others = {str(leaf): item for leaf, item in outcome.numeric.items() if leaf != failure.leaf}
+    pattern = guess_pattern(claimed, numeric, array, str(failure.leaf), others)
     if ALONG in pattern:
         failure = _on_diagonal(ev, failure, outcome)
     slot, element = ev.locate(failure.entry)

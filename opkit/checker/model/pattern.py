@@ -5,8 +5,9 @@ A guess helps a reader; no verdict depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import comb
+from types import MappingProxyType
 
 import numpy as np
 from numpy import ndarray
@@ -15,6 +16,7 @@ from opkit.checker.model.numbers import largest
 from opkit.checker.model.thresholds import BY_CHANCE, NEGLIGIBLE, SINGLE_ROUNDING
 from opkit.ir import Shape
 
+_NONE: Mapping[str, ndarray] = MappingProxyType({})
 #: What a gradient is that passes through a step.
 FLAT = "nonzero where the derivative is 0"
 #: What a gradient is that is none.
@@ -28,7 +30,9 @@ EXACTLY = "exactly where"
 ALONG = "along symmetric changes of"
 
 
-def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str) -> str:
+def guess_pattern(
+    claimed: ndarray, numeric: ndarray, values: ndarray, name: str, others: Mapping[str, ndarray] = _NONE
+) -> str:
     """Name the simplest change that turns the numeric Jacobian into the claimed one, "" where none is known.
 
     Args:
@@ -36,6 +40,7 @@ def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str
         numeric: (J, n) numeric derivatives.
         values: of the input (n elements).
         name: of the input.
+        others: numeric derivatives with respect to other inputs, by their names.
     """
     finite = np.isfinite(claimed) & np.isfinite(numeric)
     if not finite.any():
@@ -54,6 +59,9 @@ def guess_pattern(claimed: ndarray, numeric: ndarray, values: ndarray, name: str
         return "of the wrong sign"
     if close(claimed, factor * numeric) and largest(claimed - factor * numeric) <= missed / 2:
         return f"wrong by a factor of {factor:.9g}"
+    for leaf, wanted in others.items():
+        if wanted.shape == claimed.shape and close(claimed, wanted):
+            return f"like the gradient of {leaf}"
     if missed <= NEGLIGIBLE * size:
         is_single = SINGLE_ROUNDING / 32 < missed / size <= SINGLE_ROUNDING
         said = ", as much as a rounding to float32 on the way" if is_single else ""
