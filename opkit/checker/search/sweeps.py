@@ -41,6 +41,8 @@ from opkit.listed import each, present
 _SWEEP = tuple(name for name in REGIMES if name != "normal")
 #: Those that one of several inputs has alone.
 _ALONE = ("large", "saturated", "small", "negative", "positive", "zeros", "ties")
+#: Attempts of a search for shapes that an option's value takes.
+_MOST_ANEW = 600
 
 
 # --- which cases carry a sweep, since all of them would take too long
@@ -192,9 +194,13 @@ def _partly_empty(case: Case) -> Iterator[Assignment]:
 
 # --- attributes
 def settings(search: UsualShapes, shapes: Sequence[Case]) -> Iterator[Case]:
-    """Yield cases with other values of each attribute, and with some of several at once."""
+    """Yield cases with other values of each attribute, and with some of several at once.
+
+    First those of known shapes: a search for shapes that a value takes may need all the time that is left.
+    """
     base, attempt = search.attrs, search.trial.attempt
     choices: dict[str, list[Any]] = {}
+    anew: list[tuple[str, Any, int, int]] = []
     for attr in search.checkable.attrs:
         name = attr.name
         if name in search.options.attrs or name == "device_sub_tag":
@@ -205,15 +211,25 @@ def settings(search: UsualShapes, shapes: Sequence[Case]) -> Iterator[Case]:
                 continue
             is_late = number >= FEW and type(value) is float
             limit = SOME if isinstance(value, (bool, str)) else 2 if is_late else FEW
-            cases = _cases_with(search, {**base, name: value}, shapes, limit, 100 + number, value)
+            cases, is_refused = _cases_with(search, {**base, name: value}, shapes, limit, 100 + number, value)
+            if not cases and not is_refused:
+                anew.append((name, value, min(limit, 2), 100 + number))
             if value is True and 1 in choices.get(name, ()):  # which it is to forward, if nothing differs
                 ones = [replace(case, attrs={**case.attrs, name: 1}) for case in cases]
                 cases = [case for case, one in zip(cases, ones) if not attempt(case).gives_the_same(attempt(one))]
             if cases:
                 choices.setdefault(name, []).append(value)
                 yield from cases
+    with search.trial.half(), search.trial.half():  # what was found is to be asked for, too
+        others = [search.accepted({**base, name: value}, limit, seed, _MOST_ANEW) for name, value, limit, seed in anew]
+    for (name, value, *_), cases in zip(anew, others):
+        if cases:
+            choices.setdefault(name, []).append(value)
+            yield from cases
     for number, mixed in enumerate(pairwise({name: [base[name], *values] for name, values in choices.items()})):
-        yield from _cases_with(search, {**base, **mixed}, shapes, 2, 300 + number)
+        attrs = {**base, **mixed}
+        cases, is_refused = _cases_with(search, attrs, shapes, 2, 300 + number)
+        yield from cases or (() if is_refused else search.accepted(attrs, 2, 300 + number, _MOST_ANEW))
 
 
 def _offered(search: SearchScope, name: str, known: Sequence[Any], shapes: Sequence[Case]) -> Iterator[str]:
@@ -229,8 +245,8 @@ def _offered(search: SearchScope, name: str, known: Sequence[Any], shapes: Seque
 
 def _cases_with(
     search: UsualShapes, attrs: Mapping[str, Any], shapes: Sequence[Case], limit: int, seed: int, value: Any = None
-) -> list[Case]:
-    """Return up to ``limit`` of the known cases with other attributes, searching anew where none works.
+) -> tuple[list[Case], bool]:
+    """Return up to ``limit`` of the known cases with other attributes, and whether other shapes would be refused too.
 
     ``value`` is the one attribute's that is not the default. Cases whose results it changes come first: a dilation
     says nothing to a kernel of size 1.
@@ -269,9 +285,8 @@ def _cases_with(
     found += idle[: limit - len(found)]
     if value is not None:  # the contract check shows where a value that fits the shapes breaks the promise
         found += [case for case in broken if fits(value, case)][:1]
-    if refusals[1:] and all(refusals):  # on the value's type, with other shapes too; None may stand for an array
-        return []
-    return found or search.accepted(attrs, min(limit, 2), seed, 600)
+    # On the value's type, with other shapes too; None may stand for an array.
+    return found, bool(refusals[1:]) and all(refusals)
 
 
 def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:
