@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -1022,3 +1023,52 @@ def test_a_library_op_without_a_fake_kernel_has_a_note(has_fake: bool) -> None:
         op.register_fake(lambda x, k=2.0: torch.empty_like(x))
     made = framework_of("torch").named(op, {}, "op", Options())
     assert any("no fake kernel" in remark for remark in made.remarks) != has_fake
+
+
+@pytest.mark.parametrize(("power", "status"), [(0, Status.PASS), (1, Status.FAIL)])
+def test_what_is_right_without_an_array_excuses_no_wrong_gradient_of_it(power: int, status: Status) -> None:
+    """Of an attention with a bias that may be left out, found on squares alone."""
+
+    class Attention(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, q: Any, k: Any, v: Any, bias: Any = None) -> Any:
+            scores = q @ k.mT * q.shape[-1] ** -0.5
+            p = (scores if bias is None else scores + bias).softmax(-1)
+            ctx.save_for_backward(q, k, v, p)
+            ctx.has_bias = bias is not None
+            return p @ v
+
+        @staticmethod
+        def backward(ctx: Any, do: Any) -> Any:
+            q, k, v, p = ctx.saved_tensors
+            dp = do @ v.mT
+            ds = p * (dp - (dp * p).sum(-1, keepdim=True))
+            scale = q.shape[-1] ** -0.5
+            return ds @ k * scale, ds.mT @ q * scale, p.mT @ do, ds * scale**power if ctx.has_bias else None
+
+    options = Options(select=frozenset({"GC101"}))
+    report = check(framework_of("torch").named(Attention, {}, "Attention", options), options)
+    assert report.status is status, report
+
+
+@pytest.mark.parametrize(("sign", "status"), [(1.0, Status.PASS), (-1.0, Status.FAIL)])
+def test_an_array_that_may_be_left_out_is_left_out(sign: float, status: Status) -> None:
+    """Its default is declared, though the search finds shapes with all arrays."""
+
+    class Affine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, w: Any, b: Any = None) -> Any:
+            ctx.save_for_backward(x, w)
+            ctx.has_bias = b is not None
+            return x * w if b is None else x * w + b
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            x, w = ctx.saved_tensors
+            rows = tuple(range(dy.dim() - 1))
+            dw, db = ((dy * x).sum(rows), dy.sum(rows)) if rows else (dy * x, dy)
+            return (dy * w, dw, db) if ctx.has_bias else (dy * w, sign * dw, None)
+
+    options = Options(effort=0.3, select=frozenset({"GC101"}))
+    report = check(framework_of("torch").named(Affine, {}, "Affine", options), options)
+    assert report.status is status, report

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from opkit.checker.model.thresholds import (
 from opkit.checker.model.trial import Trial
 from opkit.checker.search import sweeps
 from opkit.checker.search.kinds import shapes_of
-from opkit.checker.search.scope import Role
+from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, with_item
 from opkit.checker.search.table import Table, Unserved, signs
 from opkit.checker.search.usual_shapes import UsualShapes
@@ -161,6 +162,16 @@ def _around(case: Case, results: Sequence[Shape]) -> Iterator[Assignment]:
         yield from (((2, *first), second), (first[1:], second))
 
 
+def _left_out(search: SearchScope, shapes: Sequence[Case]) -> list[Case]:
+    """Return cases without each array that may be left out and that all cases have: this default is declared."""
+    found: list[Case] = []
+    for name in (arg.name for arg in search.checkable.inputs if arg.is_optional):
+        if all(case.inputs[name] is not None for case in shapes):
+            others = (replace(case, inputs={**case.inputs, name: None}) for case in shapes)
+            found += islice((case for case in others if search.trial.attempt(case).is_accepted), FEW)
+    return found
+
+
 def _are_broadcast(shapes: Iterable[Shape], results: Sequence[Shape]) -> bool:
     """Return whether every result has the shape that inputs broadcast to."""
     with suppress(ValueError):
@@ -248,6 +259,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> Collected:
         if checkable.infer is None and not table.has_answers(shapes):
             shapes = natural.answered() + shapes
         shapes = table.served(shapes)
+    shapes += _left_out(natural, shapes)
     # An array among the options goes with the sizes that were seen.
     is_held = bool(options.shapes) or any(isinstance(attr.default, np.ndarray) for attr in checkable.attrs)
     shapes += [] if is_held else sweeps.grown(natural, shapes)

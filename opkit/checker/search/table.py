@@ -232,16 +232,20 @@ class Table:
     def is_excused(self, case: Case) -> bool:
         """Return whether a case is special beside kinds on which backward is not wrong, and it is right on some.
 
-        That it is right on a special kind of the case's own, or of another that is wrong, excuses nothing (rule 3), nor
-        does a misfit where backward is right on the same shapes with other options. Excused too is a case with labels,
-        where backward is right on other ranks, or where there are as many labels as what forward reads.
+        That it is right on a special kind of the case's own, or of another that is wrong, or without one of the case's
+        arrays, excuses nothing (rule 3), nor does a misfit where backward is right on the same shapes with other
+        options. Excused too is a case with labels, where backward is right on other ranks, or where there are as many
+        labels as what forward reads.
         """
         if self._has_other_ranks(case) or self._has_too_few(case):
             return True
         kind, setting = kind_of(case), setting_of(case)
         self._look_wider(shapes_of(case), case, setting)
         wrong = [kind, *(one for (one, _), seen in self._seen.items() if Standing.WRONG in seen.standings)]
-        right = [seen for seen in self._seen.values() if Standing.RIGHT in seen.standings]
+        given = _given(shapes_of(case))
+        right = [
+            seen for seen in self._seen.values() if Standing.RIGHT in seen.standings and _given(seen.shapes) == given
+        ]
         is_right = any(
             not any(is_special(seen.shapes, one) for one in wrong) and self._is_right(seen) for seen in right
         )
@@ -297,10 +301,12 @@ class Table:
 
         What is special beside a special kind is special beside all that this one is: no chain has to be followed.
         """
-        general = self._general(shapes_of(case), setting)
-        wrong = [seen.shapes for seen in general if Standing.WRONG in seen.standings]
-        for shapes in wrong:
-            self._look_wider(shapes, case, setting)
+        known = -1
+        while known != len(self._seen):  # what is wider than the wrong ones may be wrong, too
+            known, general = len(self._seen), self._general(shapes_of(case), setting)
+            wrong = [seen.shapes for seen in general if Standing.WRONG in seen.standings]
+            for shapes in wrong:
+                self._look_wider(shapes, case, setting)
         return bool(general) and all(self._general(shapes, setting) for shapes in wrong)
 
     def is_open(self, case: Case) -> bool:
@@ -328,6 +334,11 @@ def signs(search: SearchScope, shapes: Sequence[Case]) -> Iterator[Unserved]:
 def _is_tied(case: Case) -> bool:
     """Return whether an array of whole numbers holds one number alone."""
     return any(array.size > 1 and array.dtype.kind in "iu" and not np.ptp(array) for array in case.arrays)
+
+
+def _given(shapes: Assignment) -> list[bool]:
+    """Return of each input whether it is given."""
+    return [shape is not None for shape in shapes]
 
 
 def _ranks(shapes: Assignment) -> list[int | None]:
