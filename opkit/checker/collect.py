@@ -135,7 +135,7 @@ def _user_case(checkable: Checkable, given: Any, number: int, seed: int) -> Case
                 strange.append(f"gives the input {name!r} what is no array: {words_of(error)}")
         elif name in attrs:
             attrs[name] = value.item() if isinstance(value, np.generic) else value
-        elif name != "op":
+        elif name not in inputs and name != "op":
             tail = ", which is neither an input nor an attribute"
             meant = did_you_mean([item for item in needed if item not in values][:1])
             strange.append(str(unknown("names", name, [*inputs, *attrs], tail=tail, otherwise=meant)))

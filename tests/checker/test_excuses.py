@@ -193,27 +193,6 @@ def test_a_class_of_values_covers_its_range() -> None:
     assert found.status is Status.FAIL
 
 
-def test_a_class_does_not_excuse_what_a_broadcast_causes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A constant of the input's shape is right whatever it holds; a column of one is wrong, and was tried in no class."""
-
-    def shares(t: Any) -> Any:
-        if not t.ndim:
-            return np.ones_like(1.0 * t)
-        sizes = np.exp(1.0 * t - np.max(t, axis=-1, keepdims=True))
-        return sizes / sizes.sum(axis=-1, keepdims=True)
-
-    def loss(x: Any, t: Any) -> Any:
-        logarithms = x - np.log(np.exp(x).sum(axis=-1, keepdims=True)) if x.ndim else 0.0 * x
-        return -np.sum(shares(t) * logarithms)
-
-    monkeypatch.setitem(globals(), "OPTIONS", Options())
-    found = report(loss, lambda dy, x, t: dy * (shares(x) - shares(t)), "x t", gradients=frozenset("x"))
-    (wrong,) = [item for item in found.checks if item.code == "GC101" and item.status is not Status.PASS]
-    assert wrong.evidence.case.inputs["t"].shape == (3, 1)  # type: ignore[union-attr]
-    assert wrong.status is Status.FAIL
-    assert "sums to 1" not in wrong.message
-
-
 def test_what_is_right_with_other_options_excuses_nothing() -> None:
     """The loss of logits is right between 0 and 1, that of probabilities nowhere."""
 

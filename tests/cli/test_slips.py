@@ -565,3 +565,16 @@ def test_a_folder_is_refused_as_a_report_before_the_check(tmp_path: Path) -> Non
     done = opkit(tmp_path, "gradcheck", "a.py::Cube", "--report", f"html={tmp_path}")
     assert (done.returncode, done.stdout) == (2, "")
     assert f"cannot write {str(tmp_path)!r}: it is a folder" in done.stderr
+
+
+def test_an_array_that_cases_may_leave_out_is_none_in_some(tmp_path: Path) -> None:
+    """None under its name is no mistake, though what is None is no array."""
+    (tmp_path / "a.py").write_text(
+        "from paddle.autograd import PyLayer\n\n\nclass Affine(PyLayer):\n    @staticmethod\n    def forward(ctx, x, b=None):\n"
+        "        ctx.has_bias = b is not None\n        return 2 * x if b is None else 2 * x + b\n\n    @staticmethod\n"
+        "    def backward(ctx, dy):\n        return (2 * dy, dy) if ctx.has_bias else 2 * dy\n\n\ndef cases(rng):\n"
+        '    yield {"x": rng.normal(size=3), "b": rng.normal(size=3)}\n    yield {"x": rng.normal(size=3), "b": None}\n'
+    )
+    done = opkit(tmp_path, "gradcheck", "a.py::Affine")
+    assert "neither an input nor" not in done.stdout
+    assert done.returncode == 0, done.stdout

@@ -35,8 +35,8 @@ from opkit.checker.model.evaluate import Evaluator, frozen, input_of, is_float
 from opkit.checker.model.numbers import is_square, largest
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import MANY, NONZERO, ROW_SUM
-from opkit.checker.search.kinds import is_usual, setting_of
+from opkit.checker.model.thresholds import NONZERO, ROW_SUM
+from opkit.checker.search.kinds import setting_of
 from opkit.record import record
 
 
@@ -119,14 +119,10 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
     """
     cases, leaves = telling(session, failed), _leaves(session)
     wrong = {input_of(item.input or "") for item in failed.values()}
-    if _is_right_on_usual(session, failed):
-        return {}
     options = {setting_of(case)[0] for case in shown(failed)}
     for name, kind in _tried(session, cases):
         op = through(session.checkable, name, kind.bring, kind.pull)
         narrow = [brought(case, name, kind.bring) for case in cases if _fits(kind, case.inputs[name])]
-        if not any(_fits(kind, case.inputs[name]) for case in shown(failed)):
-            continue  # of what is wrong nothing is tried in the class
         if not options <= {setting_of(case)[0] for case in narrow}:
             continue  # what is right with other options excuses nothing
         results = again(session, op, narrow, failed)
@@ -135,14 +131,6 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
         if holds(results) and is_meant and 2 * _slopes(session, narrow, wrong) > len(narrow):
             return said_of(failed, results, meant(kind.text.format(name)))
     return {}
-
-
-def _is_right_on_usual(session: CheckSession, failed: Mapping[int, CheckResult]) -> bool:
-    """Return whether backward is wrong on unusual shapes alone, whatever the values: no class of these explains it."""
-    if any(map(is_usual, shown(failed))):
-        return False
-    usual = [ev.case for ev in session.diverse(MANY) if is_usual(ev.case)]
-    return bool(usual) and holds(again(session, session.checkable, usual, failed))
 
 
 def declared(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
