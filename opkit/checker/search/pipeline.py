@@ -166,7 +166,7 @@ def _left_out(search: SearchScope, shapes: Sequence[Case]) -> list[Case]:
     """Return cases without each array that may be left out and that all cases have: this default is declared."""
     found: list[Case] = []
     for name in (arg.name for arg in search.checkable.inputs if arg.is_optional):
-        if all(case.inputs[name] is not None for case in shapes):
+        if all(case.inputs[name] is not None for case in shapes if not case.is_empty):
             others = (replace(case, inputs={**case.inputs, name: None}) for case in shapes)
             found += islice((case for case in others if search.trial.attempt(case).is_accepted), FEW)
     return found
