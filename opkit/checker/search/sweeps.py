@@ -23,6 +23,7 @@ from opkit.checker.model.thresholds import (
     MANY,
     MIDDLE,
     MOST_LARGE,
+    MOST_SHAPES,
     SLOW_GRADIENT,
     SMALL_ARRAY,
     SOME,
@@ -41,8 +42,6 @@ from opkit.listed import each, present
 _SWEEP = tuple(name for name in REGIMES if name != "normal")
 #: Those that one of several inputs has alone.
 _ALONE = ("large", "saturated", "small", "negative", "positive", "zeros", "ties")
-#: Attempts of a search for shapes that an option's value takes.
-_MOST_ANEW = 600
 
 
 # --- which cases carry a sweep, since all of them would take too long
@@ -221,15 +220,15 @@ def settings(search: UsualShapes, shapes: Sequence[Case]) -> Iterator[Case]:
                 choices.setdefault(name, []).append(value)
                 yield from cases
     with search.trial.half(), search.trial.half():  # what was found is to be asked for, too
-        others = [search.accepted({**base, name: value}, limit, seed, _MOST_ANEW) for name, value, limit, seed in anew]
-    for (name, value, *_), cases in zip(anew, others):
+        found = [search.accepted({**base, key: one}, most, seed, MOST_SHAPES // 10) for key, one, most, seed in anew]
+    for (name, value, *_), cases in zip(anew, found):
         if cases:
             choices.setdefault(name, []).append(value)
             yield from cases
     for number, mixed in enumerate(pairwise({name: [base[name], *values] for name, values in choices.items()})):
         attrs = {**base, **mixed}
         cases, is_refused = _cases_with(search, attrs, shapes, 2, 300 + number)
-        yield from cases or (() if is_refused else search.accepted(attrs, 2, 300 + number, _MOST_ANEW))
+        yield from cases or (() if is_refused else search.accepted(attrs, 2, 300 + number, MOST_SHAPES // 10))
 
 
 def _offered(search: SearchScope, name: str, known: Sequence[Any], shapes: Sequence[Case]) -> Iterator[str]:

@@ -302,7 +302,8 @@ class Table:
         What is special beside a special kind is special beside all that this one is: no chain has to be followed.
         """
         known = -1
-        while known != len(self._seen):  # what is wider than the wrong ones may be wrong, too
+        while known != len(self._seen) and (known < 0 or not has_labels(case)):
+            # What is wider than the wrong ones may be wrong, too; labels have rules of their own.
             known, general = len(self._seen), self._general(shapes_of(case), setting)
             wrong = [seen.shapes for seen in general if Standing.WRONG in seen.standings]
             for shapes in wrong:
