@@ -258,8 +258,8 @@ def _cases_with(
     for case in _diverse(shapes):
         if len(found) >= limit:
             break
-        same = replace(case, attrs=dict(attrs), seed=seed)
-        changed, outcome = same, attempt(same)
+        changed = replace(case, attrs=dict(attrs), seed=seed)
+        outcome = attempt(changed)
         refusals.append(isinstance(outcome.error, TypeError) and "NoneType" not in str(outcome.error))
         if search.has_open_places and not refusals[-1]:  # what a place is may follow from an attribute
             again = search.attempt(shapes_of(case), attrs, seed)

@@ -299,7 +299,7 @@ class Table:
     def _is_coincidence(self, case: Case, setting: Setting) -> bool:
         """Return whether a case is special beside others, of which all that are wrong are special themselves.
 
-        What is special beside a special kind is special beside all that this one is: no chain has to be followed.
+        What is special beside a special kind is special beside all that this one is, once these were looked at.
         """
         known = -1
         while known != len(self._seen) and (known < 0 or not has_labels(case)):
