@@ -291,3 +291,16 @@ def test_the_case_with_many_elements_does_not_repeat_what_small_ones_raise(tmp_p
     (op,) = gradcheck(str(tmp_path / "slip")).ops
     assert [item.hint for item in op.findings] == ["did you mean 'exp'?"]
     assert "expp" not in str(op.notes)
+
+
+def test_a_result_of_which_backward_gives_no_gradient_is_offered_the_declaration() -> None:
+    """All derivatives given of it are 0, and those of the other result are not."""
+    x = np.linspace(-1.0, 2.0, 12)
+    found = check(checkable_of(lambda x: [x * x, 2 * x], lambda x, dy, dz: 2 * x * dy, [x], name="file.py::Op"))
+    assert 'NONDIFFERENTIABLE_OUTPUTS_Op = ("out1",)' in found.findings[0].hint
+
+
+def test_a_function_of_one_result_without_a_gradient_is_offered_no_declaration() -> None:
+    """Its gradient is missing, and something else than a name of the result is to be mended."""
+    found = check(checkable_of(np.tanh, lambda x, dy: 0 * dy, [np.linspace(-1.0, 2.0, 12)]))
+    assert "NONDIFFERENTIABLE" not in found.findings[0].hint

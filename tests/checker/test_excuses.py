@@ -395,6 +395,30 @@ def test_other_wrong_pairs_of_a_surrogates_output_go_with_it() -> None:
     assert report(forward, backward, "x s").status is Status.UNDECIDED
 
 
+def test_a_result_that_does_not_depend_on_an_input_is_no_step_of_it() -> None:
+    """Each of two running statistics is flat in the other one, for which its gradient of 0 is right."""
+
+    def updated(mean: Any, var: Any) -> Any:
+        if mean.shape != var.shape:
+            raise ValueError("of one shape")
+        return [np.tanh(mean), 0.9 * mean, 0.9 * var]
+
+    def backward(arrays: Any, results: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, Any]:
+        return {"mean": douts[0] * (1 - results[0] ** 2), "var": np.zeros_like(arrays["var"])}
+
+    made = Checkable(
+        "file.py::Op",
+        tuple(map(Arg, ("mean", "var"))),
+        tuple(map(Arg, ("y", "new_mean", "new_var"))),
+        lambda arrays, attrs: updated(arrays["mean"], arrays["var"]),
+        backward,
+        gradients=frozenset({"mean", "var"}),
+    )
+    findings = check(made, OPTIONS).findings
+    assert {item.output for item in findings if item.code == "GC101"} == {"new_mean", "new_var"}
+    assert not any("a step" in item.message for item in findings)
+
+
 @pytest.mark.parametrize(
     ("forward", "backward"),
     [

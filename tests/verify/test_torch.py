@@ -77,6 +77,28 @@ def test_a_library_op_with_a_lying_fake_kernel_fails_under_its_code() -> None:
         assert (report.status is Status.UNDECIDED) == (name == "fake_strides"), name
 
 
+class ScalesItsInput(torch.autograd.Function):
+    """Normalises the weights in place, which are an input that forward saved."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return (x * w).sum() / w.sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        dw = g * (x - (x * w).sum() / w.sum()) / w.sum()
+        return g * w.div_(w.sum()), dw
+
+
+def test_a_backward_that_writes_to_a_saved_input_is_one_finding() -> None:
+    """Neither forward nor what is kept is to blame: each run of the checks of torch's own gets the values anew."""
+    inputs = {"x": torch.linspace(-1, 1, 6, dtype=torch.float64), "w": torch.linspace(1, 2, 6, dtype=torch.float64)}
+    (op,) = gradcheck(ScalesItsInput, effort=0.1, cases=lambda rng: iter([inputs])).ops
+    assert [item.code for item in op.checks if item.status in _FOUND] == ["GC123"]
+
+
 class Scaled(torch.autograd.Function):
     """Gives no gradient for an input on which the result depends."""
 

@@ -58,6 +58,10 @@ def described(
     errors = np.abs(claimed - numeric).T
     slopes = _slopes(ev, failure) if failure.code == "GC103" else None
     hint = _unmeant(where, failure.leaf.name) if session.is_found(ev.case) else ""
+    if _is_without_gradient(ev, outcome, slot):
+        key = session.checkable.key("NONDIFFERENTIABLE_OUTPUTS")
+        hint = f'backward gives no gradient of {output} at all: where that is meant, declare {key} = ("{output}",), '
+        hint += "or, where forward has a ctx, call its mark_non_differentiable"
     if pattern == FLAT and session.checkable.surrogate is not None:
         hint = "SURROGATE's function is compared by its values: what keeps a gradient from parts of it has no effect"
     evidence = Evidence(ev.case, (), place, element, errors if errors.size <= MOST_ELEMENTS else None, slopes, pattern)
@@ -83,6 +87,13 @@ def _on_diagonal(ev: Evaluator, failure: EntryFailure, outcome: Comparison) -> E
     mine = (one for one in alike if ev.locate(one.entry)[0] == slot)
     places = ((one, place_of(one.element, shape)) for one in mine)
     return next((one for one, place in places if place[-1] == place[-2]), failure)
+
+
+def _is_without_gradient(ev: Evaluator, outcome: Comparison, slot: int) -> bool:
+    """Return whether backward uses what comes in for other results and not for this one."""
+    mine = np.repeat(ev.slots, ev.sizes) == slot
+    claimed = np.concatenate(list(outcome.analytic.values()), axis=1)
+    return not claimed[mine].any() and bool(claimed[~mine].any())
 
 
 def _unmeant(where: str, name: str) -> str:

@@ -23,17 +23,19 @@ from opkit.checker.model.thresholds import NONZERO, RATIO
 
 
 def surrogates(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
-    """Excuse the wrong gradients of each output of which forward is a step, or the identity, in a failing input.
+    """Excuse the wrong gradients of each output of which forward is a step, or the identity, in what fails for it.
 
     Args:
         session: of the check.
         failed: by index.
     """
     found: dict[str, str] = {}
+    wrong = {(item.input, item.output) for item in failed.values()}
     for leaf in dict.fromkeys(leaf for ev in session.evaluators for leaf in ev.leaves):
         within_time(session)
-        if any(item.input == str(leaf) for item in failed.values()):
-            found |= {output: what for output, what in _standing_in(session, leaf) if output not in found}
+        outputs = {output for name, output in wrong if name == str(leaf)}  # None: of a result of all of them
+        said = dict(_standing_in(session, leaf)) if outputs else {}
+        found = {output: what for output, what in said.items() if outputs & {output, None}} | found
     excused: dict[int, str] = {}
     for index, item in failed.items():
         what = found.get(item.output) if item.output else next(iter(found.values()), None)
@@ -44,14 +46,13 @@ def surrogates(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict
 
 def _line(session: CheckSession, failed: Mapping[int, CheckResult]) -> str:
     """Return the words that show the line by which it is declared."""
-    _, is_in_file, name = session.checkable.name.rpartition("::")
-    suffix = f"_{name}" if is_in_file and name.isidentifier() else ""
+    key = session.checkable.key
     codes = sorted({item.code for item in failed.values()} | session.checkable.allow.keys())
     if any(code in ("GC110", "GC111") for code in codes):  # no function has a derivative that is not linear
-        return f"if that is meant, say so: ALLOW{suffix} = {dict.fromkeys(codes, 'why')}"
+        return f"if that is meant, say so: {key('ALLOW')} = {dict.fromkeys(codes, 'why')}"
     return (
         "if backward is meant to stand in for it, name the function whose derivative it is: "
-        f'SURROGATE{suffix} = {{"forward": function}}'
+        f'{key("SURROGATE")} = {{"forward": function}}'
     )
 
 

@@ -328,6 +328,11 @@ class Checkable:
         """Whether there is anything to differentiate."""
         return self.backward is not None or self.vjp is not None
 
+    def key(self, declaration: str) -> str:
+        """Return what a declaration is called for this op alone, of several in a file."""
+        _, is_in_file, name = self.name.rpartition("::")
+        return f"{declaration}_{name}" if is_in_file and name.isidentifier() else declaration
+
     def bound(self, inputs: Arrays, attrs: Attrs) -> frozenset[str] | None:
         """Return the inputs that get a gradient at these inputs, None where only a run can show it."""
         if self.gradients is not None or self.registration is None:

@@ -23,7 +23,7 @@ import torch
 from opkit.checker import Arrays, Attrs, CheckCode, Results
 from opkit.checker.model.agreement import agree, sums_agree
 from opkit.checker.model.codes import CODES
-from opkit.checker.model.evaluate import InputLeaf, leaves_of
+from opkit.checker.model.evaluate import InputLeaf, leaves_of, mapped
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.ops.core.types import Function
 from opkit.record import record
@@ -99,8 +99,9 @@ class Step:
     douts: Results
 
     def apply(self, make: Function | None = None, needs: frozenset[str] | None = None) -> Applied:
-        """Apply the Function; see ``Runner.apply``."""
-        return self.runner.apply(self.arrays, self.attrs, needs, make)
+        """Apply the Function; see ``Runner.apply``. What it writes to is not there for the next one."""
+        arrays = self.arrays if make else mapped(self.arrays, partial(np.array, order="K"))
+        return self.runner.apply(arrays, self.attrs, needs, make)
 
     def apart(self, array: np.ndarray) -> Any:
         """Return a tensor that nothing else holds."""
