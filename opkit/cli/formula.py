@@ -39,12 +39,12 @@ def new_from_formula(
     from opkit.project.kind import kind_of
 
     chosen = kind_of(kind)
-    if kind != "elementwise" and not chosen.library:
+    if not chosen.takes_formula:
         raise UsageError(
             f"--kind {kind} computes what it computes; --from does not change it",
-            help="leave out --kind for an op directory, or torch_function, torch_op, jax_function",
+            help="leave out --kind for an op directory, or one of pylayer, torch_function, torch_op, jax_function",
         )
-    if chosen.library and not grad:
+    if not grad and not chosen.can_skip_grad:
         raise UsageError(f"--no-grad: a {kind} is a forward and its gradient", help="leave it out")
 
     try:
@@ -72,7 +72,7 @@ def new_from_formula(
     for line in made.weak():  # what no rewriting made stable
         warn(f"note: {line}")
     if made.narrowed and grad:
-        cases = f"check_{name}.py" if chosen.library else f"{name}_cases.py"
+        cases = f"check_{name}.py" if chosen.library else f"{name}_cases.py" if chosen.has_spec else f"{name}.py"
         said = "for some other numbers what is written for the formula or its derivative is not finite"
         warn(f"note: {cases} draws {', '.join(made.narrowed)}: {said}; change it to check more")
     if dry_run:
@@ -89,7 +89,7 @@ def new_from_formula(
         from opkit.configuration import read_configuration
 
         status = check([target], options_of(read_configuration(Path.cwd()).options()), "text", [])
-        if job and not status:
+        if job and chosen.has_spec and not status:
             hint(f"next: opkit run {folder / 'job.py'}")
         raise typer.Exit(status)
 

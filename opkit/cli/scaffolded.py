@@ -14,7 +14,7 @@ from opkit.project.rendering import class_name
 def target_of(name: str, folder: Path, kind: Kind) -> str:
     """Return what ``opkit gradcheck`` takes to check an op."""
     if kind.library:
-        symbol = class_name(name) if kind.name == "torch_function" else name
+        symbol = class_name(name) if kind.is_class else name
         return f"{folder / f'check_{name}.py'}::{symbol}"
     return os.fspath(folder / (name if kind.has_spec else f"{name}.py"))
 

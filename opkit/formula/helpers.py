@@ -137,3 +137,29 @@ HELPERS = {
     return total if keepdims else np.squeeze(total, axis=axis)
 ''',
 }
+
+#: functions that numpy has, or computes element by element, and that some other library lacks
+STAND_INS = {
+    "erfc": '''def erfc(x):
+    """1 - erf(x); in the tail, where the difference would cancel, its continued fraction."""
+    far = np.maximum(x, 2)
+    tail = far
+    for k in range(60, 0, -1):
+        tail = far + k / 2 / tail
+    return np.where(x < 2, 1 - erf(x), np.exp(-far * far) / (math.sqrt(math.pi) * tail))
+''',
+    "hypot": '''def hypot(x, y):
+    """sqrt(x * x + y * y) without overflow."""
+    larger = np.maximum(np.abs(x), np.abs(y))
+    ratio = np.minimum(np.abs(x), np.abs(y)) / np.where(larger > 0, larger, 1)
+    return larger * np.sqrt(1 + ratio * ratio)
+''',
+    "logaddexp": '''def logaddexp(x, y):
+    """log(exp(x) + exp(y)) without overflow."""
+    return np.maximum(x, y) + np.log1p(np.exp(-np.abs(x - y)))
+''',
+    "rint": '''def rint(x):
+    """The nearest whole number; the even one of two that are equally near."""
+    return np.where(x - np.floor(x) == 0.5, 2 * np.round(x / 2), np.round(x))
+''',
+}

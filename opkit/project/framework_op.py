@@ -1,4 +1,4 @@
-"""An op of an installed framework: one module, a file of cases that checks it, and its tests.
+"""An op of another framework: one module, and beside it what checks it: cases and tests, or cases within.
 
 What it computes comes from a formula's design, or is a tanh to be replaced; how each is written is the templates'.
 """
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FILES = {"module": "{}.py", "check": "check_{}.py", "test": "test_{}.py"}
 _WHAT = {
+    "pylayer": "A PyLayer.",
     "torch_function": "A torch.autograd.Function.",
     "torch_op": "An op of torch's library, with a fake kernel and autograd.",
     "jax_function": "A function of JAX with a rule of its own.",
@@ -32,7 +33,7 @@ def render_framework(
 
     Args:
         name: the op's name.
-        kind: one whose ``library`` is an installed framework.
+        kind: one whose ``library`` is an installed framework, or a file of its own with a design.
         attrs: its attributes.
         design: of a formula; None for a tanh.
 
@@ -47,16 +48,17 @@ def render_framework(
     for attr in attrs:
         if isinstance(attr.default, list) and kind.name == "torch_op":
             raise UsageError(f"--attr {attr.name}:{attr.type}: a torch_op takes numbers, bools and strings")
-    symbol = class_name(name) if kind.name == "torch_function" else name
+    symbol = class_name(name) if kind.is_class else name
     context.update(
         name=name,
         symbol=symbol,
-        call=f"{symbol}.apply" if kind.name == "torch_function" else symbol,
+        call=f"{symbol}.apply" if kind.is_class else symbol,
         target=f"check_{name}.py::{symbol}",
         what=_WHAT[kind.name],
         library=kind.library,
     )
-    return {path.format(name): tidy(rendered(f"{kind.name}/{part}.py.jinja", context)) for part, path in _FILES.items()}
+    files = _FILES if kind.library else {"formula": "{}.py"}
+    return {path.format(name): tidy(rendered(f"{kind.name}/{part}.py.jinja", context)) for part, path in files.items()}
 
 
 def _plain(attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict[str, Any]:

@@ -29,14 +29,14 @@ def scaffold_formula(
     job: bool = False,
     cpp: bool = False,
 ) -> list[Path]:
-    """Write the op directory ``folder/name`` of a formula's design, or the files of a kind for another framework.
+    """Write the op directory ``folder/name`` of a formula's design, or the files of a kind of a framework.
 
     Args:
         name: the op's name, an identifier.
         folder: where to put it; created if it does not exist.
         design: what ``opkit.formula.design`` made of the formula.
         attrs: its attributes.
-        kind: "elementwise" for an op directory, or a kind with a ``library``.
+        kind: "elementwise" for an op directory, or another that takes a formula.
         force: replace files that exist.
         job: also write ``folder/job.py``, which trains through the op.
         cpp: also write kernels in C++.
@@ -48,7 +48,7 @@ def scaffold_formula(
         UsageError: the name is unusable, or something would be overwritten.
     """
     texts = render_formula(name, design, attrs, kind=kind, job=job, cpp=cpp)
-    return write_new(name, folder, texts, is_directory=not KINDS[kind].library, force=force)
+    return write_new(name, folder, texts, is_directory=KINDS[kind].has_spec, force=force)
 
 
 def render_formula(
@@ -63,13 +63,13 @@ def render_formula(
     """Return {path relative to the target folder: text} of the files that ``scaffold_formula`` writes."""
     chosen = KINDS[kind]
     check_name(name, has_spec=chosen.has_spec)
-    if cpp and chosen.library:
+    if chosen.has_spec:
+        context = {**_context(name, design, attrs), **({"cpp": _cpp(design.cpp(), attrs)} if cpp else {})}
+        texts = render_directory(name, "formula", context, cases=design.needs_cases, job=job, cpp=cpp)
+        return {path: tidy(text) for path, text in texts.items()}
+    if cpp:
         raise UsageError(f"--cpp-kernel: a {kind} has no kernels in C++", help="leave it out")
-    if chosen.library:
-        return render_framework(name, chosen, attrs, design)
-    context = {**_context(name, design, attrs), **({"cpp": _cpp(design.cpp(), attrs)} if cpp else {})}
-    texts = render_directory(name, "formula", context, cases=design.needs_cases, job=job, cpp=cpp)
-    return {path: tidy(text) for path, text in texts.items()}
+    return render_framework(name, chosen, attrs, design)
 
 
 def _context(name: str, design: Design, attrs: Sequence[ScaffoldAttr]) -> Mapping[str, object]:

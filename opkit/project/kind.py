@@ -49,6 +49,16 @@ class Kind:
         """Whether the kind is an op directory (the others are one Python file)."""
         return bool(self.inputs)
 
+    @property
+    def is_class(self) -> bool:
+        """Whether the op is a class, whose name is written as one."""
+        return self.name in ("pylayer", "torch_function")
+
+    @property
+    def takes_formula(self) -> bool:
+        """Whether a formula's kernels are written as this kind; the others compute what they compute."""
+        return self.name == "elementwise" or not self.can_skip_grad
+
 
 _ALL = (
     Kind(

@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import opkit.paddle as paddle
 from opkit.formula import design, translated
+from opkit.formula.exact import exact_values
+from opkit.formula.reading import read
 from tests.formula.formulas import FORMULAS
 from tests.formula.test_formulas import given
+
+KINDS = ["pylayer", *(pytest.param(kind, marks=pytest.mark.peer) for kind in ("torch_function", "jax_function"))]
 
 
 def run(lines: Any, helpers: Any, names: Any, values: dict[str, Any], scope: dict[str, Any]) -> tuple[Any, ...]:
@@ -21,9 +26,8 @@ def run(lines: Any, helpers: Any, names: Any, values: dict[str, Any], scope: dic
     return result if isinstance(result, tuple) else (result,)
 
 
-@pytest.mark.peer
 @pytest.mark.parametrize("name", sorted(FORMULAS))
-@pytest.mark.parametrize("kind", ["torch_function", "jax_function"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_both_kernels_have_the_values_of_numpy(kind: str, name: str) -> None:
     """In float64, forward and backward of every formula agree with numpy's to 11 digits."""
     scope, convert = library(kind)
@@ -49,6 +53,8 @@ def test_both_kernels_have_the_values_of_numpy(kind: str, name: str) -> None:
 
 def library(kind: str) -> tuple[dict[str, Any], Any]:
     """Return what a module of the kind has imported, and how it makes an array."""
+    if kind == "pylayer":
+        return {"math": math, "paddle": paddle}, paddle.to_tensor
     if kind == "torch_function":
         torch = pytest.importorskip("torch")
         return {"math": math, "torch": torch}, torch.as_tensor
@@ -58,14 +64,14 @@ def library(kind: str) -> tuple[dict[str, Any], Any]:
 
 
 @pytest.mark.parametrize("name", sorted(FORMULAS)[::4])
-@pytest.mark.parametrize("kind", ["torch_op", "jax_function"])
+@pytest.mark.parametrize("kind", ["pylayer", "torch_op", "jax_function"])
 def test_nothing_of_numpy_is_left(kind: str, name: str) -> None:
     """Neither in the kernels nor in their helpers."""
     text, attrs = FORMULAS[name]
     said = translated(design(text, attrs), kind, list(attrs))
     lines = "\n".join([*said.forward, *said.backward, *said.helpers])
     assert "np." not in lines.replace("jnp.", "")
-    assert "axis=" not in lines or kind == "jax_function"
+    assert "axis=" not in lines or kind != "torch_op"
 
 
 @pytest.mark.parametrize(
@@ -85,3 +91,36 @@ def test_nothing_of_numpy_is_left(kind: str, name: str) -> None:
 def test_what_torch_says_otherwise(text: str, written: str) -> None:
     """Functions that torch lacks, or that take no Python number there, are written in another way."""
     assert written in "\n".join(translated(design(text, {}), "torch_op", []).forward)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("maximum(x, 0)", "paddle.clip(x, min=0)"),
+        ("clip(x, y, 6)", "paddle.minimum(paddle.maximum(x, y), paddle.full([], 6, x.dtype))"),
+        ("clip(x, 0, 6)", "paddle.clip(x, 0, 6)"),
+        ("where(x > 0, 1, x)", "paddle.where(x > 0, paddle.full([], 1, x.dtype), x)"),
+        ("var(x, axis=-1)", "paddle.var(x, axis=-1, unbiased=False)"),
+        ("arctan2(y, x)", "paddle.atan2(y, x)"),
+        ("transpose(x)", "paddle.moveaxis(x, -1, -2)"),
+        ("sinc(x)", "paddle.abs(x - 0) <= 0"),  # its == takes 1e-9 for 0
+        ("round(x)", "def rint(x):"),  # its round takes the half away from 0
+        ("erfc(x)", "def erfc(x):"),  # it has none, and 1 - erf(x) has lost the digits of the tail
+    ],
+)
+def test_what_paddle_says_otherwise(text: str, written: str) -> None:
+    """Functions that Paddle lacks, that take no Python number there or that mean something else."""
+    said = translated(design(text, {}), "pylayer", [])
+    assert written in "\n".join([*said.helpers, *said.forward])
+
+
+def test_what_stands_in_has_the_values_of_numpy() -> None:
+    """At halves, in the tail of erfc, and where squares overflow; to Paddle 0.5 + 1e-9 is no half."""
+    x = np.array([-1e200, -3.5, -2.5, -0.5, 0.0, 0.5, 0.5 + 1e-9, 1.5, 1.99, 2.0, 2.01, 5.0, 26.0])
+    for text in ("round(x)", "erfc(x)", "hypot(x, y)", "logaddexp(x, y)"):
+        made = design(text, {})
+        said = translated(made, "pylayer", [])
+        values = {name: x if name == "x" else x[::-1] for name in made.inputs}
+        (got,) = run(said.forward, said.helpers, made.inputs, {name: paddle.to_tensor(value) for name, value in values.items()}, library("pylayer")[0])
+        (wanted,) = exact_values(read(text, {}), values).values()
+        np.testing.assert_allclose(np.asarray(got), wanted, rtol=3e-14, err_msg=text)

@@ -14,7 +14,7 @@ from opkit.formula.exact import exact_values
 from opkit.formula.reading import read
 from tests.formula.ends import STABLE, UNSTABLE
 from tests.formula.formulas import FORMULAS
-from tests.formula.test_dialect import library, run
+from tests.formula.test_dialect import KINDS, library, run
 from tests.formula.test_formulas import Op, designed
 
 ENDS = np.array([-2e4, -800.0, -95.0, -20.0, -1e-4, 1e-9, 1e-4, 20.0, 95.0, 300.0, 800.0, 2e4])
@@ -58,11 +58,10 @@ def test_no_call_overflows_where_the_formula_is_finite(text: str, dtype: Any) ->
     assert all(np.isfinite(gradient).all() for gradient in gradients.values())
 
 
-@pytest.mark.peer
-@pytest.mark.parametrize("kind", ["torch_function", "jax_function"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", [*UNSTABLE, *(FORMULAS[name][0] for name in STABLE if not FORMULAS[name][1])])
 def test_other_frameworks_kernels_hold_there_too(text: str, kind: str) -> None:
-    """In torch and JAX, both kernels give at the ends what numpy's give."""
+    """Both kernels give at the ends what numpy's give."""
     scope, convert = library(kind)
     made = designed(text)
     region = made.regions["x" if "x" in made.inputs else next(iter(made.inputs))]
