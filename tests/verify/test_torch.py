@@ -1094,3 +1094,49 @@ def test_an_array_that_may_be_left_out_is_left_out(sign: float, status: Status) 
     options = Options(effort=0.3, select=frozenset({"GC101"}))
     report = check(framework_of("torch").named(Affine, {}, "Affine", options), options)
     assert report.status is status, report
+
+
+@pytest.mark.parametrize("is_changed", [True, False])
+def test_a_saved_tensor_that_backward_changes_in_place_is_said(is_changed: bool) -> None:
+    """Gradients are right; torch refuses a second backward of the same forward."""
+
+    class Bump(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = (-x * x).exp()
+            ctx.save_for_backward(x, y)
+            return y.sum(-1)
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            x, y = ctx.saved_tensors
+            slope = -2 * x * dy.unsqueeze(-1)
+            return y.mul_(slope) if is_changed else y * slope
+
+    options = Options(effort=0.3, select=frozenset({"GC123"}))
+    report = check(framework_of("torch").named(Bump, {}, "Bump", options), options)
+    assert report.status is Status.PASS
+    assert any("a second backward of one forward" in note for note in report.notes) == is_changed, report
+
+
+@pytest.mark.parametrize(("is_right", "status"), [(True, Status.PASS), (False, Status.FAIL)])
+def test_places_of_rows_are_found_where_a_batch_of_more_axes_is_not_served(is_right: bool, status: Status) -> None:
+    """A weighted cross entropy for (N, C): forward takes more axes, which backward refuses."""
+
+    class Weighted(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, logits: Any, target: Any, weight: Any) -> Any:
+            logp = logits.log_softmax(1)
+            w = weight[target]
+            ctx.save_for_backward(logp, target, w)
+            return -(w * logp.gather(1, target[:, None])[:, 0]).sum() / w.sum()
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            logp, target, w = ctx.saved_tensors
+            d = logp.exp() - torch.nn.functional.one_hot(target, logp.shape[1]).to(logp.dtype)
+            return dy * d * (w / (w.sum() if is_right else len(w)))[:, None], None, None
+
+    options = Options(select=frozenset({"GC101"}))
+    report = check(framework_of("torch").named(Weighted, {}, "Weighted", options), options)
+    assert report.status is status, report

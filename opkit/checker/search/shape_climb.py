@@ -35,7 +35,7 @@ from opkit.checker.search.hill_climb import (
 )
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role
-from opkit.checker.search.shapes import Assignment, Shape, with_item
+from opkit.checker.search.shapes import Assignment, Shape, with_item, without_one_size
 from opkit.listed import present
 from opkit.record import mutable
 
@@ -256,14 +256,19 @@ class Climber(Roles):
         ask: Callable[[Assignment], Depth],
         sizes: Callable[[Depth], Sequence[int]],
     ) -> list[Case]:
-        """Climb again from shapes that are taken with one size of the first input changed: others have to follow."""
+        """Climb again from shapes that are taken with one size of the first input changed: others have to follow.
+
+        Also from those shapes without one size that forward need not have, wherever it stands: a batch, or places.
+        """
         if any(arg.is_variadic for arg in self.args) or len(first) < 2:
             return []
-        shape: Shape = first[0]  # type: ignore[assignment]
-        sizes_of = (*((axis, size + 2) for axis, size in enumerate(shape)), *product(range(len(shape)), (1, 0)))
-        cases: list[Case] = []
-        for number, (axis, size) in enumerate(sizes_of[:SOME]):
-            start: Any = (with_item(shape, axis, size), *first[1:])
-            found, reached = climb(self.args, ask, sizes, start, self._sizes)
-            cases += present(self.attempt(found, self._attrs, 9001 + number) if reached == TAKEN else None)
+        fewer = [one for one in without_one_size(first) if ask(one) == TAKEN]
+        cases = [case for case in (self.attempt(one, self._attrs, 9000) for one in fewer) if case is not None]
+        for shapes in (first, *fewer):
+            shape: Shape = shapes[0]  # type: ignore[assignment]
+            sizes_of = (*((axis, size + 2) for axis, size in enumerate(shape)), *product(range(len(shape)), (1, 0)))
+            for number, (axis, size) in enumerate(sizes_of[:SOME]):
+                start: Any = (with_item(shape, axis, size), *shapes[1:])
+                found, reached = climb(self.args, ask, sizes, start, self._sizes)
+                cases += present(self.attempt(found, self._attrs, 9001 + number) if reached == TAKEN else None)
         return cases

@@ -35,6 +35,13 @@ def with_item(items: tuple[Any, ...], place: int, item: Any) -> tuple[Any, ...]:
     return (*items[:place], item, *items[place + 1 :])
 
 
+def without_one_size(shapes: Assignment) -> list[Assignment]:
+    """Return shapes with all axes of one size left out, for each of the sizes."""
+    every: list[Any] = list(shapes)
+    sizes = dict.fromkeys(chain.from_iterable(every))
+    return [tuple(tuple(one for one in shape if one != size) for shape in every) for size in sizes]
+
+
 def _related(shape: Shape) -> list[Shape]:
     """Shapes that other inputs have beside a first input of this shape, the most natural first."""
     last, first, rest = shape[-1:], shape[:1], len(shape) - 2

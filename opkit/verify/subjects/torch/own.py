@@ -1,4 +1,4 @@
-"""What a Function and its context must keep to beside a correct gradient (GC130, GC131, GC201 to GC207).
+"""What a Function and its context must keep to beside a correct gradient (GC123, GC130, GC131, GC201 to GC207).
 
 Each check runs the Function in a way in which a training step may, and compares; none reads its source.
 
@@ -135,6 +135,7 @@ def own_checks(runner: Runner) -> Sequence[OwnCheck]:
     checks: list[tuple[CheckCode, Callable[[Step], Iterator[Fault]]]] = [
         (CODES["GC130"], forward_offset),
         (CODES["GC131"], backward_offset),
+        (CODES["GC123"], _saved),
         (UNDEFINED, _undefined),
         (NEEDS, _needs),
         (KEPT, _kept),
@@ -150,6 +151,25 @@ def _run(
     runner: Runner, check: Callable[[Step], Iterator[Fault]], arrays: Arrays, attrs: Attrs, douts: Results
 ) -> Iterator[Fault]:
     return check(Step(runner, arrays, attrs, douts))
+
+
+def _saved(step: Step) -> Iterator[Fault]:
+    """GC123: a change of what forward saved of its own is a line: torch refuses a second backward of it aloud."""
+    applied = step.apply(step.apart)
+    known = {tensor.data_ptr() for _, tensor in _held(applied)}  # inputs and results are looked after throughout
+    saved = [
+        tensor
+        for node in dict.fromkeys(item.grad_fn for item in applied.outputs)
+        for tensor in getattr(node, "saved_tensors", ())
+        if tensor is not None and tensor.data_ptr() not in known
+    ]
+    before = [tensor._version for tensor in saved]
+    step.gradients(applied)
+    if before != [tensor._version for tensor in saved]:
+        said = (
+            "a second backward of one forward, as with retain_graph=True (backward changes what forward saved in place)"
+        )
+        yield Fault(said, is_line=True)
 
 
 def _undefined(step: Step) -> Iterator[Fault]:
