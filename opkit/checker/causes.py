@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.model.pattern import INCOMPLETE, ZERO
+from opkit.checker.model.pattern import INCOMPLETE
 from opkit.checker.model.report import CheckResult, Status
 from opkit.errors import did_you_mean, nearest
 
@@ -111,7 +111,6 @@ _HINTS: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"module '([\w.]+)' has no attribute '(\w+)'": (
         lambda found: did_you_mean(nearest(found[2], dir(sys.modules.get(found[1])), 1))
     ),
-    rf"\[{ZERO}\]": "None may count as zero: is a return missing, or a None in the place of a gradient?",
     "object has no attribute 'saved_tensor'": did_you_mean(["saved_tensors"]),
     "object has no attribute 'saved_tensors'": did_you_mean(["saved_tensor"]),
     "^GC181.*takes 1 positional argument but": (

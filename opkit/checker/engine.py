@@ -27,6 +27,7 @@ from opkit.checker.checks.purity import backward_purity, forward_purity
 from opkit.checker.checks.reference import reference
 from opkit.checker.checks.scan import scan
 from opkit.checker.collect import collect
+from opkit.checker.defaults import with_defaults
 from opkit.checker.excuses.apply import excused
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, INTERNAL, ORDINARY
@@ -133,7 +134,7 @@ def _checked(
                     tell(allowed(checkable, idle([item])[0] if checkable.is_beyond else item))
         results.extend(_after(session, results, before))
         results = excused(session, [allowed(checkable, item) for item in results])
-        results = settled(session, results, collected, _checked)
+        results = settled(session, with_defaults(session, results), collected, _checked)
         died = [allowed(checkable, item) for item in deaths(session, collected.table)]
         if options.power and checkable.has_gradient and collected.cases:
             if died or any(item.is_finding for item in results):

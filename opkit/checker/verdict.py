@@ -9,7 +9,7 @@ Runs the same checks on searched neighbours; what fails only there is undecided,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -49,8 +49,13 @@ def beyond(session: CheckSession, check: Check) -> Iterator[CheckResult]:
         changed = {} if case is None else _options(case, other)
         where = "" if case is None else _difference(case, changed, other)
         message = f"beyond the inputs seen{f' ({where})' if where else ''}: {item.message}"
-        said = f"backward may not get the option {' and '.join(changed)}, or not use it" if changed else ""
+        said = unused(changed) if changed else ""
         yield replace(item, status=Status.UNDECIDED, message=message, hint=item.hint or said, beyond=True)
+
+
+def unused(options: Iterable[str]) -> str:
+    """Return what is suggested where a gradient is wrong at other values of options than those at which it is right."""
+    return f"backward may not get the option {' and '.join(options)}, or not use it"
 
 
 def _options(case: Case, other: Checkable) -> dict[str, str]:
@@ -222,7 +227,7 @@ def allowed(checkable: Checkable, item: CheckResult) -> CheckResult:
         why = why or checkable.allow.get("GC101")
     if why is None or item.status is not Status.FAIL:
         return item
-    return replace(item, status=Status.PASS, message=f"allowed ({why}): {item.message}")
+    return replace(item, status=Status.PASS, message=f"allowed ({why}): {item.message}", hint="")
 
 
 def _merged(results: Sequence[CheckResult]) -> Iterator[CheckResult]:

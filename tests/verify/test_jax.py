@@ -18,6 +18,7 @@ from opkit.checker import Checkable, Options, Report, Status, check
 from opkit.checker.model.report import OpReport
 from opkit.reporters import text_report
 from opkit.testing import GradientError, assert_gradients
+from opkit.verify import gradcheck
 from opkit.verify.outcome import Outcome
 from opkit.verify.subjects.foreign.framework import framework_of
 from tests.verify.golden import masked
@@ -548,6 +549,21 @@ def test_a_finding_shows_the_rule_that_was_given_to_defjvps() -> None:
     where = function_subject(softsign).backward_where
     assert where is not None
     assert Path(where.file).name == "test_jax.py"
+
+
+def test_of_a_rule_for_jvp_the_tangent_that_it_leaves_out_is_named() -> None:
+    """It returns no gradients, so there is no None among them."""
+
+    @jax.custom_jvp
+    def scaled(x: Any, beta: Any) -> Any:
+        return x * beta
+
+    scaled.defjvp(lambda primals, tangents: (scaled(*primals), tangents[0] * primals[1]))
+    inputs = {"x": np.linspace(-1.0, 1.0, 3), "beta": np.linspace(1.0, 2.0, 3)}
+    (op,) = gradcheck(scaled, cases=lambda rng: iter([inputs]), effort=0.1).ops
+    (finding,) = op.findings
+    assert "tangent" in finding.hint
+    assert "None" not in finding.hint
 
 
 @pytest.mark.parametrize(("sign", "status"), [(1.0, Status.PASS), (-1.0, Status.FAIL)])

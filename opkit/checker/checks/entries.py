@@ -17,7 +17,7 @@ from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.numbers import place_of, resolution_of
-from opkit.checker.model.pattern import ALONG, EXACTLY, FLAT, guess_pattern
+from opkit.checker.model.pattern import ALONG, EXACTLY, FLAT, ZERO, guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_ELEMENTS, STEPS
@@ -58,6 +58,7 @@ def described(
     errors = np.abs(claimed - numeric).T
     slopes = _slopes(ev, failure) if failure.code == "GC103" else None
     hint = _unmeant(where, failure.leaf.name) if session.is_found(ev.case) else ""
+    hint = session.checkable.if_zero if pattern == ZERO else hint
     if _is_without_gradient(ev, outcome, slot):
         key = session.checkable.key("NONDIFFERENTIABLE_OUTPUTS")
         hint = f'backward gives no gradient of {output} at all: where that is meant, declare {key} = ("{output}",), '

@@ -80,7 +80,7 @@ def _apply(
         # Float32 rounds a guard's bound itself: that says nothing of the gradient.
         if not is_late and (item.code == "GC150" or not counts):
             session.notes.append(f"{item.message}; {why}")
-            results[index] = replace(item, status=Status.PASS, message=why)
+            results[index] = replace(item, status=Status.PASS, message=why, hint="")
             continue
         open_ = replace(item, status=Status.UNDECIDED, message=f"{item.message}; {why}", beyond=True)
         results[index] = replace(open_, needs_more=rule is surrogates and not is_late)

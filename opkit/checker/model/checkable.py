@@ -139,6 +139,10 @@ class Infer(Protocol):
         ...
 
 
+#: What a gradient of zeros alone suggests where backward returns one for each input.
+NONE_IS_ZERO = "None may count as zero: is a return missing, or a None in the place of a gradient?"
+
+
 @record
 class Kernel:
     """One user kernel of the gradient, callable on its own: ``call(inputs, attrs)`` returns its raw results.
@@ -251,6 +255,7 @@ class Checkable:
         forward_where: file and line of forward.
         backward_where: file and line of backward.
         cases_where: file and line of the cases function.
+        if_zero: what a gradient of zeros alone suggests.
     """
 
     name: str
@@ -307,6 +312,7 @@ class Checkable:
     forward_where: Location | None = None
     backward_where: Location | None = None
     cases_where: Location | None = None
+    if_zero: str = NONE_IS_ZERO
 
     @property
     def default_attrs(self) -> dict[str, Any]:

@@ -324,6 +324,7 @@ def frame(runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
         asks_second=declared.second_order,
         forward_where=subject.forward_where,
         backward_where=subject.backward_where,
+        if_zero=subject.if_zero,
         remarks=tuple(filter(None, (subject.remark, said))),
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arrays, Attrs, Backward, Case, Checkable, Forward, Results
+from opkit.checker.model.checkable import NONE_IS_ZERO
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
@@ -185,6 +186,7 @@ class Subject:
         uses_misfits: whether its framework uses a gradient of another shape than its input in silence.
         complex_maps: what makes complex numbers of real ones, None where the framework's functions get real ones alone.
         complex_inputs: the inputs that it gets as complex numbers.
+        if_zero: what a gradient of zeros alone suggests.
         learn: is shown each call by name, for what it says of the arguments beyond arrays.
     """
 
@@ -210,6 +212,7 @@ class Subject:
     uses_misfits: bool = False
     complex_maps: ComplexMaps | None = None
     complex_inputs: frozenset[str] = frozenset()
+    if_zero: str = NONE_IS_ZERO
     learn: Callable[[Mapping[str, Any]], object] = field(default=lambda call: None)
 
     def make(

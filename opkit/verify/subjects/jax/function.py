@@ -45,6 +45,8 @@ class Twice(GradientOp[Runner]):
 
 
 _VJP, _JVP = jax.custom_vjp, jax.custom_jvp
+#: What a gradient of zeros suggests of a rule that returns no gradients.
+_NO_TANGENT = "its tangent may not be used: a rule for jvp returns a sum with one term for the tangent of each argument"
 
 
 def is_custom(value: Any) -> bool:
@@ -77,6 +79,7 @@ def function_subject(function: Any, device: Device = NUMPY) -> Subject:
         runs=lambda signature: CustomRunner(function, signature, device),
         functions=(function.fun, *rules),
         backward_where=location_of(rules[-1]),
+        if_zero=made.if_zero if isinstance(function, _VJP) else _NO_TANGENT,
     )
 
 

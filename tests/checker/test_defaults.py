@@ -1,0 +1,46 @@
+"""A derivative that is wrong at another value of an option alone: the default at which it is right is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Arg, Attr, Case, Checkable, CheckResult, Options, check
+
+Slope = Callable[[Any, float], Any]
+
+
+def wrong(slope: Slope, *declared: Case) -> CheckResult:
+    """Return what is said of ``alpha * sin(x)`` with a slope."""
+    made = Checkable(
+        "file.py::Op",
+        (Arg("x"),),
+        (Arg("y"),),
+        lambda arrays, attrs: [attrs["alpha"] * np.sin(arrays["x"])],
+        lambda arrays, results, douts, attrs, needs: {"x": douts[0] * slope(arrays["x"], attrs["alpha"])},
+        attrs=(Attr("alpha", "float", 1.0),),
+        gradients=frozenset({"x"}),
+        recorded=declared,
+    )
+    return next(item for item in check(made, Options(effort=0.2)).checks if item.code == "GC101")
+
+
+def test_the_default_at_which_a_derivative_is_right_is_named() -> None:
+    """Backward forgot the option: neither the values nor the shapes have to do with it."""
+    found = wrong(lambda x, alpha: np.cos(x))
+    assert "; it holds at alpha = 1.0, the default" in found.message
+    assert found.hint == "backward may not get the option alpha, or not use it"
+
+
+def test_cases_that_give_an_option_another_value_are_compared_with_its_default_too() -> None:
+    """The values stay those of the case."""
+    given = Case({"x": np.linspace(-1.0, 1.0, 5)}, {"alpha": 0.5}, origin="recorded")
+    assert "it holds at alpha = 1.0" in wrong(lambda x, alpha: np.cos(x), given).message
+
+
+def test_no_default_is_named_where_the_derivative_is_wrong_at_it_too() -> None:
+    """The option is not what decides."""
+    given = Case({"x": np.linspace(-1.0, 1.0, 5)}, {"alpha": 0.5}, origin="recorded")
+    assert "it holds" not in wrong(lambda x, alpha: 2 * alpha * np.cos(x), given).message
