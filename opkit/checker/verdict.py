@@ -193,7 +193,7 @@ def unserved(session: CheckSession, every: Collection[Unserved]) -> Iterator[Che
         yield session.result(code, Status.UNDECIDED, message, case=one.answer.case, beyond=True)
     rest = [one for one in every if one not in open_[:1]]
     full = [one for one in rest if not one.answer.case.is_empty]
-    session.not_served = {one.shapes: one.answer.said for one in full or rest}
+    session.not_served = {one.shapes: one.said for one in full or rest}
     session.notes += filter(None, [unserved_line(session.not_served)])
 
 

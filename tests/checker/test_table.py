@@ -16,7 +16,7 @@ from opkit.checker.search import table as tables
 from opkit.checker.search.answers import Answer, Standing
 from opkit.checker.search.kinds import generalised, is_special, kind_between, setting_of, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.table import Table, unserved_line
+from opkit.checker.search.table import Table, Unserved, unserved_line
 
 
 def _product(gradients: Callable[[np.ndarray, np.ndarray, np.ndarray], dict[str, np.ndarray]]) -> Checkable:
@@ -381,3 +381,12 @@ def test_sizes_of_one_are_right_beside_anything(is_inverse: bool, status: Status
 
     op = Checkable("sorted", (Arg("weight"), Arg("place")), (Arg("y"),), sums, backward, gradients=frozenset({"weight"}))
     assert check(op, Options(effort=0.1)).status is status
+
+
+def test_what_is_wrong_and_not_served_says_that_others_are_right() -> None:
+    """Else a pass beside a wrong gradient is not understood; of what raises there is no more to say."""
+    wrong, raised = (
+        Unserved(Answer(Case({"x": np.ones(1)}, {}), standing, "it is so"))
+        for standing in (Standing.WRONG, Standing.RAISED)
+    )
+    assert (wrong.said, raised.said) == ("it is so; right on others", "it is so")

@@ -61,6 +61,11 @@ class Unserved:
         """The shapes and options, for a sentence."""
         return described(self.answer.case)
 
+    @property
+    def said(self) -> str:
+        """What backward does there; what is wrong there is excused by what is right."""
+        return self.answer.said + "; right on others" * (self.answer.standing is Standing.WRONG)
+
 
 def described(case: Case) -> str:
     """Return a case's shapes and options, for a sentence."""
