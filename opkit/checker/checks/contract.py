@@ -161,7 +161,7 @@ def _check_gradients(ev: Evaluator, found: _Edges) -> None:
             found.compare(ev, gradient, ("GC142", "GC143"), says, (array.shape, array.dtype.name), input=name)
             if not ev.entries and np.any(np.asarray(gradient) != 0):
                 given = "NaN" if is_float(gradient) and np.isnan(gradient).all() else "not 0"
-                message = f"the gradient of {leaf} is {given}, although no output element is there that could depend on it"
+                message = f"the gradient of {leaf} is {given}, although there is no output that could depend on it"
                 found.add("GC160", message, ev, input=name, expected=0.0)
     if not found.results:
         ev.known[weights.tobytes()] = flat(gradients)
