@@ -105,9 +105,6 @@ _HINTS: dict[str, str | Callable[[re.Match[str]], str]] = {
     "(not enough|too many) values to unpack": (
         "compare what is unpacked with the kernel's inputs, or with what the last ctx.save_for_backward kept"
     ),
-    "^GC141 float64 ": (
-        "whole numbers (x - np.arange(3)), and numbers of numpy's (np.sqrt(2.0)), make float64 of float32"
-    ),
     r"module '([\w.]+)' has no attribute '(\w+)'": (
         lambda found: did_you_mean(nearest(found[2], dir(sys.modules.get(found[1])), 1))
     ),

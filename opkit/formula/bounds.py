@@ -144,10 +144,13 @@ def within_budget() -> Iterator[None]:
     Raises:
         UsageError: the block took too long, too deep a stack or more memory than there is.
     """
+    has_ended: list[bool] = []
     try:
-        with _timed():
+        with _timed(has_ended):
             yield
-    except _Spent:
+    except (_Spent, SystemError):  # CPython's compiler takes what interrupts it for a fault of its own
+        if not has_ended:
+            raise
         raise UsageError(
             f"deriving the formula takes more than {MOST_SECONDS:g} seconds of the processor", help=_HELP
         ) from None
@@ -158,7 +161,7 @@ def within_budget() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _timed() -> Iterator[None]:
+def _timed(has_ended: list[bool]) -> Iterator[None]:
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -166,6 +169,7 @@ def _timed() -> Iterator[None]:
 
     def end(number: int, frame: object) -> None:
         if is_running[0]:
+            has_ended.append(True)
             raise _Spent
 
     handler = signal.signal(signal.SIGVTALRM, end)

@@ -23,13 +23,19 @@ def _body(file: StrPath) -> list[ast.stmt]:
 
 
 def names_of(file: StrPath) -> Iterator[str]:
-    """Yield the names that a file defines; none where it cannot be read."""
-    for node in _body(file):
+    """Yield the names that a file and its classes define, such as ``Outer.Inner``; none where it cannot be read."""
+    yield from _names_in(_body(file), "")
+
+
+def _names_in(body: list[ast.stmt], outer: str) -> Iterator[str]:
+    for node in body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             found = node.bases if isinstance(node, ast.ClassDef) else node.decorator_list
             marks = found if isinstance(node, ast.ClassDef) else (part for item in found for part in ast.walk(item))
             if any(getattr(mark, "attr", getattr(mark, "id", "")) in _MARKS for mark in marks):
-                yield node.name
+                yield outer + node.name
+        if isinstance(node, ast.ClassDef):
+            yield from _names_in(node.body, f"{outer}{node.name}.")
 
 
 def exported_of(file: StrPath) -> list[str]:

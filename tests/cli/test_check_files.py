@@ -53,6 +53,16 @@ def test_a_named_file_has_an_item_for_each_layer(tmp_path: Path) -> None:
     assert "FAILED layers.py::Square - GC101" in done.stdout
 
 
+def test_a_layer_within_a_class_is_an_item(tmp_path: Path) -> None:
+    """As `opkit gradcheck` finds it."""
+    inner = LAYERS.partition("def cases")[0].partition("class")
+    body = "".join(f"    {line}\n" if line else "\n" for line in (inner[1] + inner[2]).splitlines())
+    (tmp_path / "layers.py").write_text(f"{inner[0]}class Holder:\n{body}")
+    done = opkit(tmp_path, "test", "layers.py", "--", "-q", "-p", "no:cacheprovider")
+    assert "1 failed, 1 passed" in done.stdout
+    assert "FAILED layers.py::Holder.Square - GC101" in done.stdout
+
+
 def test_a_check_file_that_exports_nothing_is_one_item(tmp_path: Path) -> None:
     """What it imports is checked on its cases, as `opkit gradcheck` does; a script of such a name is left alone."""
     (tmp_path / "layers.py").write_text(LAYERS)

@@ -846,3 +846,12 @@ def test_a_forward_that_returns_nothing_is_shown_at_its_def(here: Path) -> None:
     (here / "nothing.py").write_text(HEAD + TANH.replace("        return y\n", "", 1))
     (report,) = run_targets(["nothing.py::Tanh"], QUICK).report.ops
     assert {(item.code, item.where.line) for item in report.findings} == {("GC144", 7)}
+
+
+def test_what_makes_float64_is_said_in_paddles_words(here: Path) -> None:
+    """A cast and what is made of numpy's arrays, not the functions of numpy."""
+    wide = TANH.replace("np.tanh(x.numpy())", "np.tanh(x.numpy()).astype(np.float64)").replace("1 - y.numpy() ** 2)", "1 - y.numpy() ** 2).astype(np.float32)")
+    (here / "wide.py").write_text(HEAD + wide)
+    (report,) = run_targets([str(here / "wide.py::Tanh")], QUICK).report.ops
+    (finding,) = [item for item in report.findings if item.code == "GC141"]
+    assert "paddle.to_tensor(np.ones(3))" in finding.hint

@@ -930,6 +930,18 @@ def test_a_forward_that_returns_nothing_fails(here) -> None:
     assert [(item.code, item.message) for item in report.findings] == [("GC144", "forward returned no array: a return may be missing")]
 
 
+def test_what_makes_float64_is_said_in_torchs_words(here) -> None:
+    """Not in numpy's, which the file does not import."""
+    (here / "wide.py").write_text(
+        "import torch\n\n\nclass Wide(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return 2 * x.double()\n\n"
+        "    @staticmethod\n    def backward(ctx, dy):\n        return 2 * dy.float()\n"
+    )
+    (report,) = gradcheck([str(here / "wide.py::Wide")], effort=0.1, replay=False).ops
+    (finding,) = [item for item in report.findings if item.code == "GC141"]
+    assert ".double()" in finding.hint
+    assert "arange" not in finding.hint
+
+
 def test_a_name_that_forward_does_not_have_is_shown_where_it_stands(here) -> None:
     """No inputs mend it."""
     (here / "named.py").write_text(

@@ -29,7 +29,10 @@ class _Edges(Findings):
     """Failures, those on empty and 0-d arrays under codes of their own."""
 
     def add(self, code: str, message: str, ev: Evaluator, **fields: Any) -> None:
-        super().add(edge_code(code, ev.case), message, ev, **fields)
+        code = edge_code(code, ev.case)
+        if (code, fields.get("actual")) == ("GC141", "float64"):
+            fields["hint"] = self.session.checkable.widening
+        super().add(code, message, ev, **fields)
 
     def compare(
         self,

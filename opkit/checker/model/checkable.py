@@ -29,6 +29,10 @@ if TYPE_CHECKING:  # it loads the algebra of devices
     from opkit.checker.model.claim import Claims
 
 
+#: What makes float64 of float32 in functions of numpy.
+WIDENING = "whole numbers (x - np.arange(3)), and numbers of numpy's (np.sqrt(2.0)), make float64 of float32"
+
+
 @record
 class Arg:
     """An input or an output as it is declared.
@@ -243,6 +247,7 @@ class Checkable:
         spent: seconds that the first look took, which are of the op's own.
         loading: seconds that what the op is of took to load.
         remarks: what a reader of the report should know.
+        widening: what makes float64 of float32 there, in words of those who write such ops.
         uses_misfits: whether the framework that the op is for uses a gradient of another shape than its input, and
             says nothing.
         seen: of an op to be searched: cases that the search stays near.
@@ -302,6 +307,7 @@ class Checkable:
     spent: float = 0.0
     loading: float = 0.0
     remarks: tuple[str, ...] = ()
+    widening: str = WIDENING
     uses_misfits: bool = False
     seen: tuple[Case, ...] = ()
     fatal: tuple[FatalCall, ...] = ()

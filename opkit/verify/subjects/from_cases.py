@@ -317,6 +317,7 @@ def frame(runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
         unlike="complex numbers" if runner.complex_inputs else "",
         settings=subject.settings,
         held=subject.held,
+        widening=subject.widening,
         uses_misfits=subject.uses_misfits,
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         tolerance=declared.tolerance,

@@ -101,6 +101,7 @@ def layer_subject(value: Any) -> Subject:
         forward_where=method_at(value, "forward"),
         backward_where=method_at(value, "backward"),
         offers_second=True,
+        widening='x.astype("float64") and Tensors of numpy arrays (paddle.to_tensor(np.ones(3))) are float64',
         uses_misfits=True,
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arrays, Attrs, Backward, Case, Checkable, Forward, Results
-from opkit.checker.model.checkable import NONE_IS_ZERO
+from opkit.checker.model.checkable import NONE_IS_ZERO, WIDENING
 from opkit.checker.model.evaluate import InputLeaf
 from opkit.checker.model.own import OwnCheck
 from opkit.checker.model.reference import InFormat
@@ -183,6 +183,7 @@ class Subject:
         offers_second: whether second order is looked at though nothing asks for it.
         settings: what its framework is set to in this process.
         held: of options, the inputs, and their indices in a list, that an object among them holds too.
+        widening: what makes float64 of float32 in its framework.
         uses_misfits: whether its framework uses a gradient of another shape than its input in silence.
         complex_maps: what makes complex numbers of real ones, None where the framework's functions get real ones alone.
         complex_inputs: the inputs that it gets as complex numbers.
@@ -209,6 +210,7 @@ class Subject:
     offers_second: bool = False
     settings: Callable[[], Mapping[str, Any]] = np.geterr
     held: Callable[[Attrs], Collection[InputLeaf]] = field(default=lambda attrs: ())
+    widening: str = WIDENING
     uses_misfits: bool = False
     complex_maps: ComplexMaps | None = None
     complex_inputs: frozenset[str] = frozenset()

@@ -129,4 +129,10 @@ def settings() -> dict[str, Any]:
 
 
 #: A subject of torch: how its values are read is the same for all.
-TorchSubject = partial(Subject, plain=plain, takes_gradient=takes_gradient, settings=settings)
+TorchSubject = partial(
+    Subject,
+    plain=plain,
+    takes_gradient=takes_gradient,
+    settings=settings,
+    widening="x.double(), dtype=torch.float64 and tensors of numpy arrays (torch.as_tensor(np.ones(3))) are float64",
+)
