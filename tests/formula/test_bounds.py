@@ -84,6 +84,25 @@ def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_DFL
 
 
+def test_what_the_end_does_to_the_compiler_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPython may raise a SystemError of its own in place of what interrupted it; any other time it is a fault."""
+    monkeypatch.setattr(bounds, "MOST_SECONDS", 0.05)
+
+    def compiled(seconds: float) -> None:
+        started = time.process_time()
+        with bounds.within_budget():
+            try:
+                while time.process_time() < started + seconds:
+                    pass
+            finally:
+                raise SystemError("AST constructor recursion depth mismatch")
+
+    with pytest.raises(UsageError, match=r"more than 0\.05 seconds"):
+        compiled(5)
+    with pytest.raises(SystemError):
+        compiled(0)
+
+
 @pytest.mark.parametrize(("fault", "words"), [(RecursionError, "nested too deep"), (MemoryError, "more memory")])
 def test_what_uses_up_stack_or_memory_is_ended(fault: type[Exception], words: str) -> None:
     """Where the parts are nested that are put in for one another, whatever the depth of the text."""
