@@ -8,7 +8,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ from opkit.checker.model.trial import Answer, Attempt, Trial
 from opkit.checker.search.fatal import FatalCallError
 from opkit.checker.search.pipeline import Collected, search
 from opkit.errors import KernelError, did_you_mean, unknown
+
+#: The label of a case that is made of shapes given by hand.
+_SHAPES = "the shapes given"
 
 
 def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
@@ -95,7 +98,7 @@ def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iter
                 told.update(said)
                 found.findings += [_result("GC183", Status.ERROR, f"case {number} {item}", checkable) for item in said]
             else:
-                yield case if checkable.cases_where or not options.shapes else replace(case, label="the shapes given")
+                yield case if checkable.cases_where or not options.shapes else replace(case, label=_SHAPES)
         if number + 1 == options.max_cases:
             found.notes.append(f"no more than {options.max_cases} cases are drawn of the cases function")
         return
@@ -168,7 +171,7 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
         elif case.label == FORMER:
             found.notes.append("a former failure's inputs are no longer accepted; they were left out")
         elif not isinstance(outcome.error, FatalCallError):  # it is reported as what it is
-            found.findings.append(_rejected(checkable, case, outcome, what))
+            found.findings.append(_rejected(trial, case, outcome, what))
     floats = {array.dtype.name for case in found.cases for array in case.floats}
     found.dtype = "float64" if "float64" in floats or not floats else "float32"
     if not found.cases and not found.findings and not checkable.fatal:
@@ -209,11 +212,14 @@ def is_single_inside(checkable: Checkable, case: Case) -> bool:
     return False
 
 
-def _rejected(checkable: Checkable, case: Case, outcome: Attempt, what: str) -> CheckResult:
-    answer, error = outcome.answer, outcome.error
+def _rejected(trial: Trial, case: Case, outcome: Attempt, what: str) -> CheckResult:
+    checkable, answer, error = trial.checkable, outcome.answer, outcome.error
     if answer is Answer.RAISED and error is not None:
         code = "GC122" if is_write(error) else "GC180"
         unlike, hint = _unlike_an_array(checkable, case, error) if case.origin == "user" else ("", "")
+        if what == _SHAPES and (names := _whole(trial, case)):
+            given = f"def {checkable.key('cases')}(rng) gives them"
+            hint = f"--shape gives real numbers, and there forward takes whole ones for {names}: {given}"
         message = f"forward raised on {what}{unlike}: {words_of(error)}"
         return replace(_result(code, Status.FAIL, message, checkable, case, error), hint=hint)
     message = f"the infer function refuses {what}" + (f": {error}" if error is not None else "")
@@ -222,6 +228,16 @@ def _rejected(checkable: Checkable, case: Case, outcome: Attempt, what: str) -> 
     found = _result("GC180", Status.FAIL, message, checkable, case)
     is_refused = answer is not Answer.NONFINITE and case.origin == "user"
     return replace(found, where=checkable.cases_where) if is_refused else found
+
+
+def _whole(trial: Trial, case: Case) -> str:
+    """Return the inputs, one or two, for which forward takes whole numbers of the same shapes; "" for none."""
+    names = [name for name, value in case.inputs.items() if isinstance(value, np.ndarray) and is_float(value)]
+    for some in (*combinations(names, 1), *combinations(names, 2)):
+        whole = {name: np.zeros(case.inputs[name].shape, np.int64) for name in some}
+        if trial.probe(replace(case, inputs={**case.inputs, **whole})).is_accepted:
+            return " and ".join(some)
+    return ""
 
 
 def _unlike_an_array(checkable: Checkable, case: Case, error: Exception) -> tuple[str, str]:

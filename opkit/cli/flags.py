@@ -48,7 +48,7 @@ Effort: TypeAlias = Annotated[
     typer.Option(
         metavar="X",
         min=0.001,
-        help="How much to try, from 0.02 to 10 and beyond; 1 takes about a second of a processor for an op of "
+        help="How much to try: 0.001 or more, usually 0.02 to 10; 1 takes about a second of a processor for an op of "
         "numpy, and up to twenty for a function of torch or JAX whose inputs are searched.",
     ),
 ]

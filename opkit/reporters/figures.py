@@ -118,7 +118,7 @@ def _curve(curve: Curve) -> Figure:
     parts += _panel(curve, 0.0, f"{curve.output} = forward({curve.input})", [("value", curve.y)])
     lines = [("measured", curve.measured), ("given", curve.given)]
     parts += _panel(curve, _HEIGHT, f"d{curve.output}/d{curve.input}", lines)
-    wrong = [f"{low:.4g} to {high:.4g}" if low < high else f"at {low:.4g}" for low, high in _stretches(curve)]
+    wrong = [f"about {low:.4g} to {high:.4g}" if low < high else f"at {low:.4g}" for low, high in _stretches(curve)]
     said = f"Above: {curve.output} over {curve.input}{curve.others}. Below: backward's gradient (line) on the measured "
     said += "derivative (wide). "
     said += f"They differ where it is shaded: {', '.join(wrong)}." if wrong else "They agree."

@@ -390,3 +390,22 @@ def test_what_is_wrong_and_not_served_says_that_others_are_right() -> None:
         for standing in (Standing.WRONG, Standing.RAISED)
     )
     assert (wrong.said, raised.said) == ("it is so; right on others", "it is so")
+
+
+def test_whole_numbers_below_which_backward_is_right_are_named() -> None:
+    """Forward takes the last row for places beyond it, and backward gives it nothing for them: no shape is at fault."""
+
+    def backward(arrays: Arrays, outputs: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, np.ndarray]:
+        found, is_there = np.zeros_like(arrays["rows"]), arrays["at"] < len(arrays["rows"])
+        np.add.at(found, arrays["at"][is_there], douts[0][is_there])
+        return {"rows": found}
+
+    def forward(arrays: Arrays, attrs: Any) -> list[np.ndarray]:
+        return [arrays["rows"][np.minimum(arrays["at"], len(arrays["rows"]) - 1)]]
+
+    op = Checkable("rows", (Arg("rows"), Arg("at")), (Arg("y"),), forward, backward, gradients=frozenset({"rows"}))
+    case = Case({"rows": np.arange(1.0, 9).reshape(2, 4), "at": np.array([0, 3, 1, 2])})
+    table = Table(SearchScope(op, Options(), Trial(op)))
+    table._leave(case, answer_of(op, case))
+    (left,) = table.unserved.values()
+    assert left.answer.said.endswith("; right where at lies in [0, 2)")

@@ -212,6 +212,35 @@ def test_shapes_of_the_command_line_are_no_cases_file(tmp_path: Path) -> None:
     assert "cases file" not in done.stdout
 
 
+GATHER = """
+import numpy as np, paddle
+
+class Gather(paddle.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x, at):
+        ctx.save_for_backward(x, at)
+        return paddle.to_tensor(x.numpy()[np.arange(len(x)), at.numpy()])
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy, None
+"""
+
+
+def test_where_forward_takes_whole_numbers_for_a_shape_given_the_finding_says_so(tmp_path: Path) -> None:
+    """``--shape`` gives real numbers alone; no other input is named."""
+    (tmp_path / "a.py").write_text(GATHER)
+    done = opkit(tmp_path, "gradcheck", "a.py::Gather", "--shape", "x=3,4", "--shape", "at=3")
+    said = " ".join(done.stdout.split())
+    assert "forward takes whole ones for at: def cases_Gather(rng) gives them" in said
+
+
+def test_where_whole_numbers_change_nothing_nothing_is_said_of_them(tmp_path: Path) -> None:
+    """Another shape is wanted."""
+    (tmp_path / "a.py").write_text(CUBE.replace("x * x * x", "x.reshape([4])"))
+    assert "whole" not in opkit(tmp_path, "gradcheck", "a.py::Cube", "--shape", "x=3").stdout
+
+
 LONG = "a_name_that_is_so_long_that_six_letters_are_nothing"
 
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.evaluate import leaves_of
+from opkit.checker.model.evaluate import frozen, leaves_of
 from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SLOW_FIRST
 from opkit.checker.model.trial import without_particulars
 from opkit.checker.search.answers import Answer, Standing, answer_of, has_labels
@@ -201,8 +201,24 @@ class Table:
 
     def _leave(self, case: Case, answer: Answer) -> None:
         """Leave out a case's kind."""
-        is_special = answer.standing is Standing.WRONG and not self._has_other_ranks(case) and self.is_open(case)
-        self.unserved.setdefault((kind_of(case), setting_of(case)), Unserved(answer, is_special))
+        key = kind_of(case), setting_of(case)
+        if key not in self.unserved:
+            is_special = answer.standing is Standing.WRONG and not self._has_other_ranks(case) and self.is_open(case)
+            said = "".join(islice(self._right_below(answer), 1))
+            self.unserved[key] = Unserved(replace(answer, said=answer.said + said), is_special)
+
+    def _right_below(self, answer: Answer) -> Iterator[str]:
+        """Yield the size of an axis below which the numbers of an input lie where backward is right, for a sentence."""
+        case, scope = answer.case, self.scope
+        for name, array in case.inputs.items() if answer.standing is Standing.WRONG else ():
+            if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
+                continue
+            for size in reversed([size for size in case.lengths if 0 < size <= array.max(initial=0)]):
+                one = replace(case, inputs={**case.inputs, name: frozen(array % size)})
+                if scope.trial.is_late or not scope.trial.probe(one).is_accepted:
+                    continue
+                if answer_of(scope.checkable, one, is_slow=scope.trial.is_slow).standing is Standing.RIGHT:
+                    yield f"; right where {name} lies in [0, {size})"
 
     def has_answers(self, cases: Iterable[Case]) -> bool:
         """Return whether backward answers a case, and not for its sizes of 0 and 1 alone."""
