@@ -238,3 +238,13 @@ def test_what_rounding_leaves_is_no_factor_and_one_element_no_sum() -> None:
     right = np.array([[1.0, 2.0], [3.0, -4.0]])
     assert guess_pattern(-1e-8 * right, right, np.ones(2), "x") == "always zero"
     assert guess_pattern(np.array([[0.2], [-1.8]]), np.array([[-0.2], [-3.1]]), np.ones(()), "dt") == ""
+
+
+def test_what_agrees_within_its_bound_has_no_error_in_the_picture() -> None:
+    """Rounding is drawn beside what is wrong as what is right."""
+    x = np.linspace(-2.0, 2.0, 9)
+    report = check_functions(np.sin, lambda x, dy: dy * np.cos(x) * (1 + (x > 1)), [x])
+    (failure,) = [item for item in report.findings if item.code == "GC101"]
+    assert failure.evidence is not None
+    assert failure.evidence.errors is not None
+    assert np.count_nonzero(failure.evidence.errors) == np.count_nonzero(x > 1)

@@ -55,7 +55,7 @@ def described(
         pattern = "as where a conjugate is missing, or transposed"
     if pattern:
         text += f"; looks {pattern}" if not pattern.startswith(("the", "takes")) else f"; {pattern}"
-    errors = np.abs(claimed - numeric).T
+    errors = np.where(outcome.agreed[failure.leaf], 0.0, np.abs(claimed - numeric)).T
     slopes = _slopes(ev, failure) if failure.code == "GC103" else None
     hint = _unmeant(where, failure.leaf.name) if session.is_found(ev.case) else ""
     hint = session.checkable.if_zero if pattern == ZERO else hint

@@ -109,12 +109,13 @@ class Tally:
 
 @mutable
 class Comparison:
-    """The outcome for one case."""
+    """The outcome for one case; by input, what was measured, what backward claims, and where the two agree."""
 
     failures: list[EntryFailure] = field(default_factory=list)
     tallies: dict[tuple[InputLeaf, int], Tally] = field(default_factory=dict)
     numeric: dict[InputLeaf, ndarray] = field(default_factory=dict)
     analytic: dict[InputLeaf, ndarray] = field(default_factory=dict)
+    agreed: dict[InputLeaf, ndarray] = field(default_factory=dict)
 
 
 def analytic(evaluator: Evaluator) -> dict[InputLeaf, ndarray]:
@@ -264,7 +265,7 @@ def _compare_leaf(
         corner[rows] = is_open & judge.is_corner
         undecided[rows] = is_open & judge.is_undecided
         value[rows] = np.where(is_open & np.isfinite(judge.estimate.bound), judge.estimate.value, value[rows])
-    out.numeric[leaf] = value.T
+    out.numeric[leaf], out.agreed[leaf] = value.T, (np.abs(claimed - value) <= tolerance).T
     _tally(evaluator, leaf, np.where(claimed == 0, 0.0, value), tolerance, corner, undecided, out)
 
 

@@ -83,7 +83,7 @@ class Evidence:
         douts: the incoming gradients, one per output.
         element: index of the worst input element, None where there is none.
         output_element: index of the output element.
-        errors: |analytic - numeric| over the Jacobian, (input elements, output elements), for a heat map.
+        errors: |analytic - numeric| over the Jacobian, (input elements, output elements), 0 where the two agree.
         slopes: one-sided slopes at a kink.
         pattern: the guess at what went wrong: "sign", "factor 2", "transposed" ...; "" without one.
     """
