@@ -228,6 +228,20 @@ def test_a_matrix_that_is_taken_square_only_may_be_symmetric() -> None:
     assert "it holds where x is symmetric" in words(found)
 
 
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (0.5, Status.FAIL)])
+def test_a_class_that_forward_refuses_to_leave_is_declared(factor: float, status: Status) -> None:
+    """Steps within the tolerance of forward's own guard say nothing of a gradient for symmetric matrices."""
+
+    def guarded(x: Any) -> Any:
+        if x.ndim != 2 or not np.allclose(x, x.T):
+            raise ValueError("x must be symmetric")
+        return np.sum(np.sin(np.tril(x)) + np.sin(np.tril(x, -1)), keepdims=True)
+
+    found = report(guarded, lambda dy, x: factor * dy * np.cos(x))
+    assert found.status is status
+    assert any("as forward wants" in note for note in found.notes) == (status is Status.PASS)
+
+
 def test_a_transposed_gradient_fails_though_it_holds_along_symmetric_matrices() -> None:
     """So does every transposed gradient: it is wrong element by element at symmetric matrices too."""
 

@@ -1152,3 +1152,26 @@ def test_places_of_rows_are_found_where_a_batch_of_more_axes_is_not_served(is_ri
     options = Options(select=frozenset({"GC101"}))
     report = check(framework_of("torch").named(Weighted, {}, "Weighted", options), options)
     assert report.status is status, report
+
+
+@pytest.mark.parametrize(("takes_numbers", "status"), [(True, Status.PASS), (False, Status.UNDECIDED)])
+def test_a_kept_tensor_in_the_place_of_a_number_is_no_hazard(takes_numbers: bool, status: Status) -> None:
+    """What gets no gradient and may be a number is an option; a tensor that forward insists on may be changed later."""
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, scale: Any) -> Any:
+            ctx.save_for_backward(x)
+            ctx.scale = scale
+            return x.sin() * (scale if takes_numbers else scale.detach())
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return dy * x.cos() * ctx.scale, None
+
+    options = Options(effort=0.1, select=frozenset({"GC203"}))
+    made = framework_of("torch").named(Scaled, {}, "Scaled", options)
+    report = check(made, options)
+    assert [arg.name for arg in made.inputs] == ["x", "scale"]
+    assert report.status is status, report

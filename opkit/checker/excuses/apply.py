@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 from opkit.checker.excuses.classes import NOT_FINITE, declared, narrower, tied
@@ -45,6 +46,7 @@ def excused(session: CheckSession, results: Sequence[CheckResult]) -> list[Check
         return found
     if checkable.infer is None:
         _apply(session, found, tied, _DERIVATIVES | NOT_FINITE)
+        _apply(session, found, partial(narrower, is_declared=True), _DERIVATIVES, counts=False)
     for rule in _FOUND if checkable.infer is None else ():
         _apply(session, found, rule, _DERIVATIVES)
     return found

@@ -35,7 +35,7 @@ from opkit.checker.model.evaluate import Evaluator, frozen, input_of, is_float
 from opkit.checker.model.numbers import is_square, largest
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import NONZERO, ROW_SUM
+from opkit.checker.model.thresholds import NONZERO, ROW_SUM, SLIGHT
 from opkit.checker.search.kinds import setting_of
 from opkit.record import record
 
@@ -110,26 +110,32 @@ _SQUARE = (
 )
 
 
-def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
+def narrower(session: CheckSession, failed: Mapping[int, CheckResult], *, is_declared: bool = False) -> dict[int, str]:
     """Excuse what holds on a narrower class of an input without a gradient, or of one that forward takes square only.
 
     Args:
         session: of an op whose inputs were found.
         failed: by index.
+        is_declared: whether to look at classes alone that forward refuses to leave: steps across its tolerance are none
+            of its domain.
     """
     cases, leaves = telling(session, failed), _leaves(session)
     wrong = {input_of(item.input or "") for item in failed.values()}
     options = {setting_of(case)[0] for case in shown(failed)}
     for name, kind in _tried(session, cases):
+        fitting = [case for case in cases if _fits(kind, case.inputs[name])]
+        if is_declared and not all(_refuses(session, case, name, kind) for case in fitting):
+            continue
         op = through(session.checkable, name, kind.bring, kind.pull)
-        narrow = [brought(case, name, kind.bring) for case in cases if _fits(kind, case.inputs[name])]
+        narrow = [brought(case, name, kind.bring) for case in fitting]
         if not options <= {setting_of(case)[0] for case in narrow}:
             continue  # what is right with other options excuses nothing
         results = again(session, op, narrow, failed)
         is_meant = name not in leaves or _is_meant(session, kind, name, narrow, failed)
         # Where in most cases no input that fails elsewhere has a gradient, all is right.
         if holds(results) and is_meant and 2 * _slopes(session, narrow, wrong) > len(narrow):
-            return said_of(failed, results, meant(kind.text.format(name)))
+            text = kind.text.format(name)
+            return said_of(failed, results, f"it holds where {text}, as forward wants" if is_declared else meant(text))
     return {}
 
 
@@ -223,6 +229,14 @@ def _takes_wider(session: CheckSession, case: Case, name: str) -> bool:
     except Exception:  # user code
         return False
     return True
+
+
+def _refuses(session: CheckSession, case: Case, name: str, kind: Narrow) -> bool:
+    """Return whether forward refuses a value of the case that is a little outside of a class."""
+    array = case.inputs[name]
+    noise = session.rng(array.size).uniform(-SLIGHT, SLIGHT, np.shape(array))
+    other = array + (largest(array) or 1.0) * (noise - kind.bring(noise))
+    return not session.trial.probe(replace(case, inputs={**case.inputs, name: frozen(other)})).is_accepted
 
 
 def _fits(kind: Narrow, array: ndarray) -> bool:

@@ -218,13 +218,18 @@ def _needs(step: Step) -> Iterator[Fault]:
 
 
 def _kept(step: Step) -> Iterator[Fault]:
-    """GC203: a later change in place of an input or a result is refused by backward, or makes no difference."""
+    """GC203: a later change in place of an input or a result is refused by backward, or makes no difference.
+
+    Nobody changes a number: what forward takes one for, and gets no gradient, is an option.
+    """
     if step.runner.changes_inputs:
         return
     expected = step.gradients(step.apply())
-    held = list(_held(step.apply(step.apart)))
+    first = step.apply(step.apart)
+    held = list(_held(first))
+    options = {f"input {leaf}" for leaf in first.leaves.keys() - first.sources() if _may_be_a_number(step, leaf)}
     for place, (label, tensor) in enumerate(held):
-        if not tensor.dtype.is_floating_point or not tensor.numel():
+        if not tensor.dtype.is_floating_point or not tensor.numel() or label in options:
             continue
         applied = step.apply(step.apart)
         with torch.no_grad():
@@ -236,6 +241,16 @@ def _kept(step: Step) -> Iterator[Fault]:
             continue
         what = f"is another one when {label} is changed in place after forward"
         yield from differing(expected, actual, f"{what}; a tensor kept by ctx.save_for_backward would refuse")
+
+
+def _may_be_a_number(step: Step, leaf: InputLeaf) -> bool:
+    """Return whether forward takes a number in the place of an input."""
+    made = {place: step.apart(array) for place, array in leaves_of(step.arrays)}
+    try:
+        step.runner.results({**step.attrs, **nested(made), leaf.name: 1.0})
+    except Exception:  # user code
+        return False
+    return True
 
 
 def _held(applied: Applied) -> list[tuple[str, Any]]:
