@@ -17,6 +17,7 @@ from opkit.cli.arguments import choice, pair_of, shape_of
 from opkit.cli.configured import configured
 from opkit.cli.console import hint, put, uses_colour, warn
 from opkit.cli.ends import CLEAN, NOTHING, ended
+from opkit.cli.progress_lines import ProgressLines
 from opkit.cli.report_file import need_folder, now, write_report
 from opkit.configuration import read_configuration
 from opkit.errors import UsageError
@@ -145,7 +146,8 @@ def _run(targets: Sequence[str], options: RunOptions, interpreter: Popen[bytes] 
     """Run the checks; an end by SIGTERM or Ctrl-C is an outcome too, whenever it comes."""
     try:
         if not sys.stderr.isatty():
-            return run_targets(targets, options, None, interpreter)
+            with ProgressLines(hint) as lines:
+                return run_targets(targets, options, lines, interpreter)
         from opkit.reporters import ProgressBar
 
         with ProgressBar(sys.stderr) as bar:
