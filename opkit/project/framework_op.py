@@ -40,6 +40,15 @@ def render_framework(
     Raises:
         UsageError: a name is used by the op's files for something else, or an attribute is a list.
     """
+    context = framework_context(name, kind, attrs, design)
+    files = _FILES if kind.library else {"formula": "{}.py"}
+    return {path.format(name): tidy(rendered(f"{kind.name}/{part}.py.jinja", context)) for part, path in files.items()}
+
+
+def framework_context(
+    name: str, kind: Kind, attrs: Sequence[ScaffoldAttr], design: Design | None = None
+) -> dict[str, Any]:
+    """Return what the templates of such a kind read; see ``render_framework``."""
     context = _plain(attrs, kind) if design is None else _designed(design, attrs, kind)
     names = [name, *context["inputs"], *(attr.name for attr in attrs)]
     for taken in names:
@@ -51,14 +60,14 @@ def render_framework(
     symbol = class_name(name) if kind.is_class else name
     context.update(
         name=name,
+        class_name=class_name(name),
         symbol=symbol,
         call=f"{symbol}.apply" if kind.is_class else symbol,
         target=f"check_{name}.py::{symbol}",
         what=_WHAT[kind.name],
         library=kind.library,
     )
-    files = _FILES if kind.library else {"formula": "{}.py"}
-    return {path.format(name): tidy(rendered(f"{kind.name}/{part}.py.jinja", context)) for part, path in files.items()}
+    return context
 
 
 def _plain(attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import jinja2
 
 from opkit.errors import UsageError, unknown
+from opkit.project.framework_op import framework_context
 from opkit.project.kind import kind_of
 from opkit.project.rendering import environment_of
 from opkit.project.scaffolding import check_name, context_of, parsed_attrs, write_new
@@ -69,11 +70,8 @@ def render_template(
             file.
     """
     chosen = kind_of(kind)
-    if chosen.library:
-        raise UsageError(
-            f"--template: what templates read is known of op directories and Paddle's kinds, not of {kind}"
-        )
-    context = context_of(name, chosen, parsed_attrs(attrs, chosen), grad=grad)
+    parsed = parsed_attrs(attrs, chosen)
+    context = framework_context(name, chosen, parsed) if chosen.library else context_of(name, chosen, parsed, grad=grad)
     environment = environment_of(template)
     texts: dict[str, str] = {}
     for path in sorted(path for path in template.rglob("*") if path.is_file() and not path.name.startswith(".")):
