@@ -12,7 +12,7 @@ import sympy
 
 from opkit.formula import language as f
 from opkit.formula.careful import careful
-from opkit.formula.graph import Count, Formula, LogSumExp, Operation, Reduce, Softmax, expressions, operands
+from opkit.formula.graph import Formula, LogSumExp, Operation, Reduce, Softmax, expressions, operands
 from opkit.formula.language import Expr
 
 
@@ -26,10 +26,9 @@ def careful_steps(formula: Formula) -> None:
     """Rewrite what spans an axis, then every expression; drop the steps that nothing reads any more."""
     for symbol, operation in list(formula.steps.items()):
         if isinstance(operation, Reduce) and operation.kind == "mean" and isinstance(operation.operand, sympy.exp):
-            lse = LogSumExp(operation.operand.args[0], operation.axes, operation.keepdims)
+            lme = LogSumExp(operation.operand.args[0], operation.axes, operation.keepdims, is_mean=True)
             if _reads(formula, sympy.log(symbol)):
-                count = formula.step(Count(lse.operand, operation.axes), "n")
-                _put(formula, sympy.log(symbol), formula.step(lse, "lse") - sympy.log(count))
+                _put(formula, sympy.log(symbol), formula.step(lme, "lme"))
         if isinstance(operation, Reduce) and operation.kind == "sum" and isinstance(operation.operand, sympy.exp):
             (u,) = operation.operand.args
             u = _unshifted(formula, u, operation)

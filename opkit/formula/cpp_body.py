@@ -23,6 +23,7 @@ _SHIFTED = {
     "softmax": ("np.exp({x} - np.max({x}))", "e", "{y} / np.sum({y})"),
     "log_softmax": ("{x} - np.max({x})", "shifted", "{y} - np.log(np.sum(np.exp({y})))"),
     "logsumexp": ("np.max({x})", "largest", "np.log(np.sum(np.exp({x} - {y}))) + {y}"),
+    "logmeanexp": ("np.max({x})", "largest", "np.log1p(np.mean(np.expm1({x} - {y}))) + {y}"),
 }
 
 

@@ -6,6 +6,7 @@ Only text of ``opkit.formula.writing`` and ``helpers`` is read here; what a form
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 
@@ -65,6 +66,8 @@ class Dialect:
             if isinstance(node, ast.Name)
         }
         stand_ins = [text for name, text in STAND_INS.items() if name in read and self.names.get(name) == name]
+        for word, called in self.keywords.items():
+            texts = [re.sub(rf"\b{word}\b", called or word, text) for text in texts]
         own = [ast.parse(text) for text in texts]
         kept = [tree for tree in own if getattr(tree.body[0], "name", "") not in self.names]
         return [
@@ -223,7 +226,11 @@ class _Translator(ast.NodeTransformer):
             for axis in sorted(ast.literal_eval(node.args[1]), key=abs):
                 array = ast.Call(node.func, [array, ast.Constant(axis)], [])
             return array
-        if name == "logsumexp" and "axis" in dialect.keywords and not any(item.arg == "dim" for item in node.keywords):
+        if (
+            name in ("logsumexp", "logmeanexp")
+            and "axis" in dialect.keywords
+            and not any(item.arg == "dim" for item in node.keywords)
+        ):
             node.args.append(_expr(f"tuple(range(({ast.unparse(node.args[0])}).ndim))"))
         if name == "var":
             node.keywords += [ast.keyword(key, ast.Constant(value)) for key, value in dialect.variance.items()]

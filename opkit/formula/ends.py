@@ -19,8 +19,9 @@ from opkit.formula.exact import exact_values
 from opkit.formula.graph import Formula
 from opkit.ir import Shape
 
-#: Where exp, its square and its sum with 1 come to an end, and where differences from 1, and sums with it, do.
-_FAR = (1e-9, 1e-4, 20.0, 95.0, 300.0, 800.0, 2e4, 1e8)
+#: Where exp, its square and its sum with 1 come to an end, and where differences from 1, and sums with it, do; last,
+#: where exp has ended and its quotient by x has not.
+_FAR = (1e-9, 1e-4, 20.0, 95.0, 300.0, 800.0, 2e4, 1e8, 90.0, 711.0)
 #: Where squares do, in float32 and in float64; digits are not compared there, nor sums of squares over an axis.
 _LAST = (1e30, 1e200)
 #: Enough for 1 - sigmoid(800), and for the difference that a slope is.

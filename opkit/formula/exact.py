@@ -92,7 +92,8 @@ def _step(operation: Operation, known: Mapping[str, Any], names: Mapping[str, in
             return np.frompyfunc(mpmath.log, 1, 1)(share) if operation.log else share
         case LogSumExp():
             operand, axis = _elements(operation.operand, known), _axes(operation.axes, names)
-            total = np.sum(np.frompyfunc(mpmath.exp, 1, 1)(operand), axis=axis, keepdims=operation.keepdims)
+            exp = np.frompyfunc(mpmath.exp, 1, 1)(operand)
+            total = _reduced("mean" if operation.is_mean else "sum", exp, axis, operation.keepdims)
             return np.frompyfunc(mpmath.log, 1, 1)(total)
     raise AssertionError(f"{operation} stands in no formula as read")
 

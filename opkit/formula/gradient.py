@@ -155,7 +155,8 @@ class _Reverse:
                 else:
                     self.spread(operation.operand, symbol * (gradient - inner))
             case LogSumExp():
-                back, value = self.expand(gradient, operation), self.expand(symbol, operation)
+                total = self.step(replace(operation, is_mean=False), "lse")
+                back, value = self.expand(gradient, operation), self.expand(total, operation)
                 self.spread(operation.operand, back * sympy.exp(operation.operand - value))
             case MatMul():
                 left = self.step(MatMul(gradient, self.swapped(operation.right)), "product")

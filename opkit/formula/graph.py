@@ -39,9 +39,10 @@ class Softmax(_Along):
 
 @record
 class LogSumExp(_Along):
-    """log(sum(exp(operand))) over axes."""
+    """log(sum(exp(operand))) over axes; or log(mean(exp(operand)))."""
 
     keepdims: bool
+    is_mean: bool = False
 
 
 @record

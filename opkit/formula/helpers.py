@@ -61,9 +61,11 @@ HELPERS = {
     return 2 * e / (1 + e * e)
 ''',
     "exprel": '''def exprel(x):
-    """(exp(x) - 1) / x, and 1 at 0."""
-    safe = np.where(x == 0, 1, x)
-    return np.where(x == 0, 1, np.expm1(safe) / safe)
+    """(exp(x) - 1) / x, and 1 at 0; exp takes a half of x, and overflows where the quotient does."""
+    size = np.where(x == 0, 1, np.abs(x))
+    below = np.where(x == 0, 1, -np.expm1(-size) / size)
+    half = np.exp(np.maximum(x, 0) / 2)
+    return half * below * half
 ''',
     "exprel_slope": '''def exprel_slope(x):
     """The derivative of (exp(x) - 1) / x; near 0, where the difference would cancel, its series."""
@@ -73,7 +75,9 @@ HELPERS = {
     series = s * 0
     for k in range(20, 0, -1):
         series = (series + 1 / (k + 2)) * s / k
-    far = (np.exp(safe) - np.expm1(safe) / safe) / safe
+    size = np.abs(safe)
+    half = np.exp(np.maximum(safe, 0) / 2)
+    far = half * (np.exp(np.minimum(safe, 0)) + np.expm1(-size) / size) / safe * half
     return np.where(near, 0.5 + series, far)
 ''',
     "bose": '''def bose(x):
@@ -134,6 +138,12 @@ HELPERS = {
     """log(sum(exp(x))), shifted by the largest element so that exp cannot overflow."""
     largest = np.max(x, axis=axis, keepdims=True)
     total = np.log(np.sum(np.exp(x - largest), axis=axis, keepdims=True)) + largest
+    return total if keepdims else np.squeeze(total, axis=axis)
+''',
+    "logmeanexp": '''def logmeanexp(x, axis=None, keepdims=False):
+    """log(mean(exp(x))), shifted by the largest element so that exp cannot overflow; near 0 it keeps its digits."""
+    largest = np.max(x, axis=axis, keepdims=True)
+    total = np.log1p(np.mean(np.expm1(x - largest), axis=axis, keepdims=True)) + largest
     return total if keepdims else np.squeeze(total, axis=axis)
 ''',
 }

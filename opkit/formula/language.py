@@ -192,7 +192,7 @@ class logaddexp(_Real):
 class arctan2(_Real):
     """The angle of the point (x, y), given y first."""
 
-    slopes = (lambda y, x: x / (x**2 + y**2), lambda y, x: -y / (x**2 + y**2))
+    slopes = (lambda y, x: x / hypot(x, y) ** 2, lambda y, x: -y / hypot(x, y) ** 2)
 
 
 class arctanh(_Real):

@@ -263,9 +263,15 @@ class Kernel:
             if masks:
                 others = [factor for factor in above if factor is not masks[0]]
                 text = " * ".join(filter(None, [self._factors(others), self._mask(masks[0])]))
+        sides = [
+            factor.base for factor in below if factor.is_Pow and factor.exp == 2 and isinstance(factor.base, f.hypot)
+        ]
+        below = [factor for factor in below if factor.as_base_exp()[0] not in sides]
         if below:
             under = self._factors(below)
             text += f" / ({under})" if len(below) > 1 or (" * " in under and not under.endswith(")")) else f" / {under}"
+        for side in sides:  # x / h / h rather than x / h ** 2, which overflows
+            text += 2 * f" / {self.text(side, _FACTOR)}"
         return front + text, _TERM
 
     def _roots(self, number: Expr, above: list[Expr], below: list[Expr]) -> tuple[Expr, list[Expr], list[Expr]]:
@@ -361,10 +367,11 @@ class Kernel:
                 self.helpers.add(name)
                 return f"{name}({self.text(operation.operand)}, axis={_axes(operation.axes)})", _ATOM
             case graph.LogSumExp():
-                self.helpers.add("logsumexp")
+                name = "logmeanexp" if operation.is_mean else "logsumexp"
+                self.helpers.add(name)
                 extra = f", axis={_axes(operation.axes)}" if operation.axes is not None else ""
                 extra += ", keepdims=True" if operation.keepdims else ""
-                return f"logsumexp({self.text(operation.operand)}{extra})", _ATOM
+                return f"{name}({self.text(operation.operand)}{extra})", _ATOM
             case graph.MatMul():
                 return f"{self.text(operation.left, _FACTOR)} @ {self.text(operation.right, _POWER)}", _TERM
             case graph.Swap():

@@ -20,6 +20,7 @@ UNSTABLE: dict[str, str] = {
     "log((exp(x) + exp(-x)) / 2)": "logcosh(x)",
     "exp(x) / (exp(x) + exp(y))": "sigmoid(x - y)",
     "1 / (exp(x) - 1)": "inverse_expm1(x)",
+    "(exp(x) - 1) / x": "exprel(x)",
     "exp(x) / (exp(x) - 1)": "-inverse_expm1(-x)",
     "log(1 - exp(-x))": "log1mexp(-x)",
     "log(x + sqrt(x**2 + 1))": "np.arcsinh(x)",
