@@ -260,7 +260,7 @@ def _cases_with(
             break
         changed = replace(case, attrs=dict(attrs), seed=seed)
         outcome = attempt(changed)
-        refusals.append(isinstance(outcome.error, TypeError) and "NoneType" not in str(outcome.error))
+        refusals.append(isinstance(outcome.error, TypeError) and None not in shapes_of(case))
         if search.has_open_places and not refusals[-1]:  # what a place is may follow from an attribute
             again = search.attempt(shapes_of(case), attrs, seed)
             if again is None:
