@@ -170,6 +170,7 @@ VALUES = np.array([0.3, -2.0, 1.5, -0.5, 3.0, -0.25, 0.7, -1.25, 2.25, 0.1, -0.7
         (lambda j: 0 * j, "zero"),
         (lambda j: j + 1e-8, "like an approximation: off by"),
         (lambda j: j.astype(np.float32).astype(float), "as much as a rounding to float32 on the way"),
+        (lambda j: j.astype(np.float16).astype(float), "as much as a rounding to float16 on the way"),
         (lambda j: j.T, "transposed"),
         (lambda j: np.roll(j, 1, axis=1), "shifted by 1"),
         (lambda j: np.where(np.arange(12) >= 10, 0, j), "last 2 of the 12 elements of x"),

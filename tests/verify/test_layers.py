@@ -586,10 +586,11 @@ class Noise(PyLayer):
 
 @pytest.mark.parametrize(("line", "status"), [("ctx.saved_tensor()", "pass"), ("(paddle.rand(dy.shape),)", "fail")])
 def test_random_numbers_are_the_same_at_every_call_and_others_in_backward(here: Path, line: str, status: str) -> None:
-    """Dropout that keeps its mask is right; one that draws it again is not."""
+    """Dropout that keeps its mask is right; one that draws it again is not, and a note says that it does."""
     text = NOISE.replace("ctx.saved_tensor()", line).replace("dy * noise", "dy * noise.astype(dy.dtype)")
     (op,) = run(here, text, "Noise").report.ops
     assert op.status.value == status, op.findings
+    assert any("backward draws random numbers of its own" in note for note in op.notes) == (status == "fail")
 
 
 KEPT = """

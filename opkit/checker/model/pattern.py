@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker.model.numbers import largest
-from opkit.checker.model.thresholds import BY_CHANCE, NEGLIGIBLE, SINGLE_ROUNDING
+from opkit.checker.model.thresholds import BY_CHANCE, HALF_ROUNDING, NEGLIGIBLE, SINGLE_ROUNDING
 from opkit.ir import Shape
 
 _NONE: Mapping[str, ndarray] = MappingProxyType({})
@@ -63,13 +63,27 @@ def guess_pattern(
         if wanted.shape == claimed.shape and close(claimed, wanted):
             return f"like the gradient of {leaf}"
     if missed <= NEGLIGIBLE * size:
-        is_single = SINGLE_ROUNDING / 32 < missed / size <= SINGLE_ROUNDING
-        said = ", as much as a rounding to float32 on the way" if is_single else ""
-        return f"like an approximation: off by {missed / size:.1g} of the largest derivative{said}"
+        return _rounded(missed / size) or f"like an approximation: {_off(missed / size)}"
     for text, other in _structured(numeric, values.shape):
         if claimed.shape == other.shape and close(claimed, other):
             return text
-    return _partial(claimed, numeric, values, name, close) or _along(claimed, numeric, values.shape, name, close)
+    return (
+        _partial(claimed, numeric, values, name, close)
+        or _along(claimed, numeric, values.shape, name, close)
+        or _rounded(missed / size)
+    )
+
+
+def _rounded(share: float) -> str:
+    """Say what format explains an error of a share of the largest derivative by a rounding, "" where none does."""
+    for format, most in (("float32", SINGLE_ROUNDING), ("float16", HALF_ROUNDING)):
+        if most / 32 < share <= most:
+            return f"like an approximation: {_off(share)}, as much as a rounding to {format} on the way"
+    return ""
+
+
+def _off(share: float) -> str:
+    return f"off by {share:.1g} of the largest derivative"
 
 
 class _Close:

@@ -114,6 +114,8 @@ FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
 EXTREME_SIZE = 1e3
 #: Relative difference that one rounding to float32 on the way explains. Derived: four units in its last place.
 SINGLE_ROUNDING = 2.0**-22
+#: The same of float16, for a word in a message. Derived: four units in its last place.
+HALF_ROUNDING = 2.0**-9
 #: Share of an array's size by which all values are moved to see whether a gradient is wrong at exact values alone.
 #: Derived: far above the resolution of float64; the distance within which a guard ends (rule 6).
 BESIDE = 2.0**-40, 2.0**-10

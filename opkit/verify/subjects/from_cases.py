@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -359,6 +360,10 @@ def finished(
     outputs = tuple(map(Arg, names))
     if runner.draws:
         made = _laid_out(made, case)
+        said = "backward draws random numbers of its own: it gets forward's only where forward keeps them"
+        with suppress(Exception):  # user code: the checks report what it raises
+            if announced.call(Phase.BACKWARD, runner.redraws, case.inputs, case.attrs):
+                made = saying(made, said)
     given = [(leaf.name, array.dtype.kind in "fV") for leaf, array in leaves_of(case.inputs)]
     whole = {name for name, is_open in given if (name, True) not in given}
     floats = frozenset(arg.name for arg in made.inputs) - (constants or frozenset()) - whole

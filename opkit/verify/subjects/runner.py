@@ -235,6 +235,14 @@ class Runner(SubjectRunner):
         self.draws = generator_state() != before
         return found
 
+    def redraws(self, arrays: Arrays, attrs: Attrs) -> bool:
+        """Return whether backward draws random numbers itself."""
+        outputs, pullback = self.vjp(arrays, attrs)
+        seed(RANDOM_SEED + 1)
+        before = generator_state()
+        pullback([np.ones_like(item) for item in outputs], frozenset(self.inputs))
+        return generator_state() != before
+
     def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
         """Return the inputs for which backward gives None while it gives others a gradient; none where it raises."""
         try:

@@ -123,6 +123,10 @@ class SubjectRunner(ABC):
         """Say of each output whether it takes no part in differentiation: none, whatever its dtype; note ``draws``."""
         return [False] * len(self.forward(arrays, attrs))
 
+    def redraws(self, arrays: Arrays, attrs: Attrs) -> bool:
+        """Return whether backward draws the framework's random numbers itself."""
+        return False
+
     @property
     def in_format(self) -> InFormat | None:
         """The function itself in another format; None where it computes in its arrays' dtype."""

@@ -300,6 +300,14 @@ class Runner(ForeignRunner):
         self.draws = not all(map(torch.equal, before, self.device.random_state()))
         return [not item.requires_grad for item in outputs]
 
+    def redraws(self, arrays: Arrays, attrs: Attrs) -> bool:
+        """Return whether backward draws random numbers itself."""
+        outputs, pullback = self.vjp(arrays, attrs)
+        self.device.seed(is_backward=True)
+        before = self.device.random_state()
+        pullback([np.ones_like(item) for item in outputs], self.inputs)
+        return not all(map(torch.equal, before, self.device.random_state()))
+
     def _tell(self, applied: Applied, arrays: Arrays) -> None:
         """Let the caller's arrays show what was written to an input, on a device or without saying so.
 
