@@ -25,33 +25,43 @@ class Region:
         name: what the cases file says of it.
         low: the least value, None where every number is taken.
         high: the largest value.
+        signs: whether the values may have the other sign, too.
+        is_far: whether it goes on beyond what is drawn, in both directions.
     """
 
     name: str
     low: float | None = None
     high: float | None = None
+    signs: bool = False
+    is_far: bool = False
 
     def holds(self, point: float) -> bool:
         """Return whether a value is of the region, also where none is drawn: near its end, or far out."""
-        if self.low is None or self.high is None:
+        if self.low is None or self.high is None or self.is_far:
             return True
         return math.floor(self.low) < point < (1 if self.high < 1 else math.inf)
 
     def text(self, shape: str) -> str:
         """Return the Python that draws an array of the region from ``rng``."""
-        return f"rng.standard_normal({shape})" if self.low is None else f"rng.uniform({self.low}, {self.high}, {shape})"
+        if self.low is None:
+            return f"rng.standard_normal({shape})"
+        return f"rng.choice([-1, 1], {shape}) * " * self.signs + f"rng.uniform({self.low}, {self.high}, {shape})"
 
     def plain(self, rng: np.random.Generator, shape: Shape) -> ndarray[Any, Any]:
         """Return an array of ordinary values of the region."""
         if self.low is None or self.high is None:
             return rng.standard_normal(shape)
-        return rng.uniform(self.low, self.high, shape)
+        values = rng.uniform(self.low, self.high, shape)
+        return values * rng.choice([-1, 1], shape) if self.signs else values
 
     def draw(self, rng: np.random.Generator, shape: Shape) -> ndarray[Any, Any]:
         """Return an array with the region's edge values among it, and whole numbers, where formulas have poles."""
         values = self.plain(rng, shape) * (3.0 if self.low is None else 1.0)
-        edges = [0.0, 30.0, -30.0] if self.low is None or self.high is None else [self.low, self.high]
-        edges += [pole for pole in _POLES if self.low is None or self.high is None or self.low < pole < self.high]
+        low, high = (-30.0, 30.0) if self.low is None or self.high is None else (self.low, self.high)
+        edges = [
+            edge for edge in (0.0, high, low, *_POLES) if low <= edge <= high
+        ]  # 0 first: of several inputs at once
+        edges += [-edge for edge in edges] if self.signs else []
         flat = values.reshape(-1)
         flat[: len(edges)] = edges[: flat.size]
         return values
@@ -72,6 +82,11 @@ REGIONS = (
     Region("between -1 and 1", -0.9, 0.9),
     Region("between 0 and 1", 0.05, 0.95),
     Region("above 1", 1.1, 5.0),
+)
+#: What is tried in place of positive numbers, where large numbers or 0 alone are at fault.
+_WIDER = (
+    Region("between -4 and 4", -4.0, 4.0, is_far=True),
+    Region("other than 0", 0.1, 4.0, signs=True, is_far=True),
 )
 
 
@@ -97,10 +112,9 @@ def find_domain(
         UsageError: none of the regions gives finite results.
     """
     sizes = concrete_shapes(formula, shapes)
-    for pick in itertools.islice(_picks(len(formula.inputs)), _MOST_PICKS):
-        regions = {name: REGIONS[index] for name, index in zip(formula.inputs, pick, strict=True)}
 
-        def is_taken(seed: int, regions: dict[str, Region] = regions) -> bool:
+    def are_taken(regions: Mapping[str, Region]) -> bool:
+        def is_taken(seed: int) -> bool:
             rng = np.random.default_rng(seed)
             values = {name: region.draw(rng, sizes[name]) for name, region in regions.items()}
             far = {name: _far(region, values[name]) for name, region in regions.items()}
@@ -109,7 +123,14 @@ def find_domain(
             )
             return not has_gap and _is_finite(formula, values, attrs, forward, backward, reads)
 
-        if all(map(is_taken, range(_DRAWS))):
+        return all(map(is_taken, range(_DRAWS)))
+
+    for pick in itertools.islice(_picks(len(formula.inputs)), _MOST_PICKS):
+        regions = {name: REGIONS[index] for name, index in zip(formula.inputs, pick, strict=True)}
+        if are_taken(regions):
+            for name in (name for name, region in regions.items() if region.name == "positive"):
+                choices = ({**regions, name: wider} for wider in _WIDER)
+                regions = next(filter(are_taken, choices), regions)
             return regions
     raise UsageError(
         "the formula or its derivative is not finite in any region of inputs that was tried: "
@@ -141,8 +162,8 @@ def _picks(count: int) -> Iterator[list[int]]:
 
 
 def _far(region: Region, values: ndarray[Any, Any]) -> ndarray[Any, Any]:
-    """Return the values, with two among them at which ``exp`` overflows where every number is taken."""
-    if region.low is not None:
+    """Return the values, with two among them at which ``exp`` overflows where numbers of any size are taken."""
+    if region.low is not None and not region.signs:
         return values
     far: ndarray[Any, Any] = values.copy()
     far.reshape(-1)[:2] = [_FAR, -_FAR][: far.size]

@@ -152,6 +152,8 @@ class _Reverse:
                 )
                 if operation.log:
                     self.spread(operation.operand, gradient - sympy.exp(symbol) * inner)
+                elif any(power.base == symbol and power.exp.is_negative for power in gradient.atoms(sympy.Pow)):
+                    self.spread(operation.operand, sympy.expand(gradient * symbol) - symbol * inner)  # it may be 0
                 else:
                     self.spread(operation.operand, symbol * (gradient - inner))
             case LogSumExp():

@@ -20,7 +20,7 @@ def test_a_formula_becomes_a_checked_op_and_a_job(tmp_path: Path) -> None:
 def test_what_the_cases_leave_out_is_said(tmp_path: Path) -> None:
     """A formula that is not finite everywhere gets cases where it is: that half of the numbers is missing is a note."""
     made = opkit(tmp_path, "new", "angle", "--from", "arctan2(y, x)", "--dry-run")
-    assert "note: angle_cases.py draws x positive: " in made.stderr
+    assert "note: angle_cases.py draws x other than 0: " in made.stderr
     assert "note" not in opkit(tmp_path, "new", "cube", "--from", "x**3", "--dry-run").stderr
 
 

@@ -125,6 +125,29 @@ def test_the_slope_of_an_angle_is_of_any_length() -> None:
         np.testing.assert_allclose(gradients["dx"], -0.5 / size, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("text", "regions"),
+    [
+        ("hypot(x, y)", ["y other than 0"]),  # (0, 0) alone is left out
+        ("1 / x", ["x other than 0"]),
+        ("sqrt(x)", ["x positive"]),
+        ("tanh(exp(x))", ["x between -4 and 4"]),  # its slope is 0 * inf at 800, which positive numbers do not help
+        ("arctanh(x)", ["x between -1 and 1"]),
+        ("(1 - softmax(x, axis=-1)**0.7) / 0.7", []),
+    ],
+)
+def test_the_domain_leaves_out_no_more_than_what_is_not_finite(text: str, regions: list[str]) -> None:
+    """Numbers of both signs where 0 alone is at fault, those of ordinary size where large ones are."""
+    assert designed(text).narrowed == regions
+
+
+def test_a_power_of_a_softmax_has_a_slope_where_the_softmax_is_0() -> None:
+    """A share that has come to 0 takes no part in it: 0 * 0**-0.3 was NaN."""
+    op = Op(designed("(1 - softmax(x, axis=-1)**0.7) / 0.7"), {})
+    (dx,) = op.backward({"x": np.array([[0.0, -800.0], [900.0, 0.1]]), "dy": np.ones((2, 2))}).values()
+    np.testing.assert_array_equal(dx, 0)
+
+
 def test_a_difference_of_squares_does_not_cancel() -> None:
     """Near x = y each factor is exact."""
     x, y = np.array([1e8 + 1.0]), np.array([1e8])
