@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -270,6 +271,23 @@ def test_a_change_of_form_is_a_write(size: int) -> None:
         custody, op = guarded(lambda x, change=change: (change(x), np.ones(3))[1])  # type: ignore[misc]
         op.forward({"x": np.zeros(size)}, {})
         assert [breach.code for breach in custody.breaches] == ["GC122"]
+
+
+def test_a_write_is_shown_in_a_call_that_returned() -> None:
+    """Where forward raises after it wrote, an exception is all that a reader would see; else that call is shown."""
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        by_flag(x)
+        if x.ndim > 1:
+            raise ValueError("one axis")
+        return np.ones(3)
+
+    custody, op = guarded(forward)
+    for shape in ((2, 3), (3,), (4,)):
+        with suppress(ValueError):
+            op.forward({"x": np.ones(shape)}, {})
+        (breach,) = custody.breaches
+        assert breach.case.shapes == ((2, 3) if shape == (2, 3) else (3,),)
 
 
 @pytest.mark.parametrize("write", WRITES)

@@ -241,6 +241,28 @@ def test_what_rounding_leaves_is_no_factor_and_one_element_no_sum() -> None:
     assert guess_pattern(np.array([[0.2], [-1.8]]), np.array([[-0.2], [-3.1]]), np.ones(()), "dt") == ""
 
 
+def _entropy(p: np.ndarray) -> np.ndarray:
+    """Return -p log p, 0 at 0."""
+    found: np.ndarray = -p * np.log(np.where(p > 0, p, 1.0))
+    return np.where(p > 0, found, 0.0)
+
+
+def test_a_slope_that_grows_without_bound_is_no_number() -> None:
+    """That of the entropy at 0 is infinite to one side and 0 to the other; no number between them is either."""
+    slope: F = lambda p, dy: np.where(p > 0, -dy[..., None] * (1 + np.log(np.where(p > 0, p, 1.0))), 0.0)  # noqa: E731
+    report = check_functions(lambda p: _entropy(p).sum(-1), slope, [np.array([[0.3, 0.0, 0.7], [0.1, 0.2, 0.6]])])
+    (failure,) = [item for item in report.findings if item.code == "GC101"]
+    assert "numerically the slope from above grows without bound: " in failure.message
+    assert "+-" not in failure.message
+    assert failure.bound is None
+
+
+def test_a_steep_slope_that_ends_is_a_number() -> None:
+    """The sum x + x**1.5 has the slope 1 at 0, which its difference quotients reach slowly."""
+    report = check_functions(lambda x: x + np.abs(x) ** 1.5, lambda x, dy: 0 * dy, [np.array([0.0, 0.5])])
+    assert not any("without bound" in item.message for item in report.checks)
+
+
 def test_what_agrees_within_its_bound_has_no_error_in_the_picture() -> None:
     """Rounding is drawn beside what is wrong as what is right."""
     x = np.linspace(-2.0, 2.0, 9)

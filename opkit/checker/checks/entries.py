@@ -16,11 +16,11 @@ from opkit.checker.derivative.jacobian import Comparison
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.evaluate import Evaluator
-from opkit.checker.model.numbers import place_of, resolution_of
-from opkit.checker.model.pattern import ALONG, EXACTLY, FLAT, ZERO, guess_pattern
+from opkit.checker.model.numbers import median, place_of, resolution_of
+from opkit.checker.model.pattern import ALONG, EXACTLY, FLAT, ROUNDED, ZERO, guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import MOST_ELEMENTS, STEPS
+from opkit.checker.model.thresholds import LITTLE, MOST_ELEMENTS, STEPS
 from opkit.ir import Shape
 
 
@@ -42,6 +42,7 @@ def described(
     what = f"d {output}{index_of(element)} / d {failure.leaf}{index_of(place)}"
     actual, expected = failure.actual + 0.0, failure.expected + 0.0  # -0 is shown as 0
     wanted: Any = expected
+    bound: float | None = failure.bound
     if failure.kind >= Behaviour.KINK and failure.low < failure.high:
         wanted = [failure.low, failure.high]
         text = f"{what} is {actual:.9g}; any value in [{failure.low:.9g}, {failure.high:.9g}] is valid"
@@ -49,8 +50,12 @@ def described(
         text = f"along directions that keep the ties, {output} changes by {expected:.9g}, not {actual:.9g}"
     else:
         text = f"{what} is {actual:.12g}, numerically {expected:.12g} +- {failure.bound:.1e}"
+        endless = _endless(_slopes(ev, failure)) if failure.bound > LITTLE * abs(expected) else ""
+        if endless:
+            text, wanted, bound = f"{what} is {actual:.12g}; {endless}", "a slope without bound", None
     where = pattern.partition(f"{EXACTLY} ")[2]
-    pattern = pattern if np.isfinite(failure.actual) else ""
+    is_lost = failure.code == "GC152" and ROUNDED in pattern  # where terms cancel, any share of the digits may go
+    pattern = pattern if np.isfinite(failure.actual) and not is_lost else ""
     if pattern == "transposed" and session.checkable.unlike:  # complex numbers are pairs here
         pattern = "as where a conjugate is missing, or transposed"
     if pattern:
@@ -74,7 +79,7 @@ def described(
         output=output,
         expected=wanted,
         actual=actual,
-        bound=failure.bound,
+        bound=bound,
         evidence=evidence,
         where=session.checkable.backward_where,
         hint=hint,
@@ -123,6 +128,19 @@ def _slopes(ev: Evaluator, failure: EntryFailure) -> Slopes:
     right = (plus[0, :, failure.entry] - base) / up[0, :, 0]
     left = (base - minus[0, :, failure.entry]) / down[0, :, 0]
     return Slopes(steps[0], left, right, failure.actual, failure.element)
+
+
+def _endless(slopes: Slopes) -> str:
+    """Say to which side difference quotients grow without bound as the step shrinks, "" where to none."""
+    for side, values in (("above", slopes.right), ("below", slopes.left)):
+        growth = np.diff(values) * np.sign(values[-1])
+        first, last = np.array_split(growth, 2)
+        if (growth > 0).all() and 2 * median(last) > median(first):  # those of a finite slope come to an end
+            shown = (
+                f"{values[-2]:.3g} over a step of {slopes.steps[-2]:.0e}, {values[-1]:.3g} over {slopes.steps[-1]:.0e}"
+            )
+            return f"numerically the slope from {side} grows without bound: {shown}"
+    return ""
 
 
 def index_of(place: Shape) -> str:

@@ -37,11 +37,13 @@ class Breach:
         code: GC122 where forward wrote, GC123 where backward did.
         message: which call wrote to what.
         case: the inputs of that call.
+        has_raised: whether the call raised then.
     """
 
     code: str
     message: str
     case: Case
+    has_raised: bool = False
 
 
 class _Given:
@@ -77,7 +79,7 @@ class Custody:
     """Stands between the checker and one op's functions.
 
     Attributes:
-        breaches: the writes found, the first of each kind, in the order of the calls.
+        breaches: the writes found, of each kind the first whose call returned, or else the first, in their order.
     """
 
     def __init__(self) -> None:
@@ -109,9 +111,11 @@ class Custody:
         douts: Sequence[Any] = (),
     ) -> Any:
         """Call a function, and look at what it was given, forward's results and incoming gradients among it."""
-        kept = [*given.kept, *_kept((*results, *douts))]
+        kept, has_raised = [*given.kept, *_kept((*results, *douts))], True
         try:
-            return function(*args)
+            found = function(*args)
+            has_raised = False
+            return found
         except Exception as error:
             raise readable(error)  # noqa: B904 (it is the same, or says all that can be said of it)
         finally:
@@ -126,16 +130,19 @@ class Custody:
                 places = [(f"argument {leaf}", item) for leaf, item in leaves_of(given.arrays)]
                 places += _numbered("argument, forward's result", results) + _numbered("incoming gradient", douts)
                 names = [name for name, item in places if any(item is array for array in written)]
-                self._tell(given, code, who, names)
+                self._tell(given, code, who, names, has_raised)
             if given.has_copies:
-                self._tell(given, code, who, given.changed())
+                self._tell(given, code, who, given.changed(), has_raised)
 
-    def _tell(self, given: _Given, code: str, who: str, names: Iterable[str]) -> None:
+    def _tell(self, given: _Given, code: str, who: str, names: Iterable[str], has_raised: bool) -> None:
         for name in names:
             message = f"{who} wrote to its {name}"
-            if all(breach.message != message for breach in self.breaches):
+            known = [place for place, breach in enumerate(self.breaches) if breach.message == message]
+            if not known or (self.breaches[known[0]].has_raised and not has_raised):
                 inputs, attrs = option_copied(dict(given.arrays)), option_copied(dict(given.attrs))
-                self.breaches.append(Breach(code, message, Case(inputs, attrs, "called", origin="called")))
+                place = known[0] if known else len(self.breaches)
+                case = Case(inputs, attrs, "called", origin="called")
+                self.breaches[place : place + 1] = [Breach(code, message, case, has_raised)]
 
     # --- the op's functions
     def _forward(self, function: Function, who: str = "forward") -> Function:

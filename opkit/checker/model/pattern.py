@@ -25,6 +25,8 @@ ZERO = "always zero"
 INCOMPLETE = "a part of what adds up is missing"
 #: What is said before a bound on values that parts wrong elements from right ones.
 EXACTLY = "exactly where"
+#: What is said of an error that one rounding explains, before the format.
+ROUNDED = "as much as a rounding to"
 #: What is said where a factor is seen once a gradient is brought to that of symmetric matrices: on the diagonal it is
 #: that of each element.
 ALONG = "along symmetric changes of"
@@ -78,7 +80,7 @@ def _rounded(share: float) -> str:
     """Say what format explains an error of a share of the largest derivative by a rounding, "" where none does."""
     for format, most in (("float32", SINGLE_ROUNDING), ("float16", HALF_ROUNDING)):
         if most / 32 < share <= most:
-            return f"like an approximation: {_off(share)}, as much as a rounding to {format} on the way"
+            return f"like an approximation: {_off(share)}, {ROUNDED} {format} on the way"
     return ""
 
 

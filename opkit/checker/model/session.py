@@ -198,9 +198,9 @@ class CheckSession:
         return self.result(code, Status.FAIL, message, case=None if ev is None else ev.case, **fields)
 
     def breaches(self, *codes: str) -> Iterator[CheckResult]:
-        """Yield a failure for each code under which writes to arguments were found: the first write."""
+        """Yield a failure for each code of the writes that were found: the first in a call that returned, if any."""
         reported: set[str] = set()
-        for breach in self.custody.breaches:
+        for breach in sorted(self.custody.breaches, key=lambda breach: breach.has_raised):
             if breach.code in codes and breach.code not in reported:
                 reported.add(breach.code)
                 yield self.result(breach.code, Status.FAIL, breach.message, case=breach.case)
