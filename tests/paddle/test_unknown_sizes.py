@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import opkit.paddle as paddle
-from opkit.errors import ShapeError
+from opkit.errors import ShapeError, UsageError
 from opkit.ops.core.value import UnknownSizeError
 from opkit.paddle import static
 from opkit.paddle.nn import functional as F
@@ -96,6 +96,14 @@ def test_what_needs_a_size_says_so(function: Callable[..., Any], array: np.ndarr
         (lambda x: paddle.nn.Conv2DTranspose(3, 2, 2)(x), X, r"takes tensors of 4 axes, got \[-1, 4\]"),
         (lambda x: paddle.nn.MaxPool2D(2)(x), X, r"max_pool2d takes tensors of 4 axes, got \[-1, 4\]"),
         (lambda x: paddle.nn.AdaptiveAvgPool2D(2)(x), X, r"adaptive_avg_pool2d takes tensors of 4 axes, got \[-1, 4\]"),
+        (lambda x: paddle.nn.AvgPool1D(2)(x), X, r"avg_pool1d takes tensors of 3 axes, got \[-1, 4\]"),
+        (lambda x: paddle.nn.AdaptiveMaxPool2D(2)(x), X, r"adaptive_max_pool2d takes tensors of 4 axes, got \[-1, 4\]"),
+        (lambda x: paddle.nn.Conv1D(3, 2, 3)(x), X, r"conv1d takes tensors of 3 axes, got \[-1, 4\]"),
+        (lambda x: paddle.nn.Conv3D(3, 2, 3)(x), IMAGES, r"conv3d takes tensors of 5 axes, got \[-1, 3, 4, 5\]"),
+        (lambda x: paddle.nn.Unfold(2)(x), X, r"unfold takes a tensor of 4 axes, got \[-1, 4\]"),
+        (lambda x: paddle.nn.Upsample(scale_factor=2)(x), X, r"mode 'nearest' does not fit a tensor of shape \[-1, 4\]"),
+        (lambda x: paddle.nn.LayerNorm(5)(x), X, r"layer_norm: x has shape \[-1, 4\], which does not end in \[5\]"),
+        (lambda x: paddle.nn.InstanceNorm1D(4)(x), IMAGES[:, :, 0], r"InstanceNorm1D is for 4 channels"),
         (lambda x: paddle.nn.GroupNorm(2, 4)(x), IMAGES, r"GroupNorm is for 4 channels, got \[-1, 3, 4, 5\]"),
         (lambda x: paddle.nn.InstanceNorm2D(4)(x), IMAGES, r"InstanceNorm2D is for 4 channels, got \[-1, 3, 4, 5\]"),
         (lambda x: x[:, 4], X, r"shape \[-1, 4\]: index 4 is out of bounds for axis 1 with size 4"),
@@ -103,5 +111,16 @@ def test_what_needs_a_size_says_so(function: Callable[..., Any], array: np.ndarr
 )
 def test_a_misfit_is_said_in_the_words_of_the_call(layer: Callable[..., Any], array: np.ndarray, message: str) -> None:
     """With an unknown batch: neither an op that nobody called, nor a size that nobody gave."""
-    with pytest.raises((ShapeError, IndexError), match=message):
+    with pytest.raises((ShapeError, IndexError, UsageError), match=message):
         in_a_graph(layer, array, {0})
+
+
+@pytest.mark.parametrize("unknown", [{0}, {0, 1, 2, 3}])
+def test_whole_channels_are_dropped_of_an_unknown_batch(unknown: set[int]) -> None:
+    """The mask is drawn in the run's sizes: each channel of each image stays or goes."""
+    image = np.ones((40, 3, 4, 5), "float32")
+    _, (y, gradient) = in_a_graph(lambda x: paddle.nn.Dropout2D(0.5)(x), image, unknown)
+    channels = y.reshape(120, 20)
+    assert (channels == channels[:, :1]).all()
+    assert 0.2 < (channels[:, 0] == 0).mean() < 0.8
+    np.testing.assert_array_equal(gradient, 4 * y)

@@ -127,5 +127,6 @@ def gru_step(from_input: Value, from_state: Value, state: Value) -> Value:
 
 def drop_along(x: Value, axes: Ints, rate: float) -> Value:
     """Return ``x`` with slices set to 0 with probability ``rate``; the choice varies along these axes only."""
-    sizes = [size if i in axes else 1 for i, size in enumerate(x.shape)]
-    return ops.mul(x, ops.cast_like(ops.greater_equal(ops.uniform(sizes, 0.0, 1.0, "float32"), rate), x))
+    others = [axis for axis in range(len(x.shape)) if axis not in axes]
+    like = ops.slice(x, others, [0] * len(others), [1] * len(others))  # sizes may be unknown until the program runs
+    return ops.mul(x, ops.cast_like(ops.random_mask_like(like, rate), x))
