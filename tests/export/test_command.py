@@ -107,6 +107,17 @@ def test_a_wrong_gradient_is_a_row_of_the_proof(tmp_path: Path) -> None:
     assert gradient_trouble(str(directory), ["another"]) == ""
 
 
+@pytest.mark.peer
+def test_a_wrong_gradient_is_the_reason_not_to_write(swish: Path) -> None:
+    """Not torch's own gradcheck, nor a difference between the two: the form is the same op, and it is wrong."""
+    pytest.importorskip("torch")
+    kernel = swish / "swish_py_kernel.py"
+    kernel.write_text(kernel.read_text().replace("return dy *", "return 1.01 * dy *"))
+    status, said = run(swish, str(swish), "--to", "torch")
+    assert (status, "error: swish: its gradient does not pass opkit gradcheck (swish_forward: fail (GC" in said) == (1, True), said
+    assert not Path("swish_torch.py").exists()
+
+
 def test_what_takes_its_time_is_told(swish: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal each step is named when it begins; a wrong gradient is the reason, not the form, and ends it."""
     from opkit.export import api

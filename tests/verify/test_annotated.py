@@ -58,6 +58,21 @@ class Prose(PyLayer):
     def backward(ctx, dy):
         (x,) = ctx.saved_tensor()
         return 2 * x * dy
+
+
+class Product(PyLayer):
+    @staticmethod
+    def forward(ctx, scale: float, x, w):
+        if x.ndim != 2 or w.ndim != 2 or x.shape == w.shape:
+            raise ValueError("matrices of different shapes only")
+        ctx.scale = scale
+        ctx.save_for_backward(x, w)
+        return scale * (x @ w)
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, w = ctx.saved_tensor()
+        return ctx.scale * dy @ w.T FAULT, ctx.scale * x.T @ dy
 '''
 
 
@@ -90,6 +105,15 @@ def test_an_annotation_that_forward_never_takes_is_said(tmp_path: Path) -> None:
         Status.PASS,
         ["forward takes none of the shapes annotated for x; others were searched"],
     )
+
+
+def test_a_number_without_a_default_is_declared_by_its_type(tmp_path: Path) -> None:
+    """It is tried as a number alone; the note on shapes says so, too."""
+    report = checked(tmp_path, "Product", "* 1.01")
+    assert report.status is Status.FAIL
+    assert all(isinstance(check.case["scale"], float) for check in report.checks if check.case)
+    (note,) = [note for note in report.notes if note.startswith("nothing declares the shapes")]
+    assert "float where a number is meant" in note
 
 
 @pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (1.01, Status.FAIL)])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.checker import OpReport, Options
+from opkit.checker import OpReport, Options, Status
 from opkit.checker.search import pipeline
 from opkit.eager import PyLayer
 from opkit.verify import RunOptions, gradcheck, run_targets
@@ -856,3 +856,12 @@ def test_what_makes_float64_is_said_in_paddles_words(here: Path) -> None:
     (report,) = run_targets([str(here / "wide.py::Tanh")], QUICK).report.ops
     (finding,) = [item for item in report.findings if item.code == "GC141"]
     assert "paddle.to_tensor(np.ones(3))" in finding.hint
+
+
+def test_a_rounding_to_float32_on_the_way_is_named(here: Path) -> None:
+    """Of a backward whose factor went through it, which is linear."""
+    rounded = TANH.replace("(1 - y.numpy() ** 2)", "(1 - y.numpy() ** 2).astype(np.float32)")
+    (here / "rounded.py").write_text(HEAD + rounded)
+    (report,) = run_targets([str(here / "rounded.py::Tanh")], QUICK).report.ops
+    (finding,) = [item for item in report.checks if item.status is Status.UNDECIDED]
+    assert (finding.code, "as much as a rounding to float32 on the way" in finding.message) == ("GC101", True)

@@ -201,7 +201,8 @@ def offer(report: OpReport, checkable: Checkable) -> OpReport:
         if not checkable.declares_shapes and any(case is not None and len(set(case.shapes)) > 1 for case in found):
             note = (
                 "nothing declares the shapes of the inputs; where those of a failure are not meant, raise in forward, "
-                f'annotate the parameters (Annotated[Any, "n d"]), or correct the cases that {command}'
+                'annotate the parameters (Annotated[Any, "n d"]; float where a number is meant), or correct the cases '
+                f"that {command}"
             )
     return replace(report, notes=(*report.notes, note)) if note else report
 
