@@ -26,15 +26,19 @@ _HOMES = {
 #: Packages that start threads of their own, after which a process must not be forked.
 _THREADED = frozenset({"jax", "tensorflow", "torch"})
 
+#: What each process would import anew at its first gradient; it brings sympy.
+_LATER = {"torch": "torch.fx.experimental.symbolic_shapes"}
+
 
 def wants_fresh(target: Target) -> bool:
     """Return whether a target is to be loaded and checked in a fresh interpreter, shared with others like it."""
     return target.kind is TargetKind.NAMED and bool(imported_roots(target.path) & _THREADED)
 
 
-def frameworks_of(target: Target) -> frozenset[str]:
-    """Return the frameworks that a target's file imports and that its functions may be of."""
-    return imported_roots(target.path) & frozenset(FRAMEWORKS)
+def frameworks_of(path: str) -> frozenset[str]:
+    """Return the frameworks that a file imports and that its functions may be of, and what these import later."""
+    found = imported_roots(path) & frozenset(FRAMEWORKS)
+    return found | {_LATER[name] for name in found if name in _LATER}
 
 
 def preload(kinds: Iterable[TargetKind]) -> None:

@@ -50,7 +50,8 @@ def main() -> None:
         ledger = Ledger(targets)
         _check_forked(ledger, targets, [number for number in range(len(targets)) if number not in fresh], options, out)
         errands = [
-            replace(_errand(number, targets[number]), frameworks=frameworks_of(targets[number])) for number in fresh
+            replace(_errand(number, targets[number]), frameworks=frameworks_of(targets[number].path))
+            for number in fresh
         ]
         for message in check_spawned(ledger.accounts, errands, options, options.width, (out,), lifeline=0):
             ledger.note(message)
