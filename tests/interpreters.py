@@ -19,10 +19,12 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from opkit.blind.limits import pinned
 from opkit.verify.isolation import interpreter
+from opkit.verify.targets.load import frameworks_of
 from opkit.verify.workers import client, start
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,7 +97,8 @@ def copied(where: str, words: Iterable[str] = ()) -> Copy | subprocess.Popen[byt
     """Return a copy that runs the zygote; a fresh interpreter where what is set is read when one starts."""
     if any(name.startswith("PYTHON") for name in os.environ.keys() - _PLAIN):
         return _started(words)
-    (*_, given) = interpreter.command(start.ZYGOTE, start._needed(words))
+    paths = [word.partition("::")[0] for word in words]
+    (*_, given) = interpreter.command(start.ZYGOTE, sorted([*start._needed(paths), *_frameworks(paths)]))
     request = {**json.loads(given), "folder": os.getcwd(), "environment": pinned(os.environ)}
     theirs_in, stdin = os.pipe()
     stdout, theirs_out = os.pipe()
@@ -107,6 +110,13 @@ def copied(where: str, words: Iterable[str] = ()) -> Copy | subprocess.Popen[byt
     for descriptor in (theirs_in, theirs_out, theirs_status):
         os.close(descriptor)
     return Copy(stdin, stdout, status)
+
+
+def _frameworks(paths: Iterable[str]) -> set[str]:
+    """Return what is imported of the frameworks that files import; the interpreters that load them are copies too."""
+    files = [path for path in paths if path.endswith(".py")]
+    found: frozenset[str] = frozenset().union(*map(frameworks_of, files))
+    return {name for name in found if find_spec(name.partition(".")[0])}
 
 
 #: Variables of Python's that change nothing in a process that has started.

@@ -12,8 +12,11 @@ import json
 import os
 import select
 import socket
+import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -142,14 +145,52 @@ def _run(request: dict[str, Any], streams: tuple[int, int, int], link: int) -> N
     _become(request)
     server.usual.update(request["unpinned"])
     server._link = socket.socket(fileno=put_aside(link))
+    sys.modules["opkit.verify.isolation.child"].Popen = partial(_begun, os.getpid())  # type: ignore[attr-defined]
+    _program(request["then"])
+
+
+def _program(module: str, **given: Any) -> NoReturn:
     gc.disable()
     try:
-        import_module(request["then"]).main()
+        import_module(module).main(**given)
     except SystemExit as end:
         os._exit(end.code if isinstance(end.code, int) else 1)
     except BaseException:
         sys.excepthook(*sys.exc_info())
     os._exit(1)
+
+
+def _begun(process: int, words: list[str], **streams: Any) -> Any:
+    """Begin an interpreter: as a copy of the one that was copied here, where that has imported what is wanted.
+
+    Args:
+        process: the one that may be copied: it has run nothing of a user's, and asks a blind server that is as new.
+        words: the command line.
+        streams: as ``subprocess.Popen`` takes them, by which all others are started.
+    """
+    settings = json.loads(words[-1])
+    is_like = os.getpid() == process and all(name in sys.modules for name in settings["frameworks"])
+    return _Fork(settings, **streams) if is_like else subprocess.Popen(words, **streams)
+
+
+class _Fork:
+    """What is used of ``subprocess.Popen``."""
+
+    def __init__(self, settings: dict[str, Any], pass_fds: Sequence[int], env: dict[str, str], **streams: Any) -> None:
+        self.returncode: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            for number, name in enumerate(("stdin", "stdout", "stderr")):
+                if streams[name] is not None:
+                    os.dup2(streams[name].fileno(), number)
+            assert server._link is not None
+            kept = {*range(3), *pass_fds, server._link.fileno()}
+            for descriptor in {*map(int, os.listdir("/proc/self/fd"))} - kept:
+                with suppress(OSError):  # what lists them is closed
+                    os.close(descriptor)
+            os.environ.clear()
+            os.environ.update(env)
+            _program(settings["then"], descriptors=settings["descriptors"])
 
 
 def _become(request: dict[str, Any]) -> None:

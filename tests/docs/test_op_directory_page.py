@@ -1,11 +1,11 @@
 """docs/op-directory.md keeps its word: its blocks are the files of an op that behaves as the page says."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cli.test_commands import opkit
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "op-directory.md"
 BLOCK = re.compile(r"^```(?:cpp|python)\n(?://|#) (file|add|wrong): (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -44,13 +44,6 @@ def write(folder: Path, chosen: list[tuple[str, str, str]]) -> Path:
         else:
             path.write_text(path.read_text() + "\n\n" + text)
     return op
-
-
-def opkit(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "opkit", *argv], cwd=folder, capture_output=True, text=True, check=False, timeout=1200
-    )
 
 
 def printed_by(command: str) -> str:

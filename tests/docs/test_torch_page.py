@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_commands import opkit
+
 pytest.importorskip("torch", reason="torch is not installed: the page on its custom functions cannot be run")
 pytestmark = pytest.mark.peer
 
@@ -33,9 +35,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("command", "shown"), COMMANDS)
 def test_a_command_finds_what_the_page_shows(folder: Path, command: str, shown: str) -> None:
     """The verdict and the code."""
-    done = subprocess.run(
-        [sys.executable, "-m", "opkit", *command.split()], cwd=folder, capture_output=True, text=True, timeout=300
-    )
+    done = opkit(folder, *command.split())
     verdict, _, code = shown.partition(" ")
     assert done.returncode == (0 if verdict == "pass" else 1), done.stdout + done.stderr
     assert f"{verdict} {code}".strip() in done.stdout
@@ -63,12 +63,6 @@ def test_the_readmes_function_of_torch(tmp_path: Path) -> None:
     pytest.importorskip("sympy", reason="sympy is not installed: a formula cannot be read")
     for (arguments, printed), words in zip(TOUR, ("new", "gradcheck"), strict=True):
         assert arguments.startswith(words)
-        done = subprocess.run(
-            [sys.executable, "-m", "opkit", *shlex.split(arguments)],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        done = opkit(tmp_path, *shlex.split(arguments))
         assert done.returncode == 0, done.stdout + done.stderr
         assert done.stdout.startswith(printed)

@@ -21,6 +21,7 @@ from opkit.testing import GradientError, assert_gradients
 from opkit.verify import gradcheck
 from opkit.verify.outcome import Outcome
 from opkit.verify.subjects.foreign.framework import framework_of
+from tests.cli.served import served
 from tests.verify.golden import masked
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: its custom functions cannot be checked")
@@ -160,16 +161,8 @@ def test_a_program_has_the_values_that_jax_gives(name: str, dtype: Any) -> None:
 
 
 def opkit(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line; the limit is for hangs alone."""
-    return subprocess.run(
-        [sys.executable, "-m", "opkit", *argv],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1200,
-        env={**os.environ, "XDG_CACHE_HOME": str(folder / ".cache")},
-    )
+    """Run the command line."""
+    return served([*argv], folder, {**os.environ, "XDG_CACHE_HOME": str(folder / ".cache")})
 
 
 SCRIPT = """

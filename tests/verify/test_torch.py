@@ -22,6 +22,7 @@ from opkit.verify.outcome import Outcome
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.foreign.framework import framework_of, recorded_frameworks
 from opkit.verify.subjects.from_search import searched
+from tests.cli.served import served
 from tests.corpus.torch_corpus import FILES, checked, is_expected, loaded, names_in
 from tests.verify.golden import masked
 
@@ -230,11 +231,15 @@ def test_a_tensor_that_takes_no_gradient_beside_one_that_does_is_a_constant() ->
 def run(*words: str, folder: Path | None = None, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run the command line in a folder, with a cache of its own."""
     own = {} if cache is None else {"XDG_CACHE_HOME": str(cache)}
+    return served([*words], folder or Path.cwd(), {**os.environ, **own})
+
+
+def started(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in an interpreter of its own, where the processes beneath it are the point."""
     path = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
         [sys.executable, "-m", "opkit", *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, **own},
+        env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         timeout=300,
@@ -269,7 +274,7 @@ if __name__ == "__main__":
 def test_a_training_script_with_threads_and_data_workers_is_recorded(tmp_path: Path) -> None:
     """No hang, and what is wrong on what it saw is found."""
     (tmp_path / "train.py").write_text(SCRIPT)
-    done = run("gradcheck", str(tmp_path / "train.py"), "--recorded-only")
+    done = started("gradcheck", str(tmp_path / "train.py"), "--recorded-only")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "FAIL" in done.stdout
     assert "::Act" in done.stdout
@@ -312,9 +317,20 @@ def test_several_functions_of_a_file_share_interpreters(tmp_path: Path) -> None:
     one += "    @staticmethod\n    def backward(ctx, g):\n        return {0} * g\n"
     file = tmp_path / "many.py"
     file.write_text(text + "".join(one.format(number) for number in range(2, 7)))
-    done = run("gradcheck", "--effort", "0.1", *(f"{file}::F{number}" for number in range(2, 7)))
+    done = started("gradcheck", "--effort", "0.1", *(f"{file}::F{number}" for number in range(2, 7)))
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(set((tmp_path / "many.py.pids").read_text().split())) <= 2 + 5
+
+
+def test_what_torch_imports_with_the_first_gradient_is_there_where_a_file_is_loaded(here: Path) -> None:
+    """It brings sympy: no process of a check imports it anew, and ordinary ones do not either."""
+    note = "import sys\nwith open('seen.txt', 'a') as file:\n    print('sympy' in sys.modules, file=file)\n"
+    function = SCRIPT.partition("if __name__")[0].replace("return g *", "return g * ctx.k *")
+    (here / "act.py").write_text(note + function)
+    assert gradcheck("act.py::Act", effort=0.05).status is Status.PASS
+    seen = (here / "seen.txt").read_text().split()
+    assert len(seen) > 1
+    assert set(seen) == {"True"}
 
 
 def test_library_ops_of_a_file_that_calls_nothing_are_searched(tmp_path: Path) -> None:
