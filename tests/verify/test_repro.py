@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from opkit.checker import Options
+from opkit.checker import Case, Options
 from opkit.errors import UsageError
 from opkit.verify import RunOptions, run_targets, write_repro
+from opkit.verify.failures.framework_repro import framework_lines
+from opkit.verify.failures.store import Failure
 from tests.verify.opdirs import SQUARE, make_op
 
 QUICK = RunOptions(Options(effort=0.05), timeout=30)
@@ -77,3 +81,17 @@ def test_an_unknown_id_is_a_usage_error(here: Path) -> None:
         write_repro("abc123", here)
     with pytest.raises(UsageError):
         write_repro("../../etc", here)
+
+
+@pytest.mark.parametrize("framework", ["torch", "jax"])
+def test_an_option_after_one_that_is_left_out_keeps_its_place(here: Path, framework: str) -> None:
+    """The script of a framework's function calls it by position: what is left out has its default there."""
+    (here / "act.py").write_text(f"import {framework}\n")
+    case = Case({"x": np.ones(2), "scale": None}, {"causal": False})
+    failure = Failure("0", ("GC101", "x", "y0"), case, facts={"op": f"{here / 'act.py'}::Act"})
+    written = framework_lines(failure, RunOptions())
+    assert written is not None
+    names: dict[str, Any] = {"inspect": inspect}
+    lines = written[1]
+    exec("\n".join(lines[lines.index("def arguments(function, values):") : lines.index("    return args") + 1]), names)
+    assert names["arguments"](lambda ctx, x, scale=None, causal=True: x, {"x": 1, "causal": False}) == [1, None, False]

@@ -57,18 +57,26 @@ def run(failure: Failure, options: RunOptions, outbox: Outbox) -> None:
     outbox.send(found)
 
 
+_ARGUMENTS = '''
+
+def arguments(function, values):
+    """Return arguments by name in the order of a function; what is left out has its default."""
+    args = []
+    for item in inspect.signature(function).parameters.values():
+        if item.name in values:
+            args += values[item.name] if item.kind is item.VAR_POSITIONAL else [values[item.name]]
+        elif item.default is not item.empty and item.kind is item.POSITIONAL_OR_KEYWORD:
+            args.append(item.default)
+    return args
+'''
+
 _TORCH_CALL = '''
 
 def call(values):
     """Call the Function or the op with arguments by name."""
     if not isinstance(target, type):
         return target(**values)
-    parameters = inspect.signature(target.forward).parameters.values()
-    args = []
-    for item in parameters:
-        if item.name in values:
-            args += values[item.name] if item.kind is item.VAR_POSITIONAL else [values[item.name]]
-    return target.apply(*args)
+    return target.apply(*arguments(target.forward, values))
 
 
 def results(values):
@@ -80,11 +88,7 @@ _JAX_CALL = '''
 
 def results(values):
     """Call the function with arguments by name and return the arrays that it gives."""
-    args = []
-    for item in inspect.signature(target).parameters.values():
-        if item.name in values:
-            args += values[item.name] if item.kind is item.VAR_POSITIONAL else [values[item.name]]
-    return jax.tree.leaves(target(*args))
+    return jax.tree.leaves(target(*arguments(target, values)))
 '''
 
 
@@ -107,7 +111,7 @@ def framework_lines(failure: Failure, options: RunOptions) -> tuple[str, list[st
     lines = ["import inspect", "import runpy", "", f"import {kind.module}", "import numpy as np", ""]
     lines += [*kind.settings(failure), f"names = runpy.run_path({root!r})"]
     lines += [f"target = {'.'.join([f'names[{first!r}]', *rest])}", 'data = np.load(__file__[:-3] + ".npz")']
-    lines += [*kind.call.splitlines(), "", "", f"values = {attrs!r}"]
+    lines += [*_ARGUMENTS.splitlines(), *kind.call.splitlines(), "", "", f"values = {attrs!r}"]
     for key, value in inputs.items():
         if isinstance(value, (list, tuple)):
             leaves = ", ".join(kind.leaf(_stored(key, index), item, failure) for index, item in enumerate(value))
