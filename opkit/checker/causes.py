@@ -38,7 +38,7 @@ _FOLLOWS: dict[str, frozenset[str]] = {
     "GC142": _NUMBERS | _EDGES | {"GC148"},
     "GC145": _NUMBERS,
     **dict.fromkeys(("GC120", "GC121", "GC125"), frozenset({"GC101"})),
-    "GC112": frozenset({"GC110", "GC111", "GC201"}),
+    "GC112": frozenset({"GC101", "GC110", "GC111", "GC201"}),  # no slope follows from what a term without dy adds to
     "GC101": frozenset({"GC131", "GC161"}),
 }
 #: Writes and changing results, and what follows from one only where it says so.
@@ -84,7 +84,7 @@ def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bo
         return cause.evidence is not None and INCOMPLETE in cause.evidence.pattern and _repeats_index(cause)
     if cause.code == "GC141" and item.code != "GC143":
         return (item.expected, item.actual) == (cause.expected, cause.actual)
-    return cause.code not in _OF_AN_INPUT or item.input is None or item.input == cause.input
+    return cause.code not in _OF_AN_INPUT or None in (item.input, cause.input) or item.input == cause.input
 
 
 #: What a finding suggests by its code, what it gave, its pattern and its message, the first that fits.

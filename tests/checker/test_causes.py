@@ -14,7 +14,7 @@ from opkit.checker import CheckResult, Report, Status, check
 from opkit.checker.causes import folded
 from opkit.project import scaffold
 from opkit.verify import gradcheck
-from tests.checker.functions import checkable_of
+from tests.checker.functions import check_functions, checkable_of
 
 X = [[np.linspace(-1.0, 2.0, 12).reshape(3, 4)], [np.linspace(-1.0, 1.0, 16).reshape(4, 4)]]
 
@@ -181,13 +181,23 @@ def test_a_slip_of_a_framework_has_its_hint(message: str, hint: str) -> None:
     assert hint in item.hint
 
 
-def test_a_term_without_dy_is_one_finding_beside_the_wrong_derivative() -> None:
-    """What is not 0 for a zero dy is neither additive nor homogeneous."""
+def test_a_term_without_dy_is_one_finding() -> None:
+    """What is not 0 for a zero dy is neither additive nor homogeneous, and what it gives for one dy is no slope."""
     codes = ("GC101", "GC110", "GC111", "GC112", "GC201")
-    first, second = folded([CheckResult(code, Status.FAIL, code, input="x") for code in codes])
-    assert (first.code, second.code) == ("GC101", "GC112")
-    assert [item.code for item in second.consequences] == ["GC110", "GC111", "GC201"]
-    assert "dy as a factor" in second.hint
+    (only,) = folded([CheckResult(code, Status.FAIL, code, input="x") for code in codes])
+    assert only.code == "GC112"
+    assert [item.code for item in only.consequences] == ["GC101", "GC110", "GC111", "GC201"]
+    assert "dy as a factor" in only.hint
+
+
+def test_a_backward_that_forgets_dy_is_one_finding_that_says_so() -> None:
+    """As of gradients that forward computed: each is what a loss of 1 has, and of no input a slope is wrong."""
+    x, y = np.array([[0.5, 1.5], [-1.0, 2.0]])
+    (only,) = (
+        item for item in check_functions(lambda x, y: (x * y).sum(), lambda x, y, dy: (y, x), [x, y]).checks if item.is_finding
+    )
+    assert (only.code, only.input) == ("GC112", None)
+    assert "it does not depend on dy" in only.message
 
 
 def test_two_wrong_numbers_stand_side_by_side() -> None:

@@ -199,9 +199,28 @@ def test_what_may_be_a_float_is_one() -> None:
     assert {array.dtype.kind for array in case.arrays} == {"f"}
 
 
+def _tilted(x: np.ndarray, tilt: np.ndarray) -> np.ndarray:
+    if x.shape[1:] != (4, 7, 3) or tilt.shape not in (x.shape, x.shape[1:]):
+        raise ValueError("sizes that no climb tries")
+    return np.asarray(x + tilt)
+
+
+def _untilted(x: np.ndarray, tilt: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if tilt.ndim != 3:
+        raise ValueError("one tilt for all of a batch")
+    return dy, dy.sum(axis=0)
+
+
+def test_an_input_may_be_the_same_for_a_whole_batch() -> None:
+    """Forward takes one for each entry, too; backward answers where all share one."""
+    taken = Case({name: np.ones((2, 4, 7, 3)) for name in ("x", "tilt")}, {})
+    case, *_ = _natural(_tilted, _untilted).answered([taken])
+    assert shapes_of(case) == ((2, 4, 7, 3), (4, 7, 3))
+
+
 def test_shapes_follow_from_how_far_backward_gets() -> None:
     """Forward takes points and a matrix of many sizes, backward (n, 2) and (3, 3) alone."""
-    (points, matrix), *_ = map(shapes_of, _natural(_warp, _unwarp).answered())
+    (points, matrix), *_ = map(shapes_of, _natural(_warp, _unwarp).answered([]))
     assert (points[1:], matrix) == ((2,), (3, 3))  # type: ignore[index]
 
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from opkit.checker import (
+    Arg,
     Arrays,
+    Attr,
     Attrs,
     Checkable,
     CheckResult,
@@ -144,6 +146,21 @@ def test_a_slow_op_is_decided_in_few_calls(factor: float, status: Status) -> Non
     report = check(replace(made, forward=forward), Options(seconds=1.0))
     assert report.status is status
     assert len(calls) < 800
+
+
+@pytest.mark.parametrize(("power", "status"), [(1, Status.PASS), (2, Status.FAIL)])
+def test_each_option_has_another_value_however_little_time_there_is(power: int, status: Status) -> None:
+    """Of an op whose calls take long: what is right at the default alone passed where the time ran out before."""
+
+    def forward(arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+        time.sleep(0.006)
+        return [np.sin(arrays["x"]) * attrs["rate"]]
+
+    def backward(arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]) -> Gradients:
+        return {"x": douts[0] * np.cos(arrays["x"]) * attrs["rate"] ** power}
+
+    made = Checkable("op", (Arg("x"),), (Arg("y"),), forward, backward, (Attr("rate", "any", 1.0),))
+    assert check(made, Options(seconds=1e-6)).status is status
 
 
 def test_each_pair_of_input_and_output_has_a_verdict_of_its_own() -> None:

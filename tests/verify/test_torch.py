@@ -575,6 +575,25 @@ def test_a_fake_kernel_for_matrices_fails_at_given_vectors_alone(is_given: bool,
     assert "GC206" in {item.code for item in report.checks if item.status is status}, report
 
 
+@torch.library.custom_op("tests_torch::dequantized", mutates_args=())
+def dequantized(x: torch.Tensor, weight: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    return x @ (weight * scale.unsqueeze(1)).t()
+
+
+dequantized.register_fake(lambda x, weight, scale: x.new_empty(x.shape[0], weight.shape[0]))
+dequantized.register_autograd(
+    lambda ctx, g: (g @ (ctx.weight * ctx.scale.unsqueeze(1)), None, ((g.t() @ ctx.x) * ctx.weight).sum(1)),
+    setup_context=lambda ctx, inputs, output: ctx.__dict__.update(x=inputs[0], weight=inputs[1], scale=inputs[2]),
+)
+
+
+def test_a_fake_kernel_for_rows_that_the_op_repeats_is_undecided() -> None:
+    """A weight of one row, with a scale for each of several: nobody means it."""
+    options = Options( select=frozenset({"GC206"}))
+    report = check(framework_of("torch").named(dequantized, {}, "dequantized", options), options)
+    assert {item.code for item in report.checks if item.status is Status.UNDECIDED} == {"GC206"}, report
+
+
 @torch.library.custom_op("tests_torch::single", mutates_args=())
 def single(x: torch.Tensor) -> torch.Tensor:
     return x.cumsum(0).to(torch.float32)

@@ -85,12 +85,14 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
         message = "no derivative can be compared: forward or backward gives different results for the same arguments"
         yield session.result("GC101", Status.UNDECIDED, message, is_stopped=True)
         return
-    budget = RUN_BUDGET * session.options.effort
-    for number, ev in enumerate(_ordered(evaluators)):
+    budget, ordered = RUN_BUDGET * session.options.effort, _ordered(evaluators)
+    first = session.first_of_options([ev.case for ev in ordered])
+    for number, ev in enumerate(ordered):
         budget -= _cost(ev)
         if ledger.failing >= SOME:
             break
-        is_late = number > 0 and not session.has_time(MANY if session.is_slow else CALLS_A_CASE)
+        is_first = any(ev.case is case for case in first)
+        is_late = not is_first and not session.has_time(MANY if session.is_slow else CALLS_A_CASE)
         if is_late or (budget < 0 and number >= MANY):
             ledger.left_out += 1
             continue

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 
 import numpy as np
 from numpy import ndarray
@@ -45,12 +46,13 @@ def linearity(session: CheckSession) -> Iterator[CheckResult]:
         except Exception:  # reported by the contract check
             continue
         for code, message, leaf in faults:
-            found.add(code, message, ev, input=str(leaf))
+            found.add(code, message, ev, input=None if leaf is None else str(leaf))
     is_partial = any(len(ev.slots) > 1 for ev in evaluators)
     yield from found.told(("GC110", "GC111", "GC112", *["GC113"] * is_partial), len(evaluators))
 
 
-def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf]]:
+def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf | None]]:
+    """Yield what is not linear: code, message, and the input that it concerns, None for all of them."""
     entries = ev.entries
     natural = LINEAR_LEAST * ev.natural()
     dtypes = [*(ev.outputs[index].dtype for index in ev.slots), *(ev.array(leaf).dtype for leaf in ev.leaves)]
@@ -83,11 +85,12 @@ def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf
                 )
                 yield "GC111", message, leaf
                 break
-    nothing = _run(ev, np.zeros(entries))
-    for leaf, gradient in nothing.items():
-        if np.isfinite(one[leaf]).all() and gradient.size and not (gradient == 0).all():
-            worst = gradient[gradient != 0][0]
-            yield "GC112", f"backward of a zero dy is {worst:.3g}, not 0", leaf
+    nothing = {leaf: value for leaf, value in _run(ev, np.zeros(entries)).items() if np.isfinite(one[leaf]).all()}
+    others = {leaf: value[value != 0] for leaf, value in nothing.items() if value.any()}
+    for leaf, values in islice(others.items(), 1):
+        said = "; it does not depend on dy" if np.array_equal(nothing[leaf], one[leaf]) else ""
+        whose = None if len(others) == len(one) else leaf
+        yield "GC112", f"backward of a zero dy is {values[0]:.3g}, not 0{said}", whose
     if len(ev.slots) > 1:
         # The sum over outputs of backward with zeros for all the others.
         place = np.repeat(np.arange(len(ev.sizes)), ev.sizes)

@@ -122,10 +122,22 @@ class CheckSession:
             return
         most = max(1, int(self.left() / (self.call_seconds * CALLS_A_CASE)))
         if most < len(self.cases):
+            various = _various(self.cases)
+            chosen = {*map(id, [*various[:most], *self.first_of_options(various)])}
             self.notes.append(
-                f"a call of forward takes {self.call_seconds:.2g} s: {most} of {len(self.cases)} cases were checked"
+                f"a call of forward takes {self.call_seconds:.2g} s: {len(chosen)} of {len(various)} cases were checked"
             )
-            self.cases[:] = _various(self.cases)[:most]
+            self.cases[:] = [case for case in various if id(case) in chosen]
+
+    def first_of_options(self, cases: list[Case]) -> list[Case]:
+        """Return the first case, and the first in which each option has another value: decided whatever the time is."""
+        defaults = self.checkable.default_attrs
+        found = dict.fromkeys(("",), cases[0]) if cases else {}
+        for case in cases:
+            for name, value in case.attrs.items():
+                if name not in found and repr(value) != repr(defaults.get(name)):
+                    found[name] = case
+        return list(found.values())
 
     def has_time(self, calls: int) -> bool:
         """Return whether some calls would end in time."""

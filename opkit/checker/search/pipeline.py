@@ -38,6 +38,7 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Trial
 from opkit.checker.search import sweeps
+from opkit.checker.search.attributes import alternatives
 from opkit.checker.search.kinds import shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, with_item
@@ -172,6 +173,22 @@ def _left_out(search: SearchScope, shapes: Sequence[Case]) -> list[Case]:
     return found
 
 
+def _with_other_options(search: SearchScope, cases: Sequence[Case]) -> Iterator[Case]:
+    """Yield a case with another value, which changes what forward gives, of each option that has one value in all.
+
+    However little time is left: what is right at the defaults of its options alone is wrong soon.
+    """
+    probe = search.trial.probe
+    held = (attr for attr in search.checkable.attrs if attr.name not in search.options.attrs)
+    for attr in (one for one in held if len({repr(case.attrs.get(one.name)) for case in cases}) == 1):
+        values = alternatives(attr, search.checkable.constants)[:FEW]
+        others = (
+            (case, replace(case, attrs={**case.attrs, attr.name: value})) for case in cases[:1] for value in values
+        )
+        told = (one for case, one in others if probe(one).is_accepted and not probe(one).gives_the_same(probe(case)))
+        yield from islice(told, 1)
+
+
 def _are_broadcast(shapes: Iterable[Shape], results: Sequence[Shape]) -> bool:
     """Return whether every result has the shape that inputs broadcast to."""
     with suppress(ValueError):
@@ -257,7 +274,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     is_open = natural.is_open(shapes[0])
     if is_open:
         if checkable.infer is None and not table.has_answers(shapes):
-            shapes = natural.answered() + shapes
+            shapes = natural.answered(shapes) + shapes
         shapes = table.served(shapes)
     shapes += _left_out(natural, shapes)
     # An array among the options goes with the sizes that were seen.
@@ -271,6 +288,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     if is_open:
         cases = table.served(cases)
         large = None if large is None or table.leaves_out(large) else large
+    cases += _with_other_options(natural, cases) if trial.is_late else ()
     found = Collected(cases, dtype=natural.dtype, domain=natural.domain, large=large)
     found.table = table if is_open else None
     found.unlike = [*signs(natural, shapes)]

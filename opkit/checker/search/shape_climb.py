@@ -33,6 +33,7 @@ from opkit.checker.search.hill_climb import (
     climb,
     depth_of,
 )
+from opkit.checker.search.kinds import is_list, shapes_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape, with_item, without_one_size
@@ -74,9 +75,19 @@ class Climber(Roles):
     assumed: tuple[Role, ...] | None = None
     _last: Assignment = ()
 
-    def answered(self) -> list[Case]:
-        """Return cases of shapes that backward answers too, found by how far it gets; or nothing."""
+    def answered(self, taken: Sequence[Case]) -> list[Case]:
+        """Return cases of shapes that backward answers too, found by how far it gets; or nothing.
+
+        Args:
+            taken: what forward takes: an input of it may be meant without its first axis, the same for a whole batch.
+        """
         before, found = self.roles, list[Case]()
+        self._goal, self._attrs = _Goal.ANSWERS, self.attrs
+        dtypes = [role.dtype or own for role, own in zip(self.held, self.floats)]
+        known: list[Any] = list(map(shapes_of, taken[:FEW]))
+        axes = ((shapes, place) for shapes in known for place, one in enumerate(shapes) if one and not is_list(one))
+        less = (with_item(shapes, place, shapes[place][1:]) for shapes, place in axes)
+        self._last = next((one for one in less if self._depth(one, dtypes) == TAKEN), self._last)
         # What forward takes and backward does not may lead on, or be a dead end.
         for goal in (_Goal.ANSWERS, _Goal.NOTHING_ELSE) if self.args and not self.is_near else ():
             self._goal, self.roles = goal, None
@@ -114,8 +125,8 @@ class Climber(Roles):
                 found, reached = shapes, ask(shapes)
             elif self._last and ask(self._last) == TAKEN:  # what was wanting were whole numbers, not shapes
                 found, reached = self._last, TAKEN
-            else:  # floats were tried in shapes all alike before
-                alike = RANKED_SHAPES if self._goal is _Goal.TAKES and tuple(dtypes) != self.floats else ()
+            else:
+                alike = RANKED_SHAPES if self._goal is _Goal.TAKES else ()
                 found, reached = climb(self.args, ask, sizes, None, self._sizes, alike, self._wants_whole(dtypes))
             former = self.roles
             if former is None and reached == TAKEN:

@@ -58,10 +58,10 @@ def _check(
         what, fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC, layout) or _AGREES
         said = f"{fault}, for inputs that lie transposed in memory; torch.compile uses the fake one's"
         return [Fault(said, is_certain=what != "strides", where=where)] if fault else []
-    other, amount = _agreeing(runner, arrays, attrs)
+    other, what = _agreeing(runner, arrays, attrs)
     if other:
         shapes = ", ".join(f"{name} of shape {list(np.shape(value))}" for name, value in other.items())
-        advice = f"it agrees for {shapes}: refuse {amount} axes in the op, or name inputs in a cases function"
+        advice = f"it agrees for {shapes}: refuse {what} in the op, or name inputs in a cases function"
         return [Fault(f"{fault}; {advice}", is_beyond=True, where=where)]
     return [Fault(fault, where=where)]
 
@@ -75,7 +75,7 @@ def _is_known(arrays: Arrays, attrs: Attrs, known: set[str]) -> bool:
 
 
 def _agreeing(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> tuple[Mapping[str, Any], str]:
-    """Return other inputs, where the fake kernel agrees with the real one and is written for these alone.
+    """Return other inputs, where the fake kernel agrees with the real one and is written for these, and what is not so.
 
     With fewer axes: its results have as many axes for more axes of the inputs, or it raises for them. With more, or
     larger: the real one gives results of the same shapes, for it broadcasts. Nothing is returned where neither is.
@@ -83,12 +83,12 @@ def _agreeing(runner: LibraryRunner, arrays: Arrays, attrs: Attrs) -> tuple[Mapp
     ranks, fewer = _ranks(runner, arrays, attrs), _cut(arrays)
     while fewer:
         if _fault(runner, fewer, attrs, is_symbolic=False) == _AGREES:
-            return (fewer, "more") if ranks in (None, _ranks(runner, fewer, attrs)) else ({}, "")
+            return (fewer, "more axes") if ranks in (None, _ranks(runner, fewer, attrs)) else ({}, "")
         fewer = _cut(fewer)
     shapes = _shapes(runner, arrays, attrs)
     same = (one for one in _grown(arrays, shapes or ()) if _shapes(runner, one, attrs) == shapes)
     agree = (one for one in same if _fault(runner, one, attrs, is_symbolic=False) == _AGREES)
-    return next(((one, "fewer") for one in agree), ({}, ""))
+    return next(((one, "what it broadcasts") for one in agree), ({}, ""))
 
 
 def _fault(
@@ -118,13 +118,15 @@ def _cut(arrays: Arrays) -> dict[str, Any]:
 
 
 def _grown(arrays: Arrays, shapes: Sequence[tuple[int, ...]]) -> Iterator[dict[str, Any]]:
-    """Yield inputs of which one array is broadcast to the shape of a result, or has one more axis."""
+    """Yield inputs of which one array is broadcast to the shape of a result, or along an axis, or has one more axis."""
     given = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
     sizes = dict.fromkeys(size for value in given.values() for size in value.shape if size)
     for name, value in given.items():
         for shape in shapes:
             with suppress(ValueError):  # it cannot be
                 yield {**arrays, name: np.broadcast_to(value, shape)}
+        ones = [axis for axis, size in enumerate(value.shape) if size == 1]
+        yield from ({**arrays, name: np.repeat(value, size, axis)} for size, axis in product(sizes, ones))
         yield from ({**arrays, name: np.stack([value] * size, axis)} for size, axis in product(sizes, (0, -1)))
 
 
