@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -35,12 +36,34 @@ def test_kernels_of_a_formula_agree(tmp_path: Path, compiler: Compiler) -> None:
     compare(load(tmp_path / "t"), {"x": rng.normal(size=(3, 4, 2)), "w": rng.uniform(0.5, 4, (3, 4, 2))})
 
 
-def compare(loaded: LoadedOps, given: dict[str, np.ndarray]) -> None:
+#: Formulas whose rewritten forms call every helper that keeps them from overflowing or cancelling.
+AT_ENDS = (
+    "a = x / expm1(x); b = log(1 - exp(-x)); c = log((exp(x) + exp(-x)) / 2); d = 1 / (exp(x) - 1); e = exp(x) / (1 + exp(x))**2; g = 1 / cosh(x)",
+    "y = log1p(exp(x)) + sin(x) / x; z = (exp(x) - 1) / x",
+    "log(mean(exp(x), axis=-1))",
+)
+
+
+@pytest.mark.parametrize("text", AT_ENDS)
+def test_kernels_of_a_formula_agree_at_the_ends(text: str, tmp_path: Path, compiler: Compiler) -> None:
+    """In float32 and float64, where exp, its square and its quotient by x come to an end."""
+    made = design(text, {})
+    scaffold_formula("t", tmp_path, made, [], cpp=True)
+    loaded = load(tmp_path / "t")
+    for dtype in (np.float32, np.float64):
+        ends = [point for end in (1e-9, 1e-4, 20, 90, 95, 300, 711, 800, 2e4) for point in (end, -end)]
+        x = np.array([list(filter(made.regions["x"].holds, ends))], dtype)
+        with np.errstate(all="ignore"):
+            limits = np.finfo(dtype)
+            compare(loaded, {"x": x}, (64 * float(limits.eps), float(limits.tiny)), list(made.outputs))
+
+
+def compare(loaded: LoadedOps, given: dict[str, np.ndarray], room: tuple[float, float] = (1e-12, 1e-12), outputs: Sequence[str] = ("y",)) -> None:
     """Compare the kernels of forward and of backward with their twins."""
     python = with_kernels(loaded, None)
     rng = np.random.default_rng(0)
 
-    def both(op: str) -> np.ndarray:
+    def both(op: str) -> tuple[np.ndarray, ...]:
         names = [spec.name for spec in loaded.ops[op].compiled.inputs]
         results = []
         for ops in (loaded.ops, python.ops):
@@ -49,11 +72,11 @@ def compare(loaded: LoadedOps, given: dict[str, np.ndarray]) -> None:
             results.append(result if isinstance(result, tuple) else (result,))
         assert type(loaded.ops[op].kernel.function).__name__ == "CppKernel"
         for one, other in zip(*results):
-            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
-        return results[0][0]
+            np.testing.assert_allclose(one, other, rtol=room[0], atol=room[1])
+        return results[0]
 
-    given["y"] = both("t_forward")
-    given["dy"] = rng.normal(size=given["y"].shape)
+    for name, result in zip(outputs, both("t_forward"), strict=True):
+        given |= {name: result, f"d{name}": rng.normal(size=result.shape).astype(result.dtype)}
     both("t_backward")
 
 
