@@ -188,6 +188,13 @@ def test_where_squares_overflow_is_said_too() -> None:
     assert "the kernel gives nan, the formula is 4.99999999958e-05" in line
 
 
+@pytest.mark.parametrize("text", ["norm(x)", "norm(x, axis=-1)", "std(x, axis=-1)"])
+def test_where_sums_of_squares_overflow_is_said(text: str) -> None:
+    """Of entries of 1e30 in float32; the root of the sum would be a number."""
+    line, *_ = designed(text).weak()
+    assert re.match(r"y: at x = 1e\+30 in float32 the kernel gives inf, the formula is \d", line)
+
+
 def test_a_gradients_numbers_fit_half_precision() -> None:
     """A product of 1e-05 and a sum of whole numbers is that sum's own: 200000 is infinite in float16."""
     text, attrs = FORMULAS["gelu_tanh"]
