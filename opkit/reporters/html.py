@@ -157,6 +157,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "meaning": Markup(prose(explain(result.code))) if result.code in codes() else "",
         "plot": Markup(slope_plot(slopes)) if slopes is not None else "",
         "element": slopes.element if slopes is not None else "",
+        "claimed": value_text(slopes.claimed) if slopes is not None else "",
     }
 
 

@@ -181,3 +181,41 @@ def test_a_flag_wins_over_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.opkit]\nseed = 3\neffort = 0.1\n")
     done = opkit(tmp_path, "plot", "layers.py::Square", "--seed", "5", "--output", "a.svg")
     assert "seed 5" in done.stdout
+
+
+def drawn(folder: Path, forward: str, backward: str, cases: str, parameters: str = "a, b") -> str:
+    """Return the page of a PyLayer that saves its arguments, its words without line breaks."""
+    (folder / "layers.py").write_text(
+        f"import paddle\nfrom paddle.autograd import PyLayer\n\n\nclass Op(PyLayer):\n    @staticmethod\n    def forward(ctx, {parameters}):\n"
+        f"        ctx.save_for_backward({parameters})\n        return {forward}\n\n    @staticmethod\n    def backward(ctx, dy):\n"
+        f"        {parameters}{',' * (parameters == 'a')} = ctx.saved_tensor()\n        return {backward}\n\n\ndef cases(rng):\n    {cases}\n"
+    )
+    assert opkit(folder, "plot", "layers.py::Op", "--output", "page.html").returncode in (0, 1)
+    return " ".join((folder / "page.html").read_text().split())
+
+
+def test_a_function_of_rows_is_no_curve(tmp_path: Path) -> None:
+    """Distances between the rows of two matrices: of vectors each would depend on one element alone."""
+    page = drawn(
+        tmp_path,
+        "((a.unsqueeze(1) - b.unsqueeze(0)) ** 2).sum(-1)",
+        "(2 * dy.unsqueeze(-1) * (a.unsqueeze(1) - b.unsqueeze(0))).sum(1), (-2 * dy.unsqueeze(-1) * (a.unsqueeze(1) - b.unsqueeze(0))).sum(0)",
+        "yield {'a': rng.standard_normal((3, 3)), 'b': rng.standard_normal((3, 3))}",
+    )
+    assert "Above:" not in page
+    assert "The derivative of y (across) by a (down)" in page
+
+
+def test_where_a_gradient_is_nan_the_place_is_marked(tmp_path: Path) -> None:
+    """One point between those of the curve; the picture of its slopes has no dashed line, and none is spoken of."""
+    case = "x = 0.1 + rng.random(5); x[2] = 0.0; x[3] = -1.0; yield {'a': x}"
+    page = drawn(tmp_path, "paddle.sqrt(a * a)", "dy * a / paddle.sqrt(a * a)", case, "a")
+    assert "They differ where it is shaded: at 0." in page
+    assert ">dashed</span>" not in page
+    assert "the gradient that backward gives is nan." in page
+
+
+def test_a_function_that_is_flat_somewhere_is_a_curve(tmp_path: Path) -> None:
+    """In the middle of its domain nothing changes."""
+    flat = drawn(tmp_path, "paddle.nn.functional.softshrink(a)", "dy * (a.abs() > 0.5).astype(a.dtype)", "yield {'a': rng.uniform(-2, 2, 6)}", "a")
+    assert "Above: y over a. " in flat
