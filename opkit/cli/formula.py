@@ -42,9 +42,9 @@ def new_from_formula(
     if not chosen.takes_formula:
         raise UsageError(
             f"--kind {kind} computes what it computes; --from does not change it",
-            help="leave out --kind for an op directory, or one of pylayer, torch_function, torch_op, jax_function",
+            help="leave out --kind for an op directory, or pylayer, py_func, torch_function, torch_op, jax_function",
         )
-    if not grad and not chosen.can_skip_grad:
+    if not grad and not chosen.has_spec:
         raise UsageError(f"--no-grad: a {kind} is a forward and its gradient", help="leave it out")
 
     try:

@@ -140,7 +140,9 @@ class Translated:
 
 
 def translated(design: Design, kind: str, attrs: Sequence[str]) -> Translated:
-    """Return the kernels of a design as a kind of ``opkit new`` writes them."""
+    """Return the kernels of a design as a kind of ``opkit new`` writes them: numpy's own where it has no dialect."""
+    if kind not in DIALECTS:
+        return Translated(design.forward, design.backward, design.helpers, is_view=False)
     dialect, array = DIALECTS[kind], next(iter(design.inputs))
     forward = dialect.body(design.forward, attrs, array)
     last = ast.parse(forward[-1].removeprefix("return "), mode="eval").body

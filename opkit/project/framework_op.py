@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 _FILES = {"module": "{}.py", "check": "check_{}.py", "test": "test_{}.py"}
 _WHAT = {
     "pylayer": "A PyLayer.",
+    "py_func": "An op of a static program, through py_func.",
     "torch_function": "A torch.autograd.Function.",
     "torch_op": "An op of torch's library, with a fake kernel and autograd.",
     "jax_function": "A function of JAX with a rule of its own.",
 }
-_TAKEN = frozenset({"torch", "jax", "jnp", "partial", "inputs", "output", "saved", "gradient", "gradients", "wanted"})
+_TAKEN = frozenset(
+    {"torch", "jax", "jnp", "partial", "inputs", "output", "saved", "gradient", "gradients", "wanted", "rng"}
+)
 
 
 def render_framework(
@@ -114,6 +117,7 @@ def _designed(design: Design, attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict
         "times": "",
         "shapes": design.shapes,
         "draws": {item: region.text(item) for item, region in design.regions.items()},
+        "samples": {item: region.text(repr(design.shapes[0][item])) for item, region in design.regions.items()},
         "narrowed": design.narrowed,
         "varied": [attr for attr in attrs if attr.name in design.varied],
         "own": ".clone()" if said.is_view and len(outputs) == 1 else "",

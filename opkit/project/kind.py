@@ -57,7 +57,7 @@ class Kind:
     @property
     def takes_formula(self) -> bool:
         """Whether a formula's kernels are written as this kind; the others compute what they compute."""
-        return self.name == "elementwise" or not self.can_skip_grad
+        return self.name == "elementwise" or not self.has_spec
 
 
 _ALL = (

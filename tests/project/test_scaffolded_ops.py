@@ -104,21 +104,22 @@ def test_another_framework(kind: str, source: tuple[str, ...], tmp_path: Path) -
     assert tested.returncode == 0, tested.stdout
 
 
-@pytest.mark.parametrize("text", ["y = r * cos(k * t); z = r * sin(k * t)", "sum(log(x) * erfc(k * w), axis=-1)", "x**k @ w"])
-def test_a_pylayer_of_a_formula(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", FILE_KINDS)
+@pytest.mark.parametrize("text", ["y = r * cos(k * t); z = r * sin(k * t)", "sum(log(x) * erfc(k * w), axis=-1)", "x**k @ w", "sum(k * x)"])
+def test_a_file_of_a_formula(text: str, kind: str, tmp_path: Path) -> None:
     """It says what it computes, passes its gradient check without an edit, and runs as a script."""
-    made = opkit(tmp_path, "new", "my_op", "--kind", "pylayer", "--attr", "k:float=1.5", "--from", text)
+    made = opkit(tmp_path, "new", "my_op", "--kind", kind, "--attr", "k:float=1.5", "--from", text)
     assert (made.returncode, "1 op: 1 pass" in made.stdout) == (0, True), made.stdout + made.stderr
-    layer = next(node for node in ast.parse((tmp_path / "my_op.py").read_text()).body if isinstance(node, ast.ClassDef))
-    assert text.replace(" ", "") in f"y={ast.get_docstring(layer)}".replace(" ", "").replace("y=y=", "y=")
+    (said,) = {ast.get_docstring(node) for node in ast.parse((tmp_path / "my_op.py").read_text()).body if getattr(node, "name", "") == "forward"}
+    assert text.replace(" ", "") in said.replace(" ", "")
     ran = opkit(tmp_path, "run", "my_op.py")
-    assert (ran.returncode, ran.stdout.count("Tensor(") >= 2) == (0, True), ran.stderr
+    assert (ran.returncode, bool(ran.stdout)) == (0, True), ran.stderr
 
 
 def test_other_kinds_compute_what_they_compute(tmp_path: Path) -> None:
     """A formula of a loss says which kinds take one."""
     refused = opkit(tmp_path, "new", "my_op", "--kind", "loss", "--from", "x * x")
-    assert (refused.returncode, "pylayer, torch_function" in refused.stderr) == (2, True)
+    assert (refused.returncode, "pylayer, py_func, torch_function" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("kind", LIBRARY_KINDS)
