@@ -9,6 +9,7 @@ Runs the same checks on searched neighbours; what fails only there is undecided,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -58,6 +59,14 @@ def unused(options: Iterable[str]) -> str:
     return f"backward may not get the option {' and '.join(options)}, or not use it"
 
 
+def _share(item: CheckResult) -> float:
+    """Return by what share of its size a number is off, infinity where nothing tells."""
+    expected, actual = item.expected, item.actual
+    if item.code in _SLOPES and isinstance(expected, float) and isinstance(actual, float):
+        return abs(expected - actual) / (max(abs(expected), abs(actual)) or 1.0)
+    return math.inf if item.evidence is None else item.evidence.share
+
+
 def _options(case: Case, other: Checkable) -> dict[str, str]:
     """Return the options of a case that no case seen has so, with their values; what no call named had its default."""
     defaults = {attr.name: attr.default for attr in other.attrs}
@@ -82,8 +91,12 @@ def _difference(case: Case, options: Mapping[str, str], other: Checkable) -> str
 _HAZARDS = frozenset({"GC203"})
 #: Of what nothing declares: empty arrays (rules 1 and 5).
 _OPEN_WHERE_FOUND = frozenset({"GC160"})
+#: What compares one slope with another.
+_SLOPES = frozenset({"GC101", "GC102"})
 #: What compares numbers, and says at which inputs.
-_NUMBERS = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC110", "GC111", "GC150", "GC152"})
+_NUMBERS = frozenset(
+    {"GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC110", "GC111", "GC131", "GC150", "GC152"}
+)
 
 
 def settled(
@@ -167,9 +180,7 @@ def _why_open(session: CheckSession, item: CheckResult) -> str:
         return ""
     if is_huge(case):
         return f"values beyond {EXTREME_SIZE:g} are extremes that nothing declares"
-    expected, actual = item.expected, item.actual
-    are_floats = item.code == "GC101" and isinstance(expected, float) and isinstance(actual, float)
-    if are_floats and abs(expected - actual) <= SINGLE_ROUNDING * max(abs(expected), abs(actual)):
+    if _share(item) <= SINGLE_ROUNDING:
         return "as small as float32's rounding: a step may be held in float32, or an iteration stop before its end"
     return ""
 

@@ -216,6 +216,18 @@ def test_what_is_wrong_on_every_class_fails() -> None:
     assert found.status is Status.FAIL
 
 
+@pytest.mark.parametrize(("error", "status"), [(0.0, Status.UNDECIDED), (1e-5, Status.FAIL)])
+def test_the_rounding_of_one_step_is_open_in_sums_and_multiples_too(error: float, status: Status) -> None:
+    """A gradient that is rounded to float32 on the way is not linear to the last bit either."""
+
+    def rounded(dy: Any, x: Any) -> Any:
+        return (dy + error * dy**2).astype(np.float32).astype(dy.dtype) * np.cos(x)
+
+    found = report(np.sin, rounded)
+    assert found.status is status
+    assert {item.status for item in found.checks if item.code in ("GC110", "GC111")} <= {status}
+
+
 def square(x: Any) -> Any:
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
         raise ValueError("a square matrix is wanted")

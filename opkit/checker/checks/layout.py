@@ -21,7 +21,7 @@ from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of,
 from opkit.checker.model.formats import FORMATS
 from opkit.checker.model.numbers import largest, resolution_of
 from opkit.checker.model.raised import words_of
-from opkit.checker.model.report import CheckResult
+from opkit.checker.model.report import CheckResult, Evidence
 from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import COARSE_ULPS, LITTLE, MANY, SOME, SUM_ULPS
 from opkit.checker.model.types import ArrayMap, Results
@@ -34,11 +34,19 @@ _Strides: TypeAlias = tuple[Shape, ...]
 
 @record
 class _Fault:
-    """What came of another layout: the code, a sentence, and whether the function refused it aloud."""
+    """What came of another layout.
+
+    Args:
+        code: of the check.
+        said: a sentence.
+        is_refusal: whether the function refused it aloud.
+        share: by what share of its size a result is another one.
+    """
 
     code: str
     said: str
     is_refusal: bool = False
+    share: float = np.inf
 
 
 def _strided(array: ndarray, axis: int = -1) -> ndarray:
@@ -102,7 +110,7 @@ def layouts(session: CheckSession) -> Iterator[CheckResult]:
     for number, ev in enumerate(evaluators):
         for fault in _Moved(ev, session.rng(700 + number)).faults():
             if not fault.is_refusal or session.checkable.infer is not None:
-                found.add(fault.code, fault.said, ev)
+                found.add(fault.code, fault.said, ev, evidence=Evidence(ev.case, share=fault.share))
             else:  # a misfit, and cases declare no layout
                 refused = refused or f"not served: {fault.said}"
     session.notes += [refused] if refused else []
@@ -201,7 +209,12 @@ class _Moved:
         eps = min((resolution_of(item) for item in expected if item is not None and is_float(item)), default=1.0)
         shift = rounding_shift(run, inputs)  # the results of a singular matrix follow rounding alone
         if shift <= LITTLE and not same(expected, found, MANY * shift / eps, least):
-            yield _Fault(code, f"{who} gave another result for {where}")
+            pairs = [(one, other) for one, other in zip(expected, found) if one is not None and is_float(one)]
+            off = [largest(one - other) / (largest(one) or 1.0) for one, other in pairs if one.shape == np.shape(other)]
+            share = max(off, default=np.inf)
+            yield _Fault(
+                code, f"{who} gave another result for {where}: it differs by {share:.1e} of its size", share=share
+            )
 
     def _shared(self) -> Iterator[_Fault]:
         """Two arguments that are views of one buffer, against the same values in buffers of their own."""

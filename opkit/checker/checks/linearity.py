@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, rounding_shift
 from opkit.checker.model.numbers import largest, widened
-from opkit.checker.model.report import CheckResult
+from opkit.checker.model.report import CheckResult, Evidence
 from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import (
     CANCELLED_ULPS,
@@ -45,14 +45,15 @@ def linearity(session: CheckSession) -> Iterator[CheckResult]:
                 continue
         except Exception:  # reported by the contract check
             continue
-        for code, message, leaf in faults:
-            found.add(code, message, ev, input=None if leaf is None else str(leaf))
+        for code, message, leaf, share in faults:
+            of = None if leaf is None else str(leaf)
+            found.add(code, message, ev, input=of, evidence=Evidence(ev.case, share=share))
     is_partial = any(len(ev.slots) > 1 for ev in evaluators)
     yield from found.told(("GC110", "GC111", "GC112", *["GC113"] * is_partial), len(evaluators))
 
 
-def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf | None]]:
-    """Yield what is not linear: code, message, and the input that it concerns, None for all of them."""
+def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf | None, float]]:
+    """Yield what is not linear: code, message, the input that it concerns, None for all, by what share of its size."""
     entries = ev.entries
     natural = LINEAR_LEAST * ev.natural()
     dtypes = [*(ev.outputs[index].dtype for index in ev.slots), *(ev.array(leaf).dtype for leaf in ev.leaves)]
@@ -73,7 +74,7 @@ def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf
             off = _distance(both[leaf], left[leaf] + two[leaf], natural, slack, left[leaf], two[leaf])
             if off > tolerance:
                 what = "backward(d1 + d2) differs from backward(d1) + backward(d2)"
-                yield "GC110", f"{what} by {off:.1e} of its size{said}", leaf
+                yield "GC110", f"{what} by {off:.1e} of its size{said}", leaf, off
     for factor in FACTORS:
         scaled = _run(ev, factor * first)
         for leaf in one:
@@ -83,14 +84,14 @@ def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf
                 message = (
                     f"backward({factor:.3g} * dy) differs from {factor:.3g} * backward(dy) by {off:.1e} of its size"
                 )
-                yield "GC111", message, leaf
+                yield "GC111", message, leaf, off
                 break
     nothing = {leaf: value for leaf, value in _run(ev, np.zeros(entries)).items() if np.isfinite(one[leaf]).all()}
     others = {leaf: value[value != 0] for leaf, value in nothing.items() if value.any()}
     for leaf, values in islice(others.items(), 1):
         said = "; it does not depend on dy" if np.array_equal(nothing[leaf], one[leaf]) else ""
         whose = None if len(others) == len(one) else leaf
-        yield "GC112", f"backward of a zero dy is {values[0]:.3g}, not 0{said}", whose
+        yield "GC112", f"backward of a zero dy is {values[0]:.3g}, not 0{said}", whose, np.inf
     if len(ev.slots) > 1:
         # The sum over outputs of backward with zeros for all the others.
         place = np.repeat(np.arange(len(ev.sizes)), ev.sizes)
@@ -98,7 +99,7 @@ def _faults(ev: Evaluator, rng: Generator) -> Iterator[tuple[str, str, InputLeaf
         slack = PRODUCT_ROUNDINGS * len(ev.sizes) * rounding
         for leaf, value in one.items():
             if _distance(sum(part[leaf] for part in parts), value, natural, slack) > tolerance:
-                yield "GC113", "a zero gradient for one output changes what comes from another output", leaf
+                yield "GC113", "a zero gradient for one output changes what comes from another output", leaf, np.inf
 
 
 def _run(ev: Evaluator, vector: ndarray) -> _Found:

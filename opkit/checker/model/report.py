@@ -5,6 +5,7 @@ Data and its JSON form only; how it looks on a terminal or a page is the reporte
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import Enum
@@ -86,6 +87,7 @@ class Evidence:
         errors: |analytic - numeric| over the Jacobian, (input elements, output elements), 0 where the two agree.
         slopes: one-sided slopes at a kink.
         pattern: the guess at what went wrong: "sign", "factor 2", "transposed" ...; "" without one.
+        share: by what share of its size a result is another one than an op gave before, infinity where nothing tells.
     """
 
     case: Case | None = None
@@ -95,6 +97,7 @@ class Evidence:
     errors: ndarray | None = None
     slopes: Slopes | None = None
     pattern: str = ""
+    share: float = math.inf
 
 
 @record
