@@ -27,7 +27,7 @@ def report(forward: Callable[..., Any], backward: Callable[..., Any], inputs: st
         found = backward(douts[0], *(arrays[name] for name in names))
         return dict(zip(names, found if isinstance(found, tuple) else (found,)))
 
-    bound = fields.pop("gradients", frozenset(names))
+    bound, options = fields.pop("gradients", frozenset(names)), fields.pop("options", OPTIONS)
     made = Checkable(
         fields.pop("name", "file.py::Op"),
         tuple(map(Arg, names)),
@@ -37,7 +37,7 @@ def report(forward: Callable[..., Any], backward: Callable[..., Any], inputs: st
         gradients=bound,
         **fields,
     )
-    return check(made, OPTIONS)
+    return check(made, options)
 
 
 def words(found: OpReport) -> str:
@@ -619,7 +619,7 @@ def with_option(forward: Callable[..., Any], backward: Callable[..., Any], optio
         attrs=(option,),
         gradients=frozenset({"x"}),
     )
-    return check(made, OPTIONS)
+    return check(made, options)
 
 
 def damped(dy: Any, x: Any, eps: float) -> Any:
@@ -651,3 +651,15 @@ OPTION_FAULTS = {
 def test_an_option_that_excuses_nothing_fails(name: str) -> None:
     """A default is declared, a factor or a flag is wrong next to 0 too, and what forward reads is its own."""
     assert with_option(*OPTION_FAULTS[name]).status is Status.FAIL
+
+
+def test_a_wrong_derivative_names_shapes_at_which_it_holds() -> None:
+    """Nothing declares whether a broadcast is meant: who means equal shapes alone reads that these are right."""
+
+    def backward(dy: Any, x: Any, s: Any) -> Any:
+        slope = dy * np.sin(x)
+        return dy * np.cos(x) * s, slope if s.shape == x.shape else np.full(s.shape, slope.sum())
+
+    found = report(lambda x, s: np.sin(x) * s, backward, "x s", options=Options(select=frozenset({"GC101"})))
+    (wrong,) = found.findings
+    assert wrong.message.endswith("it holds for x of shape [3, 4], s of shape [3, 4]")

@@ -198,7 +198,7 @@ def offer(report: OpReport, checkable: Checkable) -> OpReport:
             note = f"{command} the inputs found as cases, which decide once they are corrected"
     elif checkable.infer is None and not checkable.recorded:
         found = [item.evidence.case for item in report.findings if item.evidence is not None]
-        if not checkable.declares_shapes and any(case is not None and len(set(case.shapes)) > 1 for case in found):
+        if not checkable.declares_shapes and any(case is not None and len(case.shapes) > 1 for case in found):
             note = (
                 "nothing declares the shapes of the inputs; where those of a failure are not meant, raise in forward, "
                 'annotate the parameters (Annotated[Any, "n d"]; float where a number is meant), or correct the cases '
