@@ -619,7 +619,7 @@ def with_option(forward: Callable[..., Any], backward: Callable[..., Any], optio
         attrs=(option,),
         gradients=frozenset({"x"}),
     )
-    return check(made, options)
+    return check(made, OPTIONS)
 
 
 def damped(dy: Any, x: Any, eps: float) -> Any:
