@@ -30,7 +30,9 @@ _LONGEST = 1 << 17
 _LOADED = (
     "opkit.verify.workers.zygote",
     "opkit.verify.workers.worker",
+    "opkit.verify.trial.calls",
     "opkit.checker",
+    "opkit.checker.claims.engine",
 )
 
 

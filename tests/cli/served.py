@@ -33,6 +33,8 @@ for package in (cli, reporters):
         importlib.import_module(module.name)
 with contextlib.suppress(ImportError):
     import typer._adapters  # what reads flags imports it then
+with contextlib.suppress(ImportError):  # sympy may be missing
+    import opkit.formula.definition, opkit.formula.writing
 opkit.ops.BUILTIN.load()
 preload(TargetKind)
 interpreters.stand_in(sys.argv[1])
