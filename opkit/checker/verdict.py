@@ -56,7 +56,7 @@ def beyond(session: CheckSession, check: Check) -> Iterator[CheckResult]:
 
 def unused(options: Iterable[str]) -> str:
     """Return what is suggested where a gradient is wrong at other values of options than those at which it is right."""
-    return f"backward may not get the option {' and '.join(options)}, or not use it"
+    return f"backward may not get the option {' and '.join(options)}, not use it, or use it otherwise than forward"
 
 
 def _share(item: CheckResult) -> float:
