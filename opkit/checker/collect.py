@@ -144,9 +144,11 @@ def _user_case(checkable: Checkable, given: Any, number: int, seed: int) -> Case
             strange.append(str(unknown("names", name, [*inputs, *attrs], tail=tail, otherwise=meant)))
     words = [name for name, value in inputs.items() if isinstance(value, np.ndarray) and value.dtype.kind in "US"]
     strange += [f"gives the input {name!r} words, {values[name]!r}, not numbers" for name in words]
-    missing = [f"has no value for the input {name!r}" for name in needed if inputs[name] is None]
-    if strange or missing:
-        raise _Malformed(*(strange or missing))
+    offered = "".join(strange)
+    missing = [name for name in needed if values.get(name) is None and did_you_mean([name]) not in offered]
+    strange += [f"has no value for the input {name!r}" for name in missing]
+    if strange:
+        raise _Malformed(*strange)
     return Case(inputs, attrs, "user", seed, "user", f"case {number} of the cases file")
 
 

@@ -191,6 +191,25 @@ def test_a_case_of_other_names_is_refused_at_the_cases(case: str, said: str, mea
     assert done.returncode == 3
 
 
+def test_all_that_is_wrong_with_cases_is_told_at_once(tmp_path: Path) -> None:
+    """Beside a strange name: what is no dict, a word for an array, and a missing name, but for one that is offered."""
+    cases = ["{'x': 'hello'}", "[1, 2]", "{'x': rng.normal(size=3)}", "{'y': 1}", "{'scal': 1}"]
+    body = "".join(f"    yield {case}\n" for case in cases)
+    (tmp_path / "a.py").write_text(f"{CUBE}\n\ndef cases(rng):\n{body}")
+    said = " ".join(opkit(tmp_path, "gradcheck", "a.py::Cube").stdout.split())
+    assert "case 0 gives 'x' words, 'hello', where other cases give an array" in said
+    assert "case 1 is a list; a case is a dict of Cube's arguments by name" in said
+    assert "a case of Cube names 'y'" in said
+    assert "case 4 has no value for 'x'" in said
+    assert "case 3 has no value" not in said
+    scaffold("t", tmp_path, "binary")
+    (tmp_path / "t" / "t_cases.py").write_text("def cases(rng):\n    yield {'a': None, 'bb': 1}\n    yield {'a': 1.0, 'b': 2.0}\n")
+    said = " ".join(opkit(tmp_path, "gradcheck", "t").stdout.split())
+    assert "case 0 names 'bb'" in said
+    assert "case 0 has no value for the input 'a'" in said
+    assert "no value for the input 'b'" not in said
+
+
 def test_a_case_that_the_definition_refuses_points_at_the_cases(tmp_path: Path) -> None:
     """The kernel has no part in it; another name offers the input that has no value."""
     scaffold("t", tmp_path)

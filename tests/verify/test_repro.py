@@ -95,3 +95,15 @@ def test_an_option_after_one_that_is_left_out_keeps_its_place(here: Path, framew
     lines = written[1]
     exec("\n".join(lines[lines.index("def arguments(function, values):") : lines.index("    return args") + 1]), names)
     assert names["arguments"](lambda ctx, x, scale=None, causal=True: x, {"x": 1, "causal": False}) == [1, None, False]
+
+
+@pytest.mark.parametrize("framework", ["torch", "jax"])
+def test_a_wrong_derivative_along_a_direction_is_shown_along_one(here: Path, framework: str) -> None:
+    """Of an input with too many elements no single one is at fault; the script, which is Python, draws a direction of its own."""
+    (here / "act.py").write_text(f"import {framework}\n")
+    failure = Failure("0", ("GC102", "x", ""), Case({"x": np.ones(2)}, {}), facts={"op": f"{here / 'act.py'}::Act", "element": [0]})
+    written = framework_lines(failure, RunOptions())
+    assert written is not None
+    text = "\n".join(written[1])
+    compile(text, "repro.py", "exec")
+    assert 'print("slope along a direction:"' in text

@@ -467,6 +467,22 @@ def test_a_repro_needs_torch_and_numpy_only(tmp_path: Path) -> None:
     assert "backward gives:" in shown.stdout
 
 
+def test_a_repro_of_a_large_input_shows_the_derivative_along_a_direction(tmp_path: Path) -> None:
+    """A transposed Jacobian is seen too: the numbers of the direction are not those that weigh the results."""
+    file = tmp_path / "big.py"
+    file.write_text(
+        "import torch\n\n\nclass Big(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x.cumsum(0)\n\n"
+        "    @staticmethod\n    def backward(ctx, dy):\n        return dy.cumsum(0)\n\n\ndef cases(rng):\n    yield {'x': rng.random(1000)}\n"
+    )
+    failure = re.findall(r"--repro ([0-9a-f]+)", run("gradcheck", f"{file}::Big", cache=tmp_path).stdout)[0]
+    run("gradcheck", "--repro", failure, cache=tmp_path, folder=tmp_path)
+    script = [sys.executable, str(tmp_path / f"repro_{failure}.py")]
+    shown = subprocess.run(script, capture_output=True, text=True, timeout=300)
+    assert shown.returncode == 0, shown.stderr
+    numeric, claimed = (float(line.split(":")[1]) for line in shown.stdout.splitlines()[:2])
+    assert abs(numeric - claimed) > 1
+
+
 def test_a_wrong_gradient_of_the_gradient_fails_where_it_is_promised() -> None:
     """``--second-order`` asks for it too; without either it is not checked."""
 

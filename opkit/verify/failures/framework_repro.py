@@ -133,10 +133,23 @@ def _shown(failure: Failure, kind: _Framework) -> list[str]:
     element, output = failure.facts.get("element"), failure.facts.get("output_element")
     place = int(failure.key[2][1:]) if failure.key[2][1:].isdigit() else 0
     is_list = isinstance(failure.case.inputs.get(which), (list, tuple))
-    if element is None or output is None or (is_list and not (part and kind is _JAX)):
+    is_single = not is_list or bool(part and kind is _JAX)
+    if failure.code == "GC102" and is_single:
+        return [*_SIGNED.splitlines(), *kind.direction(which, part)]
+    if element is None or output is None or not is_single:
         return kind.facts(failure)
     at = f"at, out, place = {tuple(element)!r}, {tuple(output)!r}, {place}"
     return [at, *kind.slopes(which, part)]
+
+
+_SIGNED = """
+
+def signed(shape, seed):
+    \"\"\"Return numbers of both signs, none near 0, the same at every call.\"\"\"
+    rng = np.random.default_rng(seed)
+    return rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape)
+
+"""
 
 
 @record
@@ -150,6 +163,7 @@ class _Framework:
         settings: gives the lines before the user's file is run.
         leaf: gives the text of an array: of its text in the data, its value, and the failure.
         slopes: gives the lines that print slopes and gradient at an element of an input, and of a part of its tree.
+        direction: gives those that print them along a direction, with ``signed(shape, seed)`` for it and the results.
         facts: gives the lines that show results and gradients.
     """
 
@@ -159,6 +173,7 @@ class _Framework:
     settings: Callable[[Failure], list[str]]
     leaf: Callable[[str, Any, Failure], str]
     slopes: Callable[[str, str], list[str]]
+    direction: Callable[[str, str], list[str]]
     facts: Callable[[Failure], list[str]]
 
 
@@ -193,6 +208,22 @@ print("slope from the right:", (moved(step) - moved(0)) / step)
 print("backward gives:      ", None if gradient is None else float(gradient[at]))""".split("\n")
 
 
+def _torch_direction(which: str, _part: str) -> list[str]:
+    return f"""\
+x = values[{which!r}].detach()
+along, at = torch.from_numpy(signed(x.shape, 0)).to(x), x.new_zeros((), requires_grad=True)
+
+
+def moved(by):
+    found = results({{**values, {which!r}: x + (at + by) * along}})
+    return sum((item * torch.from_numpy(signed(item.shape, 1)).to(item)).sum() for item in found if item.requires_grad)
+
+
+step = torch.finfo(x.dtype).eps ** (1 / 3)
+print("slope along a direction:", float((moved(step) - moved(-step)).detach()) / (2 * step))
+print("backward gives:         ", float(torch.autograd.grad(moved(0.0), at)[0]))""".split("\n")
+
+
 def _torch_facts(failure: Failure) -> list[str]:
     to, given = (
         _to_device(failure),
@@ -224,12 +255,32 @@ def _jax_settings(failure: Failure) -> list[str]:
     return lines
 
 
-def _jax_slopes(which: str, part: str) -> list[str]:
+def _jax_part(which: str, part: str) -> list[str]:
     return f"""\
 found, tree = jax.tree_util.tree_flatten_with_path(values[{which!r}])
 leaves = [leaf for _, leaf in found]
 number = [jax.tree_util.keystr(path) for path, _ in found].index({part!r})
-x = leaves[number]
+x = leaves[number]""".split("\n")
+
+
+def _jax_direction(which: str, part: str) -> list[str]:
+    lines = f"""\
+along, step = signed(x.shape, 0).astype(x.dtype), np.finfo(x.dtype).eps ** (1 / 3)
+
+
+def moved(by):
+    leaves[number] = x + by * along
+    found = results({{**values, {which!r}: jax.tree.unflatten(tree, leaves)}})
+    return sum((item * signed(item.shape, 1)).sum() for item in found if item.dtype.kind == "f")
+
+
+print("slope along a direction:", float(moved(step) - moved(-step)) / (2 * step))
+print("the rule gives:         ", float(jax.grad(moved)(0.0)))""".split("\n")
+    return [*_jax_part(which, part), *lines]
+
+
+def _jax_slopes(which: str, part: str) -> list[str]:
+    lines = f"""\
 step = 1e-6 * max(1.0, abs(float(x[at])))
 
 
@@ -241,6 +292,7 @@ def moved(by):
 print("slope from the left: ", float(moved(0) - moved(-step)) / step)
 print("slope from the right:", float(moved(step) - moved(0)) / step)
 print("the rule gives:      ", float(jax.grad(moved)(0.0)))""".split("\n")
+    return [*_jax_part(which, part), *lines]
 
 
 _JAX_FACTS = """\
@@ -260,7 +312,9 @@ ones = [jax.numpy.ones_like(item) for item in outputs]
 paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(values)[0]]
 print("gradients:", {paths[place]: item.ravel()[:6] for place, item in zip(opened, pullback(ones))})
 """
-_TORCH = _Framework("torch", "torch", _TORCH_CALL, lambda _: [], _torch_leaf, _torch_slopes, _torch_facts)
+_TORCH = _Framework(
+    "torch", "torch", _TORCH_CALL, lambda _: [], _torch_leaf, _torch_slopes, _torch_direction, _torch_facts
+)
 _JAX = _Framework(
     "JAX",
     "jax",
@@ -268,6 +322,7 @@ _JAX = _Framework(
     _jax_settings,
     lambda text, *_: f"jax.numpy.asarray({text})",
     _jax_slopes,
+    _jax_direction,
     lambda _: _JAX_FACTS.splitlines(),
 )
 _FRAMEWORKS = (_TORCH, _JAX)

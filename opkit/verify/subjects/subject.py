@@ -247,18 +247,30 @@ class Subject:
         return dict(case)
 
     def mistakes_in(self, cases: Sequence[Any], where: Location | None) -> Iterable[UsageError]:
-        """Return what is wrong with the names of cases: those that are no parameters, else those that are missing.
+        """Return what is wrong with cases: what is none, names that are no parameters or are missing, words for arrays.
 
-        What several cases have in common is one mistake.
+        What several cases have in common is one mistake; a missing name that is offered for another is told with that.
         """
         found: dict[str, UsageError] = {}
+        by_name = [case for case in cases if isinstance(case, Mapping)]
+        arrays = {name for case in by_name for name, item in self.plainly(case).items() if isinstance(item, np.ndarray)}
         for number, case in enumerate(cases):
-            strange = list(self._strange_in(case, where)) if isinstance(case, Mapping) else []
-            for error in strange:
-                found.setdefault(error.message, error)
-            for name in () if strange else self.missing_in(self.named(case)):
-                said = f"case {number} has no value for {name!r}, for which {self.name} has no default"
-                found.setdefault(name, UsageError(said, where=where))
+            if not isinstance(case, (Mapping, tuple)):
+                said = f"case {number} is a {type(case).__name__}; a case is a dict of {self.name}'s arguments by name"
+                found.setdefault("", UsageError(said, where=where))
+                continue
+            call = case if isinstance(case, Mapping) else self.named(case)
+            strange = list(self._strange_in(call, where))
+            found |= {error.message: error for error in strange}
+            offered = {error.help for error in strange}
+            for name in self.missing_in(call):
+                if did_you_mean([name]) not in offered:
+                    said = f"case {number} has no value for {name!r}, for which {self.name} has no default"
+                    found.setdefault(name, UsageError(said, where=where))
+            for name, value in call.items():
+                if isinstance(value, str) and name in arrays.difference(self.parameters.defaults):
+                    said = f"case {number} gives {name!r} words, {value!r}, where other cases give an array"
+                    found.setdefault(f"words for {name}", UsageError(said, where=where))
         return found.values()
 
     def _strange_in(self, case: Mapping[str, Any], where: Location | None, said: str = "") -> Iterator[UsageError]:
