@@ -110,7 +110,13 @@ class UnsupportedError(OpkitError, NotImplementedError):
 
 
 class InferError(OpkitError, ValueError):
-    """Shape, dtype or attribute inference refused its inputs; ``where`` is the line that refused."""
+    """Shape, dtype or attribute inference refused its inputs; ``where`` is the line that refused.
+
+    Attributes:
+        stage: how many of a definition's functions had run, whatever their lines are.
+    """
+
+    stage = 0
 
 
 class ShapeError(OpkitError, ValueError):

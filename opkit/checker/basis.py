@@ -46,7 +46,7 @@ def rests_on(checkable: Checkable, cases: Sequence[Case], left_out: Sequence[str
     )
     ranges = list(_ranges(cases, checkable.formats))
     inside = f" ({'; '.join(_cut(ranges))})" if ranges else ""
-    tail = f"; left out for want of time: {', '.join(left_out)}" if left_out else ""
+    tail = f"; left out for want of time: {', '.join(dict.fromkeys(left_out))}" if left_out else ""
     return ", ".join([f"{counted}{inside}", *_cut(list(_options(checkable, cases)))]) + tail
 
 

@@ -285,6 +285,8 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
         found.findings.append(replace(made, is_stopped=is_write(error)))
         return found
     message = "no inputs were found that the infer function accepts; a cases file would provide them"
+    if options.shapes:
+        message = "the infer function accepts no inputs of the shapes given"
     if trial.refusal is not None:
         message += f"; of what came furthest it said: {trial.refusal}"
     found.findings.append(_result("GC182", Status.ERROR, message, checkable))

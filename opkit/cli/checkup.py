@@ -29,7 +29,7 @@ from opkit.project.rendering import templates_folder
 TESTED: dict[str, tuple[str, str]] = {
     "python": ("3.10", "3.13"),
     "numpy": ("2.0", "2.4"),
-    "torch": ("2.13", "2.13"),
+    "torch": ("2.13", "2.14"),
     "jax": ("0.10", "0.10"),
 }
 

@@ -41,12 +41,13 @@ def explain(code: str) -> str:
         UsageError: no such code; the message names the nearest, and the families.
     """
     name = code.strip().upper()
-    meanings = {item.partition("**")[0].upper(): f"**{' '.join(item.split())}\n" for item in words().split("- **")[1:]}
+    items = {item.partition("**")[0]: f"**{' '.join(item.split())}\n" for item in words().split("- **")[1:]}
+    meanings, written = {word.upper(): item for word, item in items.items()}, {word.upper(): word for word in items}
     if name.replace("-", " ") in meanings:
         return meanings[name.replace("-", " ")]
     known = (*codes(), *meanings)
     if name not in known:
-        near = did_you_mean(_near(name, known))
+        near = did_you_mean([written.get(item, item) for item in _near(name, known)])
         families = ", ".join(f"{family} ({what})" for family, what in FAMILIES.items())
         raise UsageError(
             f"there is no code {code!r}",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import sympy
 
-from opkit.errors import UsageError, unknown
+from opkit.errors import UsageError, did_you_mean, nearest, unknown
 from opkit.formula.bounds import check_constant, check_number, check_power, check_text, parsed
 from opkit.formula.graph import Axes, Formula, LogSumExp, MatMul, Reduce, Softmax, Swap
 from opkit.formula.language import FUNCTIONS, MACROS, Expr
@@ -130,7 +130,8 @@ class _Reader:
             raise UsageError(f"--input {unused[0]}: the formula does not read it")
         unread = [name for name in self.attrs if name not in formula.attrs]
         if unread:
-            raise UsageError(f"--attr {unread[0]}: the formula does not read it")
+            meant = did_you_mean(nearest(unread[0], formula.inputs, 1))
+            raise UsageError(f"--attr {unread[0]}: the formula does not read it", help=meant)
         for name, expr in formula.outputs.items():
             if not any(symbol.name not in formula.attrs for symbol in expr.free_symbols):
                 raise UsageError(f"output {name!r} depends on no input")

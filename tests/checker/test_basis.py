@@ -43,6 +43,11 @@ def test_recorded_inputs_and_cases_are_counted_apart() -> None:
     assert rests_on(OP, []) == ""
 
 
+def test_what_was_left_out_is_said_once() -> None:
+    """Each configuration that compares derivatives says it of its own cases."""
+    assert rests_on(OP, [case(1.0)], ["a", "b", "a"]).endswith("; left out for want of time: a, b")
+
+
 def test_an_own_check_that_ran_out_of_time_says_on_what_it_did_not_run() -> None:
     """It counts the cases that it ran on, not those that there are."""
 

@@ -374,6 +374,12 @@ def test_the_line_offered_for_a_gradient_that_is_not_linear_does_what_it_says() 
     assert offered[0] in words(part)
 
 
+def test_a_surrogate_that_is_no_derivative_has_another_way_out() -> None:
+    """A gradient of several inputs need not be that of any function."""
+    said = words(report(*SURROGATES["a rounding"]))
+    assert 'SURROGATE_Op = {"forward": function}; where there is none, ALLOW_Op = {' in said
+
+
 def test_a_surrogate_is_undecided_on_declared_inputs_too() -> None:
     """A run shows what it is used on, not that the gradient is meant."""
     given = (Case({"x": np.array([0.3, -1.2, 2.4])}, origin="recorded"),)

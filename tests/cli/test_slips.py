@@ -254,6 +254,21 @@ def test_where_forward_takes_whole_numbers_for_a_shape_given_the_finding_says_so
     assert "forward takes whole ones for at: def cases_Gather(rng) gives them" in said
 
 
+def test_of_shapes_given_by_hand_the_refusal_of_these_is_told(tmp_path: Path) -> None:
+    """Dtypes are inferred first, by lines that come later in the file."""
+    scaffold("t", tmp_path, "binary")
+    said = " ".join(opkit(tmp_path, "gradcheck", "t", "--shape", "a=2", "--shape", "b=3").stdout.split())
+    assert "the infer function accepts no inputs of the shapes given" in said
+    assert "a and b must have the same shape" in said
+    assert "cases file" not in said
+
+
+@pytest.mark.parametrize(("words", "meant"), [(("explain", "undecidd"), "'undecided'"), (("new", "t", "--from", "x * beta", "--attr", "bta:float"), "'beta'")])
+def test_the_name_that_was_meant_is_offered_as_it_is_written(words: tuple[str, ...], meant: str, tmp_path: Path) -> None:
+    """A word of reports, and what a formula reads."""
+    assert f"did you mean {meant}?" in opkit(tmp_path, *words).stderr
+
+
 def test_where_whole_numbers_change_nothing_nothing_is_said_of_them(tmp_path: Path) -> None:
     """Another shape is wanted."""
     (tmp_path / "a.py").write_text(CUBE.replace("x * x * x", "x.reshape([4])"))

@@ -21,16 +21,22 @@ def test_the_documentation_states_them() -> None:
 
 
 def test_continuous_integration_runs_them() -> None:
-    """Both ends of Python, and the newest of torch and JAX."""
+    """Both ends of Python, the newest of JAX, and the oldest of torch beside the newest that there is."""
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
     assert set(re.findall(r'python: \["([\d.]+)", "([\d.]+)"\]', workflow)) == {TESTED["python"]}
     run = (ROOT / ".ci" / "run").read_text()
-    assert dict(re.findall(r'"(torch|jax)==([\d.]+)\.\*"', run)) == {
-        name: TESTED[name][1] for name in ("torch", "jax")
-    }
+    assert dict(re.findall(r'"(torch|jax)==([\d.]+)\.\*"', run)) == {"torch": TESTED["torch"][0], "jax": TESTED["jax"][1]}
 
 
-@pytest.mark.parametrize(("version", "said"), [("2.13.0+cpu", ""), ("2.14.1", "newer"), ("2.9", "older"), ("3.0a1", "newer")])
+def test_one_release_of_torch_is_the_newest() -> None:
+    """For the doctor, for what a report remarks, and for the page of torch."""
+    newest = TESTED["torch"][1]
+    code = (ROOT / "opkit" / "verify" / "subjects" / "torch" / "framework.py").read_text()
+    assert f"NEWEST = ({newest.replace('.', ', ')})" in code
+    assert f"tested with ({newest})" in " ".join((ROOT / "docs" / "torch.md").read_text().split())
+
+
+@pytest.mark.parametrize(("version", "said"), [("2.13.0+cpu", ""), ("2.14.1", ""), ("2.15.0", "newer"), ("2.9", "older"), ("3.0a1", "newer")])
 def test_a_version_beside_them_is_remarked(version: str, said: str) -> None:
     """Numbers are compared as numbers: 2.9 is before 2.13."""
     assert remark("torch", version).startswith(said)

@@ -60,6 +60,13 @@ def test_a_failure_comes_back_as_it_was(tmp_path: Path) -> None:
     assert store.find(saved[1]).id == saved[1]
 
 
+def test_what_failed_with_an_option_is_not_asked_of_an_array(tmp_path: Path) -> None:
+    """Annotations that were written since declare one: the number of the earlier run is none of its shapes."""
+    store = FailureStore(str(tmp_path))
+    store.update(report())
+    assert not store.of(replace(op(), inputs=(*op().inputs, Arg("alpha"))))
+
+
 def test_what_is_gone_is_forgotten_only_when_all_was_checked(tmp_path: Path) -> None:
     """A run over some checks forgets nothing of the others."""
     store = FailureStore(str(tmp_path))

@@ -48,11 +48,12 @@ def _line(session: CheckSession, failed: Mapping[int, CheckResult]) -> str:
     """Return the words that show the line by which it is declared."""
     key = session.checkable.key
     codes = sorted({item.code for item in failed.values()} | session.checkable.allow.keys())
+    allowed = f"{key('ALLOW')} = {dict.fromkeys(codes, 'why')}"
     if any(code in ("GC110", "GC111") for code in codes):  # no function has a derivative that is not linear
-        return f"if that is meant, say so: {key('ALLOW')} = {dict.fromkeys(codes, 'why')}"
+        return f"if that is meant, say so: {allowed}"
     return (
         "if backward is meant to stand in for it, name the function whose derivative it is: "
-        f'{key("SURROGATE")} = {{"forward": function}}'
+        f'{key("SURROGATE")} = {{"forward": function}}; where there is none, {allowed}'
     )
 
 

@@ -129,7 +129,7 @@ class Trial:
     counts: Counter[Answer] = field(default_factory=Counter)
     errors: list[tuple[Case, Exception]] = field(default_factory=list)
     refusal: Exception | None = None
-    _reached: float = -1.0
+    _reached: tuple[int, float] = (0, -1.0)
 
     @contextmanager
     def half(self) -> Iterator[None]:
@@ -167,8 +167,9 @@ class Trial:
         """Keep the refusal that came furthest in infer's checks, which says most of what is wanted; return its line."""
         where = error.where if isinstance(error, OpkitError) else None
         line = 0.0 if where is None else float(where.line)
-        if line > self._reached:
-            self.refusal, self._reached = error, line
+        reached = getattr(error, "stage", 0), line
+        if reached > self._reached:
+            self.refusal, self._reached = error, reached
         return line
 
     def attempt(self, case: Case) -> Attempt:

@@ -258,10 +258,14 @@ class CompiledOp:
 
     def infer_into(self, ctx: InferContext) -> None:
         """Run the dtype and the shape function on a context."""
-        for slot, what in (("data_type", "dtype"), ("tensor_desc", "shape")):
+        for stage, (slot, what) in enumerate((("data_type", "dtype"), ("tensor_desc", "shape"))):
             unit = self.units.get(slot)
             if unit is not None:
-                self.linker.run(unit, f"inferring the {what} of {self.name!r}", ctx)
+                try:
+                    self.linker.run(unit, f"inferring the {what} of {self.name!r}", ctx)
+                except InferError as error:
+                    error.stage = stage
+                    raise
 
     # -- sharding -----------------------------------------------------------------------------
 

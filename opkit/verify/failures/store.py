@@ -145,14 +145,19 @@ class FailureStore:
     def of(self, checkable: Checkable) -> list[Failure]:
         """Return the failures remembered of an op, in the order of their ids.
 
-        Cases say what an op is meant for: what failed before they were written, or changed, is not asked for again.
+        Cases say what an op is meant for: what failed before they were written, or changed, is not asked for again; nor
+        is what failed where an option was given for what is declared as an array by now.
         """
         folder = self._folder(op_key(checkable.directory, checkable.name), checkable.name)
         known = {arg.name for arg in checkable.inputs}
         found = [failure for path in sorted(folder.glob("*.npz")) if (failure := _read(path)) is not None]
         domain = domain_of(checkable.directory, checkable.name) if found else ""
         meant = (item for item in found if item.facts.get("domain", "") == domain)
-        usable = (item for item in meant if item.facts["is_replayable"] and set(item.case.inputs) <= known)
+        usable = (
+            item
+            for item in meant
+            if item.facts["is_replayable"] and set(item.case.inputs) <= known and known.isdisjoint(item.case.attrs)
+        )
         return [replace(item, case=_retyped(item.case, checkable.default_attrs)) for item in usable]
 
     def find(self, failure_id: str) -> Failure:
