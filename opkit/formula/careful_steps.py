@@ -45,7 +45,7 @@ def careful_steps(formula: Formula) -> None:
         sympy.sqrt(symbol): f.root(symbol)
         for symbol, step in formula.steps.items()
         if isinstance(step, Reduce)
-        and (step.kind == "var" or (step.kind == "sum" and step.operand.as_base_exp()[1] == 2))
+        and (step.kind == "var" or (step.kind in ("sum", "mean") and step.operand.as_base_exp()[1] == 2))
     }
     _replace(formula, lambda expr: expr.subs(roots))
     formula.texts |= {roots[made]: text for made, text in formula.texts.items() if made in roots}

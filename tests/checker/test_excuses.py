@@ -669,3 +669,24 @@ def test_a_wrong_derivative_names_shapes_at_which_it_holds() -> None:
     found = report(lambda x, s: np.sin(x) * s, backward, "x s", options=Options(select=frozenset({"GC101"})))
     (wrong,) = found.findings
     assert wrong.message.endswith("it holds for x of shape [3, 4], s of shape [3, 4]")
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.UNDECIDED), (1.1, Status.FAIL)])
+def test_a_kink_of_several_equal_elements_is_open(factor: float, status: Status) -> None:
+    """Deviations from the median have no derivative where others equal it; next to such a point the gradient is right."""
+
+    def middle(x: Any) -> int:
+        return int(np.argsort(x, kind="stable")[(x.size - 1) // 2])
+
+    def deviation(x: Any) -> Any:
+        if x.ndim != 1:
+            raise ValueError("a vector is wanted")
+        return np.abs(x - x[middle(x)]).mean()
+
+    def backward(dy: Any, x: Any) -> Any:
+        found = factor * dy * np.sign(x - x[middle(x)]) / x.size
+        found[middle(x)] -= found.sum()
+        return found
+
+    options = Options(select=frozenset({"GC101", "GC103"}))
+    assert report(deviation, backward, options=options).status is status

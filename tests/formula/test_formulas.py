@@ -138,9 +138,10 @@ def test_the_other_branch_does_not_overflow() -> None:
         Op(made, {}).forward({"x": np.array([1e5, -1.0])})
 
 
-def test_a_constant_row_has_a_finite_standard_deviation_gradient() -> None:
-    """The root's slope at 0 is taken as 0."""
-    op = Op(design("std(x, axis=-1)", {}), {})
+@pytest.mark.parametrize("text", ["std(x, axis=-1)", "sqrt(sum((x - 1)**2, axis=-1))", "sqrt(mean((x - 1)**2, axis=-1))"])
+def test_a_constant_row_has_a_finite_gradient_of_its_root(text: str) -> None:
+    """The slope at 0 is taken as 0: of a deviation, a distance, and what it is on average."""
+    op = Op(design(text, {}), {})
     np.testing.assert_array_equal(op.backward({"x": np.ones((2, 3)), "dy": np.ones(2)})["dx"], np.zeros((2, 3)))
 
 

@@ -137,15 +137,15 @@ def test_an_undecided_report_offers_the_command(op: str, directory: str | None, 
     assert not offer(OpReport(op, (), directory), checkable).notes
 
 
-def test_a_failure_on_inputs_of_several_shapes_says_how_to_declare_them() -> None:
-    """They may be an accidental broadcast; of one shape, and of declared ones, nothing is said."""
+def test_a_failure_on_several_inputs_says_how_to_declare_their_shapes() -> None:
+    """They may be an accidental broadcast, or one may be meant as a number; of one input, and of declared ones, nothing is said."""
 
     def noted(*sizes: int, **axes: tuple[Axis, ...]) -> bool:
         case = Case({f"x{index}": np.ones(size) for index, size in enumerate(sizes)})
         result = CheckResult("jacobian", Status.FAIL, "GC101", "wrong", evidence=Evidence(case))
         return "--write-cases" in "".join(offer(OpReport("a.py::F", (result,)), searched(**axes)).notes)
 
-    assert [noted(3, 4), noted(3, 3), noted(3)] == [True, False, False]
+    assert [noted(3, 4), noted(3, 3), noted(3)] == [True, True, False]
     assert not noted(3, 4, x0=())
 
 

@@ -18,9 +18,14 @@ from opkit.checker.model.numbers import typical
 
 def is_exact(ev: Evaluator, failure: EntryFailure) -> bool:
     """Return whether an element is a whole number, or equal to another one."""
+    value = ev.array(failure.leaf).reshape(-1)[failure.element]
+    return bool(value == np.round(value)) or is_tied(ev, failure)
+
+
+def is_tied(ev: Evaluator, failure: EntryFailure) -> bool:
+    """Return whether an element is equal to another one."""
     array = ev.array(failure.leaf).reshape(-1)
-    value = array[failure.element]
-    return bool(value == np.round(value) or np.count_nonzero(array == value) > 1)
+    return bool(np.count_nonzero(array == array[failure.element]) > 1)
 
 
 def is_right_beside(ev: Evaluator, failure: EntryFailure, share: float) -> bool:
