@@ -15,7 +15,7 @@ from opkit.checker.model.case import Case, first_of_each, plain
 from opkit.checker.model.evaluate import input_of
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import FEW
+from opkit.checker.model.thresholds import FEW, SOME
 from opkit.checker.search.kinds import is_plain, kind_of, shapes_of
 from opkit.checker.search.table import described
 from opkit.checker.verdict import unused
@@ -43,14 +43,18 @@ def with_defaults(session: CheckSession, results: Sequence[CheckResult]) -> list
 
 
 def _other_shapes(session: CheckSession, item: CheckResult) -> Iterator[Case]:
-    """Yield the first case whose shapes relate otherwise, for which a derivative of one input and output is right."""
+    """Yield a case whose shapes relate otherwise, where a derivative of one input and output is right throughout.
+
+    Not where some inputs are no floats: of places and conditions the values decide, not the shapes.
+    """
     case = _wrong(item)
-    if case is None or len(case.inputs) < 2 or not session.is_found(case):
+    if case is None or not 1 < len(case.floats) == len(case.arrays) or not session.is_found(case):
         return
     alike = [one for one in session.cases if plain(one.attrs) == plain(case.attrs) and max(one.sizes, default=0) > 1]
     every, _ = first_of_each(sorted(alike, key=lambda one: not is_plain(shapes_of(one))), kind_of)
-    others = (one for one in every if kind_of(one) != kind_of(case))
-    yield from islice((one for one in islice(others, FEW) if _is_right(session, item, one)), 1)
+    others = [one for one in every if kind_of(one) != kind_of(case)][:FEW]
+    of_kinds = ((one, [each for each in alike if kind_of(each) == kind_of(one)][:SOME]) for one in others)
+    yield from islice((one for one, cases in of_kinds if _is_right(session, item, cases)), 1)
 
 
 def _wrong(item: CheckResult) -> Case | None:
@@ -59,10 +63,10 @@ def _wrong(item: CheckResult) -> Case | None:
     return item.evidence.case if is_wrong and item.evidence else None
 
 
-def _is_right(session: CheckSession, item: CheckResult, case: Case) -> bool:
-    """Return whether the derivative that a result is about is right on another case."""
+def _is_right(session: CheckSession, item: CheckResult, cases: list[Case]) -> bool:
+    """Return whether the derivative that a result is about is right on all of some other cases."""
     pair = input_of(item.input or ""), item.output
-    compared = again(session, session.checkable, [case], {})
+    compared = again(session, session.checkable, cases, {})
     return any(one.status is Status.PASS and (one.input, one.output) == pair for one in compared)
 
 
@@ -75,6 +79,6 @@ def _deciding(session: CheckSession, item: CheckResult) -> Iterator[str]:
         if attr.is_required or attr.name not in case.attrs or plain(case.attrs[attr.name]) == plain(attr.default):
             continue
         usual = replace(case, attrs={**case.attrs, attr.name: attr.default})
-        if _is_right(session, item, usual):
+        if _is_right(session, item, [usual]):
             yield attr.name
             return

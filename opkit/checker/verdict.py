@@ -181,7 +181,8 @@ def _why_open(session: CheckSession, item: CheckResult) -> str:
     if is_huge(case):
         return f"values beyond {EXTREME_SIZE:g} are extremes that nothing declares"
     if _share(item) <= SINGLE_ROUNDING:
-        return "as small as float32's rounding: a step may be held in float32, or an iteration stop before its end"
+        why = "a step may be held in float32, terms cancel, or an iteration stop before its end"
+        return f"no more than float32's rounding: {why}"
     return ""
 
 

@@ -558,6 +558,26 @@ def test_a_row_of_which_a_mask_leaves_nothing_is_undecided(factor: float, status
     assert found.status is status
 
 
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_a_row_of_which_a_mask_leaves_all_is_an_ordinary_one(factor: float) -> None:
+    """A mean whose backward is wrong there; a row of which nothing is left has the gradient 0 in both."""
+
+    def pooled(x: Any, keep: Any) -> Any:
+        if keep.dtype != bool or keep.shape != x.shape or x.ndim < 2:
+            raise TypeError("a mask of truth values is wanted")
+        return np.where(keep, x, 0).sum(axis=-1) / np.maximum(np.count_nonzero(keep, axis=-1), 1)
+
+    def backward(dy: Any, x: Any, keep: Any) -> Any:
+        kept = np.count_nonzero(keep, axis=-1)
+        share = np.where(kept == keep.shape[-1], factor, 1.0) * dy / np.maximum(kept, 1)
+        return np.where(keep, share[..., None], 0), None
+
+    first = Case({"x": np.ones((2, 3)), "keep": np.array([[True, False, True], [False, True, True]])})
+    options = Options(select=frozenset({"GC101"}))
+    found = report(pooled, backward, "x keep", gradients=frozenset("x"), first=first, options=options)
+    assert (found.status is Status.FAIL) == (factor != 1.0), found
+
+
 def test_constants_between_0_and_1_are_a_class() -> None:
     """Shares of one number each, such as uniform draws."""
     found = report(

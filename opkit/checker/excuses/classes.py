@@ -294,7 +294,7 @@ NOT_FINITE = frozenset({"GC105", "GC201"})
 
 
 def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
-    """Excuse what holds where truth values are mixed; where whole numbers differ, what is not finite elsewhere.
+    """Excuse what holds where truth values are mixed and is flat elsewhere; of whole numbers, what is not finite.
 
     Args:
         session: of an op whose inputs were found.
@@ -302,8 +302,9 @@ def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, 
     """
     excused: dict[int, str] = {}
     not_finite = {index: item for index, item in failed.items() if item.code in NOT_FINITE}
+    unread = {index: item for index, item in failed.items() if _is_flat(item)}
     for bring, kinds, some, text in (
-        (_mixed, "b", failed, "the values of {} are not all alike"),
+        (_mixed, "b", unread, "the values of {} are not all alike"),
         (_apart, "iu", not_finite, "the numbers along each axis of {} differ"),
     ):
         cases = telling(session, some) if some else []
@@ -313,6 +314,14 @@ def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, 
         if holds(results):
             excused |= said_of(some, results, meant(text.format(" and ".join(names))))
     return excused
+
+
+def _is_flat(item: CheckResult) -> bool:
+    """Return whether a failure may be of what a mask leaves nothing of: forward does not change there.
+
+    A mask that leaves nothing out is an ordinary one.
+    """
+    return not isinstance(item.expected, float) or abs(item.expected) <= (item.bound or 0.0)
 
 
 def _holds(value: object, kinds: str) -> bool:
