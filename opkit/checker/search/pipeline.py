@@ -179,14 +179,16 @@ def _with_other_options(search: SearchScope, cases: Sequence[Case]) -> Iterator[
     However little time is left: what is right at the defaults of its options alone is wrong soon.
     """
     probe = search.trial.probe
-    held = (attr for attr in search.checkable.attrs if attr.name not in search.options.attrs)
-    for attr in (one for one in held if len({repr(case.attrs.get(one.name)) for case in cases}) == 1):
-        values = alternatives(attr, search.checkable.constants)[:FEW]
-        others = (
-            (case, replace(case, attrs={**case.attrs, attr.name: value})) for case in cases[:1] for value in values
-        )
-        told = (one for case, one in others if probe(one).is_accepted and not probe(one).gives_the_same(probe(case)))
-        yield from islice(told, 1)
+    for case in cases[:1]:
+        usual = probe(case)
+        for attr in search.checkable.attrs:
+            if attr.name in search.options.attrs or len({repr(one.attrs.get(attr.name)) for one in cases}) > 1:
+                continue
+            values = alternatives(attr, search.checkable.constants)[:FEW]
+            others = (replace(case, attrs={**case.attrs, attr.name: value}) for value in values)
+            asked = ((one, probe(one)) for one in others)
+            told = (one for one, outcome in asked if outcome.is_accepted and not outcome.gives_the_same(usual))
+            yield from islice(told, 1)
 
 
 def _are_broadcast(shapes: Iterable[Shape], results: Sequence[Shape]) -> bool:
