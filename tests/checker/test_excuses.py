@@ -578,6 +578,41 @@ def test_a_row_of_which_a_mask_leaves_all_is_an_ordinary_one(factor: float) -> N
     assert (found.status is Status.FAIL) == (factor != 1.0), found
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("is_float", [False, True], ids=["truth values", "floats"])
+@pytest.mark.parametrize("where", [np.all, lambda keep: keep[-1].all()], ids=["all", "the last row"])
+def test_a_mask_that_keeps_all_is_tried_whatever_the_seed(where: Any, is_float: bool, seed: int) -> None:
+    """A wrong fast path for batches without padding, or for a last row without any."""
+
+    def mean(x: Any, keep: Any) -> Any:
+        if keep.shape != x.shape or x.ndim != 2 or (keep.dtype != bool and not is_float):
+            raise TypeError("a mask of truth values is wanted")
+        return (x * keep).sum() / max(keep.sum(), 1)
+
+    def backward(dy: Any, x: Any, keep: Any) -> Any:
+        share = np.where(where(keep), 2.0, 1.0) * dy / max(keep.sum(), 1)
+        return share * keep, None
+
+    options = Options(select=frozenset({"GC101"}), seed=seed)
+    keep = np.array([[1, 0, 1], [0, 1, 1]], dtype=float if is_float else bool)
+    first = Case({"x": np.ones((2, 3)), "keep": keep})
+    found = report(mean, backward, "x keep", gradients=frozenset("x"), options=options, first=first)
+    assert found.status is Status.FAIL
+
+
+def test_a_class_of_square_matrices_is_none_where_forward_takes_others() -> None:
+    """A bilinear form takes matrices of any sizes: that it is right where they are symmetric excuses nothing."""
+
+    def form(x: Any, w: Any, z: Any) -> Any:
+        return np.einsum("bi,ij,bj->b", x, w, z)
+
+    def backward(dy: Any, x: Any, w: Any, z: Any) -> Any:
+        return np.einsum("b,ji,bj->bi", dy, w, z), np.einsum("b,bi,bj->ij", dy, x, z), np.einsum("b,bi,ij->bj", dy, x, w)
+
+    found = report(form, backward, "x w z", options=Options(select=frozenset({"GC101"})))
+    assert found.status is Status.FAIL
+
+
 def test_constants_between_0_and_1_are_a_class() -> None:
     """Shares of one number each, such as uniform draws."""
     found = report(

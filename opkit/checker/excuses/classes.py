@@ -10,9 +10,11 @@ wrong number at repeated places is none of these: places repeat in every scatter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -35,8 +37,8 @@ from opkit.checker.model.evaluate import Evaluator, frozen, input_of, is_float
 from opkit.checker.model.numbers import is_square, largest
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import NONZERO, ROW_SUM, SLIGHT
-from opkit.checker.search.kinds import setting_of
+from opkit.checker.model.thresholds import NONZERO, OWN_SIZE, PLENTY, ROW_SUM, SLIGHT
+from opkit.checker.search.kinds import generalised, setting_of, shapes_of
 from opkit.record import record
 
 
@@ -49,12 +51,14 @@ class Narrow:
         bring: the map into it.
         pull: the adjoint of the map's derivative.
         axes: that an array must have.
+        whole: a map to a value of it that is as usual as any, for it is only seldom drawn.
     """
 
     text: str
     bring: Bring
     pull: Pull = lambda array, gradient: gradient
     axes: int = 0
+    whole: Bring | None = None
 
 
 def _shares(array: ndarray) -> ndarray:
@@ -96,7 +100,7 @@ _CONSTANTS = (
     Narrow("{} is one number", lambda array: np.asarray(array.mean())),
     Narrow("the values of {} lie between 0 and 1", _spread),
     Narrow("{} sums to 1 over its last axis", _shares, axes=1),
-    Narrow("the values of {} are 0 and 1", lambda array: array > array.mean()),
+    Narrow("the values of {} are 0 and 1", lambda array: _mixed(array > array.mean()), whole=np.ones_like),
     Narrow("the values of {} are -1 and 1", lambda array: np.where(array > array.mean(), 1.0, -1.0)),
     Narrow(
         "{} has a single 1 along its last axis", lambda array: np.eye(array.shape[-1])[array.argmax(axis=-1)], axes=1
@@ -122,8 +126,10 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult], *, is_dec
     cases, leaves = telling(session, failed), _leaves(session)
     wrong = {input_of(item.input or "") for item in failed.values()}
     options = {setting_of(case)[0] for case in shown(failed)}
-    for name, kind in _tried(session, cases):
-        fitting = [case for case in cases if _fits(kind, case.inputs[name])]
+    for name, kind in _tried(session, cases, shown(failed)):
+        fitting = [case for case in cases if is_float(case.inputs[name]) and _fits(kind, case.inputs[name])]
+        if kind.whole is not None:  # of a row of one element both is all
+            fitting = [case for case in fitting if case.inputs[name].shape[-1] > 1] or fitting
         if is_declared and not all(_refuses(session, case, name, kind) for case in fitting):
             continue
         op = through(session.checkable, name, kind.bring, kind.pull)
@@ -132,6 +138,10 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult], *, is_dec
             continue  # what is right with other options excuses nothing
         results = again(session, op, narrow, failed)
         is_meant = name not in leaves or _is_meant(session, kind, name, narrow, failed)
+        if kind.whole is not None and holds(results):
+            found = again(session, session.checkable, [brought(case, name, kind.whole) for case in fitting], failed)
+            if any(item.status is Status.FAIL and not _is_flat(item) for item in found):
+                return {}
         # Where in most cases no input that fails elsewhere has a gradient, all is right.
         if holds(results) and is_meant and 2 * _slopes(session, narrow, wrong) > len(narrow):
             text = kind.text.format(name)
@@ -175,13 +185,14 @@ def _bits(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int,
     return said
 
 
-def _tried(session: CheckSession, cases: Sequence[Case]) -> Iterator[tuple[str, Narrow]]:
+def _tried(session: CheckSession, cases: Sequence[Case], failing: Sequence[Case]) -> Iterator[tuple[str, Narrow]]:
+    """Yield the classes that inputs may be meant in which are floats where something fails."""
     leaves = _leaves(session)
     for name in [arg.name for arg in session.checkable.inputs]:
-        arrays = [case.inputs[name] for case in cases]
-        if not arrays or not all(isinstance(array, ndarray) and is_float(array) for array in arrays):
+        if not cases or not all(is_float(case.inputs[name]) for case in failing or cases):
             continue
         yield from ((name, kind) for kind in (_CONSTANTS if name not in leaves else ()))
+        arrays = [case.inputs[name] for case in cases if is_float(case.inputs[name])]
         if all(map(is_square, arrays)) and not _takes_wider(session, cases[0], name):
             yield from ((name, kind) for kind in _SQUARE)
 
@@ -222,13 +233,16 @@ def _is_meant(
 
 
 def _takes_wider(session: CheckSession, case: Case, name: str) -> bool:
-    """Return whether forward takes a matrix with one column more."""
-    wider = np.concatenate([case.inputs[name], case.inputs[name][..., :1]], axis=-1)
-    try:
-        session.checkable.forward({**case.inputs, name: wider}, case.attrs)
-    except Exception:  # user code
-        return False
-    return True
+    """Return whether forward takes a matrix that is not square, with other inputs that fit it."""
+    size = max(OWN_SIZE, 1 + max(case.sizes))
+    for shapes in islice(generalised(shapes_of(case), size), PLENTY):
+        resized: Any = zip(case.inputs.items(), shapes)
+        inputs: Any = {
+            key: array if array is None else frozen(np.resize(array, shape)) for (key, array), shape in resized
+        }
+        if not is_square(inputs[name]) and session.trial.probe(replace(case, inputs=inputs)).is_accepted:
+            return True
+    return False
 
 
 def _refuses(session: CheckSession, case: Case, name: str, kind: Narrow) -> bool:
@@ -304,13 +318,15 @@ def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, 
     not_finite = {index: item for index, item in failed.items() if item.code in NOT_FINITE}
     unread = {index: item for index, item in failed.items() if _is_flat(item)}
     for bring, kinds, some, text in (
-        (_mixed, "b", unread, "the values of {} are not all alike"),
+        (_mixed, "b", unread, "no row of {} is all true or all false"),
         (_apart, "iu", not_finite, "the numbers along each axis of {} differ"),
     ):
-        cases = telling(session, some) if some else []
-        inputs = cases[0].inputs if cases else ()
-        names = [name for name in inputs if all(_holds(case.inputs[name], kinds) for case in cases)]
-        results = again(session, session.checkable, list(_brought(cases, names, bring)) if names else [], some)
+        failing = shown(some)
+        inputs = failing[0].inputs if failing else ()
+        names = [name for name in inputs if all(_holds(case.inputs[name], kinds) for case in failing)]
+        alike = (case for case in telling(session, some) if all(_holds(case.inputs[name], kinds) for name in names))
+        cases = _brought(alike, names, bring) if names else ()
+        results = again(session, session.checkable, list(cases), some)
         if holds(results):
             excused |= said_of(some, results, meant(text.format(" and ".join(names))))
     return excused
@@ -328,7 +344,9 @@ def _holds(value: object, kinds: str) -> bool:
     return isinstance(value, ndarray) and value.dtype.kind in kinds
 
 
-def _brought(cases: list[Case], names: list[str], bring: Callable[[ndarray, int], ndarray | None]) -> Iterator[Case]:
+def _brought(
+    cases: Iterable[Case], names: list[str], bring: Callable[[ndarray, int], ndarray | None]
+) -> Iterator[Case]:
     """Yield the cases in which all of these inputs can be brought into the class, so brought."""
     for case in cases:
         found = [bring(case.inputs[name], number) for number, name in enumerate(names)]
@@ -337,12 +355,11 @@ def _brought(cases: list[Case], names: list[str], bring: Callable[[ndarray, int]
             yield replace(case, inputs={**case.inputs, **made})
 
 
-def _mixed(array: ndarray, number: int) -> ndarray | None:
-    """Return truth values of which every row has both."""
-    if not array.ndim or array.shape[-1] < 2:
-        return None
+def _mixed(array: ndarray, number: int = 0) -> ndarray:
+    """Return truth values of which every row of several has both."""
     found = array.copy()
-    found[..., 0] ^= found.all(axis=-1) | ~found.any(axis=-1)
+    if array.ndim and array.shape[-1] > 1:
+        found[..., 0] ^= found.all(axis=-1) | ~found.any(axis=-1)
     return np.asarray(found)
 
 

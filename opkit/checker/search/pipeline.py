@@ -37,7 +37,7 @@ from opkit.checker.model.thresholds import (
     SLOW_FIRST,
 )
 from opkit.checker.model.trial import Trial
-from opkit.checker.search import sweeps
+from opkit.checker.search import marks, sweeps
 from opkit.checker.search.attributes import alternatives
 from opkit.checker.search.kinds import shapes_of
 from opkit.checker.search.scope import Role, SearchScope
@@ -284,7 +284,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     shapes += [] if is_held else sweeps.grown(natural, shapes)
     large = None if is_held else sweeps.enlarged(natural, shapes)
     cases = [*shapes, *(() if natural.is_near else sweeps.emptied(natural, shapes))]
-    for sweep in (sweeps.settings, sweeps.regimes, sweeps.marked, sweeps.masks):
+    for sweep in (sweeps.settings, sweeps.regimes, marks.marked, marks.masks):
         cases += sweep(natural, shapes)
     cases += [] if natural.is_near else sweeps.wider(natural, shapes)
     if is_open:

@@ -29,7 +29,6 @@ from opkit.checker.model.thresholds import (
     SOME,
 )
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.answers import answer_of
 from opkit.checker.search.attributes import alternatives, fits, pairwise
 from opkit.checker.search.kinds import elements, is_list, resized, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
@@ -58,7 +57,7 @@ def _diverse(cases: Sequence[Case]) -> list[Case]:
     return first + sorted(later, key=lambda case: min(case.sizes) - max(case.sizes))[:MANY]
 
 
-def _carriers(shapes: Sequence[Case]) -> list[Case]:
+def carriers(shapes: Sequence[Case]) -> list[Case]:
     """Return the most natural case, a long one and one of another rank."""
     full = [case for case in shapes if not case.is_empty]
     longer = [case for case in full if LONG_CARRIER[0] < max(case.sizes, default=0) <= LONG_CARRIER[1]]
@@ -298,7 +297,7 @@ def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:
 # --- values
 def regimes(search: SearchScope, shapes: Sequence[Case]) -> list[Case]:
     """Other values of the inputs: large, small, tied, at and near the constants of the kernels."""
-    return [case for case in _revalued(search, _carriers(shapes)) if search.trial.attempt(case).is_accepted]
+    return [case for case in _revalued(search, carriers(shapes)) if search.trial.attempt(case).is_accepted]
 
 
 def _revalued(search: SearchScope, carriers: Sequence[Case]) -> Iterator[Case]:
@@ -350,50 +349,3 @@ def wider(search: SearchScope, shapes: Sequence[Case]) -> list[Case]:
             drawn = list(takewhile(lambda case: search.trial.attempt(case).is_accepted, made))
             found += drawn if len(drawn) >= FEW else []  # others are taken by chance alone
     return found[:MANY]
-
-
-def marked(search: SearchScope, shapes: Sequence[Case]) -> Iterator[Case]:
-    """Numbers that an attribute gives a meaning of its own, like a label to ignore, at some places and at all."""
-    marks, attempt = sorted({value for value in search.attrs.values() if type(value) is int}), search.trial.attempt
-    for number, carrier in enumerate(_carriers(shapes)[:2]):
-        constants = [name for name, value in carrier.inputs.items() if _is_constant(search, name, value)]
-        for mark in marks if constants else ():
-            for share in (0.5, 1.0):
-                case, beside = (
-                    _with_mark(search, carrier, constants, one, share, 4000 + number) for one in (mark, mark + 1)
-                )
-                outcome = attempt(case)
-                # A number beyond an array may be taken in silence, and says nothing.
-                is_silent = search.has_open_places and outcome.is_accepted and outcome.gives_the_same(attempt(beside))
-                if outcome.is_accepted and not is_silent:
-                    yield case
-
-
-def _with_mark(search: SearchScope, carrier: Case, names: Sequence[str], mark: int, share: float, seed: int) -> Case:
-    """Return a case with a number at a share of the places of some inputs."""
-    rng = search.rng(seed)
-    inputs = dict(carrier.inputs)
-    for name in names:
-        values = inputs[name]
-        if np.can_cast(np.min_scalar_type(mark), values.dtype):
-            inputs[name] = np.where(rng.random(values.shape) < share, values.dtype.type(mark), values)
-    return replace(carrier, inputs=inputs, regime="marked", seed=seed)
-
-
-def _is_constant(search: SearchScope, name: str, value: Any) -> bool:
-    """Return whether an input holds integers, or floats that take no gradient."""
-    gradients = search.checkable.gradients
-    is_without = gradients is not None and name not in gradients
-    return isinstance(value, np.ndarray) and value.dtype.kind in ("iuf" if is_without else "iu")
-
-
-def masks(search: SearchScope, shapes: Sequence[Case]) -> Iterator[Case]:
-    """Truth values for floats that take no gradient, where nothing but forward says what is meant: conditions."""
-    for carrier in _carriers(shapes)[:1] if not search.is_declared else ():
-        for number, (name, value) in enumerate(carrier.inputs.items()):
-            if _is_constant(search, name, value) and value.dtype.kind == "f" and value.ndim and value.shape[-1] > 1:
-                mask = np.indices(value.shape).sum(axis=0) % 2 == number % 2  # each row has both
-                case = replace(carrier, inputs={**carrier.inputs, name: mask}, regime="mask", seed=5000 + number)
-                is_taken = search.trial.attempt(case).is_accepted
-                if is_taken and answer_of(search.checkable, case, compares=False).standing.is_answered:
-                    yield case
