@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from subprocess import Popen
 from typing import Any, NoReturn
@@ -89,6 +90,7 @@ def check(
     with undisturbed():
         put_report(outcome, form, is_verbose=is_verbose)
         is_worth_it = outcome.report.ops and not outcome.is_interrupted
+        outcome = replace(outcome, report=replace(outcome.report, command="plot")) if is_drawn else outcome
         for name, path in reports if is_worth_it or not is_drawn else ():
             shown = _portraits_of(targets, options, outcome.report) if name in ("html", "svg") else None
             if is_drawn and not shown and name == "html":

@@ -197,8 +197,9 @@ def _matrices(portrait: Matrices) -> Figure:
     parts = [_open(3 * (width + 34), height + 46, label)]
     for place, (title, values) in enumerate((("expected", expected), ("given", given), ("difference", difference))):
         left = place * (width + 34) + 28
+        agrees = ~is_wrong & np.isfinite(difference) & (place == 2)
         parts.append(_text(left, 14, title))
-        parts += _cells(values, is_wrong if place else np.zeros_like(is_wrong), left, cell, scale)
+        parts += _cells(values, is_wrong & (place > 0), agrees, left, cell, scale)
     parts.append(_text(28, height + 40, f"down: {portrait.input}, across: {portrait.output}"))
     count = int(is_wrong.sum())
     said = f"The derivative of {portrait.output} (across) by {portrait.input} (down), by element{portrait.others}: "
@@ -213,11 +214,13 @@ def _matrices(portrait: Matrices) -> Figure:
     return Figure("".join([*parts, "</svg>"]), said, table)
 
 
-def _cells(values: np.ndarray, is_wrong: np.ndarray, left: float, cell: float, scale: float) -> Iterator[str]:
+def _cells(
+    values: np.ndarray, is_wrong: np.ndarray, agrees: np.ndarray, left: float, cell: float, scale: float
+) -> Iterator[str]:
     tall = min(cell, 26.0)
     for (row, column), value in np.ndenumerate(values):
         share = min(abs(float(value)) / scale, 1.0) if math.isfinite(value) else 1.0
-        kind = "zero" if value == 0 else "up" if value > 0 else "down"
+        kind = "zero" if value == 0 or agrees[row, column] else "up" if value > 0 else "down"
         x, y = left + column * cell, 22 + row * tall
         frame = " framed" if is_wrong[row, column] else ""
         opacity = 1.0 if kind == "zero" else 0.08 + 0.4 * math.sqrt(share)  # numbers stand on it

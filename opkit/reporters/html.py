@@ -2,7 +2,7 @@
 
 The page's layout is in page.html; this module fills it.
 
-A small matrix of errors as an SVG drawing: a cell per entry with its value, and the axes' names.
+A matrix of errors as an SVG drawing: a cell per entry with its value, of a large one a picture, and the axes' names.
 
 Colours are ``heatmap``'s scale; what is zero and the words are coloured by the page.
 """
@@ -31,7 +31,7 @@ from opkit.reporters.values import case_text, look_of, place_of, source_lines, v
 
 #: A longer side than this is a picture without cells.
 LARGEST = 48
-_LEFT, _TOP, _SIDE = 46.0, 24.0, 300.0
+_LEFT, _TOP, _SIDE, _THIN = 46.0, 24.0, 300.0, 12.0
 
 
 def matrix_svg(errors: np.ndarray, heat: HeatMap, down: str, across: str) -> str:
@@ -43,35 +43,37 @@ def matrix_svg(errors: np.ndarray, heat: HeatMap, down: str, across: str) -> str
         down: what the rows are.
         across: what the columns are.
     """
-    matrix = np.abs(np.asarray(errors, dtype=np.float64)).reshape(heat.rows, heat.columns)
-    cell = max(4.0, min(24.0, _SIDE / max(heat.rows, heat.columns)))
-    width, height = heat.columns * cell, heat.rows * cell
-    pixels = colors(matrix, heat.low, heat.high)
+    longer = max(heat.rows, heat.columns)
+    cell = max(1.0, min(24.0, _SIDE / longer))
+    width, height = (min(max(count * cell, _THIN), 2 * _SIDE) for count in (heat.columns, heat.rows))
+    wide, tall = width / heat.columns, height / heat.rows
+    room = max(_LEFT + width + 12, 150)
     parts = [
-        f'<svg class="matrix" viewBox="0 0 {max(_LEFT + width + 4, 150):g} {_TOP + height + 4:g}" '
-        f'width="{max(_LEFT + width + 4, 150):g}" role="img" aria-label="errors over the Jacobian">',
+        f'<svg class="matrix" viewBox="0 0 {room:g} {_TOP + max(height + 4, 7 * len(down)):g}" '
+        f'width="{room:g}" role="img" aria-label="errors over the Jacobian">',
         f'<text class="tick" x="{_LEFT:g}" y="10">{across}</text>',
         f'<text class="tick" text-anchor="end" transform="rotate(-90 10 {_TOP:g})" x="10" y="{_TOP:g}">{down}</text>',
         f'<rect class="zero" x="{_LEFT:g}" y="{_TOP:g}" width="{width:g}" height="{height:g}"/>',
     ]
-    for index, count, is_down in ((0, heat.rows, True), (0, heat.columns, False)):
-        for place in dict.fromkeys((index, count - 1)):
-            at = (place + 0.5) * cell
+    for count, is_down in ((heat.rows, True), (heat.columns, False)):
+        for place in dict.fromkeys((0, count - 1)):
+            at = (place + 0.5) * (tall if is_down else wide)
             x, y = (_LEFT - 4, _TOP + at + 4) if is_down else (_LEFT + at, _TOP - 3)
             anchor = "end" if is_down else "middle"
             parts.append(f'<text class="tick" text-anchor="{anchor}" x="{x:g}" y="{y:g}">{place}</text>')
+    if longer > LARGEST:
+        box = f'x="{_LEFT:g}" y="{_TOP:g}" width="{width:g}" height="{height:g}"'
+        return "".join([*parts, f'<image href="{heat.uri}" {box} preserveAspectRatio="none"/></svg>'])
+    matrix = np.abs(np.asarray(errors, dtype=np.float64)).reshape(heat.rows, heat.columns)
+    pixels = colors(matrix, heat.low, heat.high)
     for row, column in zip(*np.nonzero((matrix != 0) | ~np.isfinite(matrix))):
         colour = ",".join(str(int(part)) for part in pixels[row, column, :3])
         said = f"<title>input {row}, output {column}: {matrix[row, column]:.3g}</title>"
         parts.append(
-            f'<rect x="{_LEFT + column * cell:g}" y="{_TOP + row * cell:g}" width="{cell:g}" height="{cell:g}" '
+            f'<rect x="{_LEFT + column * wide:g}" y="{_TOP + row * tall:g}" width="{wide:g}" height="{tall:g}" '
             f'fill="rgb({colour})">{said}</rect>'
         )
     return "".join([*parts, "</svg>"])
-
-
-#: The longer side of a small matrix, in CSS pixels.
-_PICTURE = 320
 
 
 def html_report(
@@ -144,15 +146,12 @@ def _finding(finding: Finding) -> dict[str, Any]:
     result, evidence = finding.result, finding.result.evidence
     heat = heat_map(evidence.errors) if evidence is not None and evidence.errors is not None else None
     slopes = evidence.slopes if evidence is not None else None
-    width, height = _size(heat) if heat is not None else (0, 0)
     return {
         **_row(result),
         "repro": finding.repro,
         "rows": list(_facts(result)),
         "source": _source(result),
         "heat": heat,
-        "heat_width": width,
-        "heat_height": height,
         "matrix": Markup(_matrix(result, heat)),
         "meaning": Markup(prose(explain(result.code))) if result.code in codes() else "",
         "plot": Markup(slope_plot(slopes)) if slopes is not None else "",
@@ -205,15 +204,9 @@ def _around(lines: Sequence[tuple[int, str]], line: int) -> list[tuple[int, str]
 
 
 def _matrix(result: CheckResult, heat: HeatMap | None) -> str:
-    """Return a small matrix with its values, "" for a large one and for one without a finite entry."""
+    """Return a drawing of the errors, "" for those without a finite entry."""
     evidence = result.evidence
-    if heat is None or heat.is_broken or max(heat.rows, heat.columns) > LARGEST or evidence is None:
+    if heat is None or heat.is_broken or evidence is None:
         return ""
     names = (escape(f"{result.input or 'input'} element"), escape(f"{result.output or 'output'} element"))
     return matrix_svg(np.asarray(evidence.errors), heat, *names)
-
-
-def _size(heat: HeatMap) -> tuple[int, int]:
-    """Return width and height in CSS pixels: entries square where that leaves the picture usable."""
-    cell = max(1, min(24, _PICTURE // max(heat.rows, heat.columns)))
-    return tuple(min(max(count * cell, 12), _PICTURE * 2) for count in (heat.columns, heat.rows))  # type: ignore[return-value]

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "architecture.md").read_text()
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "architecture.md").read_text()
+METHOD = (ROOT / "docs" / "gradcheck-method.md").read_text()
 NAMES = re.findall(r"`(opkit\.[\w.]+)`", TEXT.partition("\n## A check\n")[2].partition("\n## ")[0])
 
 
@@ -28,3 +30,11 @@ def test_a_step_is_a_function_of_its_module(name: str) -> None:
             found = getattr(found, part)
         return
     pytest.fail(f"there is no module {name}")
+
+
+def test_the_files_of_the_rules_are_there() -> None:
+    """In the folder that is named with them, or that of the file before them."""
+    last = ROOT / "opkit"
+    for name in re.findall(r"`(?:opkit/)?([\w/]+\.py)`", METHOD):
+        last = ROOT / "opkit" / name if "/" in name else last.with_name(name)
+        assert last.is_file(), name

@@ -55,6 +55,16 @@ def test_an_op_that_takes_no_vectors_is_drawn_as_matrices(tmp_path: Path) -> Non
     assert page.count(">difference</text>") == 2
     assert "The derivative of y (across) by a (down), by element (a of shape [3, 4], b of shape [4, 2]): all agree at this size." in page
     assert "24 of 48 are wrong" in page
+    assert "<h1>plot</h1>" in page
+
+
+def test_of_the_difference_what_agrees_is_grey() -> None:
+    """Rounding had the colour of a small difference, which is that of what is wrong."""
+    expected = np.array([[1.0, -1.0, np.nan]])
+    svg = figure_of(Matrices("x", "y", expected, np.add(expected, [[5e-12, 0.5, 0.0]]), np.array([[False, True, False]]))).svg
+    kinds = re.findall(r'<rect class="([^"]*)"', svg)
+    assert kinds[:3] == ["up", "down", "down"]
+    assert kinds[-3:] == ["zero", "up framed", "down"]
 
 
 def test_a_matrix_that_is_cut_says_so(tmp_path: Path) -> None:

@@ -318,6 +318,42 @@ def test_allow_of_a_code_that_does_not_exist_is_refused() -> None:
     assert "did you mean 'GC" in mistake.help
 
 
+@pytest.mark.parametrize(
+    ("declaration", "said", "help"),
+    [
+        ('INPLACE = ("input",)', "INPLACE names 'input', no input", "known names: x, scale"),
+        ('INPLACE = ("scael",)', "INPLACE names 'scael', no input", "did you mean 'scale'?"),
+        ('NONDIFFERENTIABLE_OUTPUTS = ("x",)', "NONDIFFERENTIABLE_OUTPUTS names 'x', no result", "known names: y, y0, y1"),
+        ('NONDIFFERENTIABLE_OUTPUTS_Cube = ("y1", "mask")', "NONDIFFERENTIABLE_OUTPUTS names 'mask', no result", "known names: y, y0, y1"),
+    ],
+)
+def test_a_declaration_names_what_the_function_has(declaration: str, said: str, help: str, tmp_path: Path) -> None:
+    """Another name would be ignored; the known ones are offered."""
+    (tmp_path / "a.py").write_text(f"{declaration}\n{CUBE}")
+    done = opkit(tmp_path, "gradcheck", "a.py::Cube", "--format", "json")
+    assert done.returncode == 3
+    ((check,),) = (op["checks"] for op in json.loads(done.stdout)["ops"])
+    assert (check["message"], check["where"]["line"], check["hint"]) == (said, 1, help)
+
+
+@pytest.mark.parametrize(("name", "item"), [("INPLACE", "scale"), ("NONDIFFERENTIABLE_OUTPUTS", "y7"), ("INPLACE", "other")])
+def test_a_declaration_may_name_what_another_function_of_the_file_has(name: str, item: str) -> None:
+    """Of several results, each has a number."""
+    names = {name: (item,), "other": lambda other: other}
+    assert not declared_in(names, ["forward"], "Cube", ["x", "scale"], ["y"]).mistakes
+
+
+def test_a_declaration_of_an_op_directory_names_what_its_ops_have(tmp_path: Path) -> None:
+    """Inputs have no part in a name of outputs; the line is the declaration's."""
+    scaffold("t", tmp_path)
+    (tmp_path / "t" / "t_cases.py").write_text('import numpy\nNONDIFFERENTIABLE_OUTPUTS = ("x",)\n')
+    done = opkit(tmp_path, "gradcheck", "t")
+    assert done.returncode == 3
+    assert "NONDIFFERENTIABLE_OUTPUTS names 'x', no result" in done.stdout
+    assert "--> t/t_cases.py:2\n" in done.stdout
+    assert "known names: y" in done.stdout
+
+
 MISTAKES = """
 def cases(rng):
     yield {"input": rng.normal(size=3)}

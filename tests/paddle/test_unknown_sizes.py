@@ -106,6 +106,9 @@ def test_what_needs_a_size_says_so(function: Callable[..., Any], array: np.ndarr
         (lambda x: paddle.nn.InstanceNorm1D(4)(x), IMAGES[:, :, 0], r"InstanceNorm1D is for 4 channels"),
         (lambda x: paddle.nn.GroupNorm(2, 4)(x), IMAGES, r"GroupNorm is for 4 channels, got \[-1, 3, 4, 5\]"),
         (lambda x: paddle.nn.InstanceNorm2D(4)(x), IMAGES, r"InstanceNorm2D is for 4 channels, got \[-1, 3, 4, 5\]"),
+        (lambda x: paddle.nn.BatchNorm2D(4)(x), IMAGES, r"batch_norm is for 4 channels, got \[-1, 3, 4, 5\]"),
+        (lambda x: paddle.nn.functional.batch_norm(x, paddle.ones([4]), paddle.ones([4])), IMAGES, r"batch_norm is for 4 channels"),
+        (lambda x: paddle.nn.BatchNorm2D(5, data_format="NHWC")(x), IMAGES.swapaxes(1, 3), r"batch_norm is for 5 channels"),
         (lambda x: x[:, 4], X, r"shape \[-1, 4\]: index 4 is out of bounds for axis 1 with size 4"),
     ],
 )

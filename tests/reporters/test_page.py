@@ -68,6 +68,19 @@ def test_cells_have_values_and_axes_have_names() -> None:
     assert ">y element</text>" in text
 
 
+@pytest.mark.parametrize(("shape", "size"), [((16, 64), (300, 75)), ((1, 600), (600, 12)), ((1, 4), (96, 24))])
+def test_axes_have_names_and_ends_whatever_the_shape(shape: tuple[int, int], size: tuple[float, float]) -> None:
+    """A large matrix is a picture within them; a strip is wide enough to be seen."""
+    heat = heat_map(np.ones(shape))
+    assert heat is not None
+    text = matrix_svg(np.ones(shape), heat, "x element", "y element")
+    ElementTree.fromstring(text)
+    words = re.findall(r">([^<]+)</text>", text)
+    assert words == ["y element", "x element", *map(str, dict.fromkeys((0, shape[0] - 1))), "0", str(shape[1] - 1)]
+    assert f'class="zero" x="46" y="24" width="{size[0]}" height="{size[1]}"' in text
+    assert text.count("<image ") == (max(shape) > 48)
+
+
 def test_zeros_of_a_large_matrix_are_transparent() -> None:
     """So that the page behind gives their colour, light or dark."""
     assert colors(np.array([[0.0, 1.0]]), 1.0, 1.0)[0, :, 3].tolist() == [0, 255]

@@ -86,6 +86,7 @@ def declared_in(
     of: Sequence[str],
     suffix: str = "",
     takes: Collection[str] = (),
+    gives: Collection[str] = (),
     others: Collection[str] = (),
 ) -> Declared:
     """Read the declarations of a module, as far as they have the right form; what is mistaken comes with them.
@@ -94,7 +95,8 @@ def declared_in(
         names: the module's names.
         of: what the op's forward may be called as a key of SURROGATE.
         suffix: the PyLayer's name: ``cases_Name`` and ``TOLERANCE_Name`` win over ``cases`` and ``TOLERANCE``.
-        takes: the inputs and results that TOLERANCE may name, those with a number besides; none for any.
+        takes: the inputs that declarations may name, those with a number besides; none for any.
+        gives: the results, likewise.
         others: what SURROGATE may call other ops by, beside the module's names.
     """
     where = {name: _line_of(names, name, suffix) for name in _FORMS}
@@ -112,8 +114,19 @@ def declared_in(
     surrogate = next((surrogates[key] for key in of if key in surrogates), None) if surrogates else None
     if surrogate is not None or not {*names, *others}.issuperset(surrogates or ()):  # else those are of others
         mistakes += _wrong_surrogate(of[0], surrogate, surrogates, where["SURROGATE"])
-    functions = () if f"TOLERANCE_{suffix}" in names else names.values()
-    mistakes += _wrong_tolerance(tolerance or {}, takes, functions, where["TOLERANCE"])
+    for name, said, known in (
+        ("TOLERANCE", "input or result", (*takes, *gives) if takes else ()),
+        ("NONDIFFERENTIABLE_OUTPUTS", "result", gives),
+        ("INPLACE", "input", takes),
+    ):
+        functions = () if f"{name}_{suffix}" in names or known is gives else names.values()
+        for item in given[name] or ():
+            if known and not {item, item.rstrip("0123456789")}.intersection(known) and not _is_taken(item, functions):
+                error = unknown(
+                    f"{name} names", item, known, tail=f", no {said}", otherwise=f"known names: {', '.join(known)}"
+                )
+                mistakes.append(error.error(UsageError, where[name]))
+    mistakes += _wrong_tolerance(tolerance or {}, where["TOLERANCE"])
     mistakes += _wrong_allow(allow or {}, where["ALLOW"])
     return Declared(
         cases,
@@ -250,15 +263,10 @@ def _wrong_surrogate(own: str, given: Any, keys: Iterable[str], where: Location 
         yield UsageError(said, where=where)
 
 
-def _wrong_tolerance(
-    given: Mapping[str, Any], takes: Collection[str], functions: Iterable[Any], where: Location | None
-) -> Iterator[UsageError]:
-    """Refuse bad numbers, and names that neither the function takes nor one of its file's others."""
+def _wrong_tolerance(given: Mapping[str, Any], where: Location | None) -> Iterator[UsageError]:
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
             yield UsageError(f"TOLERANCE[{name!r}] must be a number from 0 to 1, is {value!r}", where=where)
-        if takes and not {name, name.rstrip("0123456789")}.intersection(takes) and not _is_taken(name, functions):
-            yield unknown("TOLERANCE names", name, takes, tail=", no input or result").error(UsageError, where)
 
 
 def _wrong_allow(given: Mapping[str, Any], where: Location | None) -> Iterator[UsageError]:

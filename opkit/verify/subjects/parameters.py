@@ -6,7 +6,7 @@ Reads signatures only; nothing is applied. Leaves are the single values among ar
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -129,6 +129,11 @@ def numbered(stem: str, count: int, taken: Iterable[str]) -> list[str]:
     """Return names for several things of a kind, none of those taken; one alone has no number."""
     names = [stem] if count == 1 else [f"{stem}{index}" for index in range(count)]
     return names if set(names).isdisjoint(taken) else numbered(f"{stem}_out", count, taken)
+
+
+def results_of(stem: str, taken: Collection[str]) -> list[str]:
+    """Return what results may be called: one alone, and the first of several, which have numbers."""
+    return [*numbered(stem, 1, taken), *numbered(stem, 2, taken)]
 
 
 def names_taken(function: Function, count: int) -> list[str]:

@@ -44,7 +44,7 @@ from opkit.verify.subjects.loaded import (
     unloadable,
 )
 from opkit.verify.subjects.ordinary_call import found_at
-from opkit.verify.subjects.parameters import names_taken
+from opkit.verify.subjects.parameters import names_taken, results_of
 from opkit.verify.subjects.pyfunc import checkable_of_py_func, reads_around
 from opkit.verify.subjects.pylayer import dynamic_mode, layers
 from opkit.verify.subjects.recorder import InputRecorder, Sort
@@ -214,8 +214,8 @@ def _py_func(
     if text:
         return skipped(label, text, location_of(opdef.function))
     try:
-        takes = [*names_taken(opdef.function, len(opdef.inputs)), "out", "out_out"]
-        declared = declared_in(names, ["forward", name], name, takes)
+        takes = names_taken(opdef.function, len(opdef.inputs))
+        declared = declared_in(names, ["forward", name], name, takes, results_of("out", takes))
         if f"cases_{name}" not in names and not is_single:  # cases without a name may be meant for another one
             declared = replace(declared, cases=None)
         return checkable_of_py_func(opdefs, recorded, label, declared)

@@ -55,6 +55,9 @@ def batch_norm(
     needed(x)
     uses_batch = training if use_global_stats is None else training and not use_global_stats
     axis = 1 if channel_layout(data_format) == "channels_first" else x.ndim - 1
+    (channels,) = running_mean.shape
+    if x.shape[axis] not in (-1, channels):
+        raise ShapeError(f"batch_norm is for {channels} channels, got {list(x.shape)}")
     return ops.batch_norm(
         x, running_mean, running_var, weight, bias, training=uses_batch, momentum=momentum, epsilon=epsilon, axis=axis
     )

@@ -22,6 +22,7 @@ from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.from_cases import cases_in, constants_in, of_examples
 from opkit.verify.subjects.from_search import searched
 from opkit.verify.subjects.loaded import RAN_ON, Found, numbered, unloadable
+from opkit.verify.subjects.parameters import results_of
 from opkit.verify.subjects.readings import UntakenError
 from opkit.verify.subjects.recording import Recording, Traits
 from opkit.verify.subjects.references import reference_in
@@ -129,8 +130,8 @@ class Framework(ABC):
         """Read what a file declares of a function under its own name, or under the one by which it is asked for."""
         asked = re.split("[.:]", label)[-1]
         suffix = asked if any(name.endswith(f"_{asked}") for name in names) else subject.name
-        takes = [] if subject.parameters.takes_any else [*subject.parameters.names, "y", "y_out"]
-        declared = declared_in(names, ["forward", subject.name, asked], suffix, takes)
+        takes = () if subject.parameters.takes_any else subject.parameters.names
+        declared = declared_in(names, ["forward", subject.name, asked], suffix, takes, results_of("y", takes))
         asked_for = reference_in(options) or declared.reference
         return replace(declared, second_order=declared.second_order or options.demand_second, reference=asked_for)
 
