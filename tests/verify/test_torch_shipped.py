@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,44 @@ def test_an_input_that_is_overwritten_on_purpose_is_declared() -> None:
     assert "GC122" not in {item.code for item in report.findings}
     assert report.status in (Status.PASS, Status.UNDECIDED), report.checks
     assert any("INPLACE" in note for note in report.notes)
+
+
+class Totals(torch.autograd.Function):
+    """Sums by the replaced operation below, or by one of its own that looks at memory."""
+
+    is_own = False
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        if x.dim() != 2:
+            raise ValueError("x must have 2 axes")
+        ctx.shape = x.shape
+        return _sums(x, -1)[0] if Totals.is_own else x.median(-1).values
+
+    @staticmethod
+    def backward(ctx: Any, dy: torch.Tensor) -> torch.Tensor:
+        return dy.unsqueeze(-1).expand(ctx.shape)
+
+
+def _sums(x: torch.Tensor, dim: int, keepdim: bool = False) -> Any:
+    """Return sums, others where an axis has no stride."""
+    found = x.sum(dim) + float(0 in x.stride())
+    return found, torch.zeros_like(found, dtype=torch.int64)
+
+
+@pytest.mark.parametrize(("is_own", "status"), [(False, Status.PASS), (True, Status.FAIL)])
+def test_what_an_operation_of_torch_itself_makes_of_expanded_tensors_is_a_line(
+    is_own: bool, status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as the median of a release; of an operation of the author's own it is a failure."""
+    monkeypatch.setattr(Totals, "is_own", is_own)
+    replaced = torch.library.Library("aten", "IMPL")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        replaced.impl("median.dim", _sums, "CPU")
+    try:
+        report = searched(Totals)
+    finally:
+        replaced._destroy()
+    assert report.status is status, report.checks
+    assert any("aten.median.dim" in note for note in report.notes) != is_own

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice, pairwise
 from typing import Any, TypeAlias
@@ -40,12 +41,14 @@ class _Fault:
         code: of the check.
         said: a sentence.
         is_refusal: whether the function refused it aloud.
+        culprit: an operation of the framework itself that is at fault, "" for none.
         share: by what share of its size a result is another one.
     """
 
     code: str
     said: str
     is_refusal: bool = False
+    culprit: str = ""
     share: float = np.inf
 
 
@@ -109,10 +112,12 @@ def layouts(session: CheckSession) -> Iterator[CheckResult]:
     found, refused = Findings(session), ""
     for number, ev in enumerate(evaluators):
         for fault in _Moved(ev, session.rng(700 + number)).faults():
-            if not fault.is_refusal or session.checkable.infer is not None:
+            is_misfit = fault.is_refusal and session.checkable.infer is None  # and cases declare no layout
+            if is_misfit or fault.culprit:
+                own = f" ({fault.culprit}, which the op calls, does so itself)" if fault.culprit else ""
+                refused = refused or f"not served: {fault.said}{own}"
+            else:
                 found.add(fault.code, fault.said, ev, evidence=Evidence(ev.case, share=fault.share))
-            else:  # a misfit, and cases declare no layout
-                refused = refused or f"not served: {fault.said}"
     session.notes += [refused] if refused else []
     yield from found.told(("GC130", "GC131"), len(evaluators))
 
@@ -249,11 +254,13 @@ class _Moved:
             expected, forward = snapshot(ev.forward(plain)), partial(ev.forward, repeated)
             if _is_finite(ev.outputs) and not _is_finite(expected):
                 return  # the repeated values lie outside the domain, as a singular matrix does
-            yield from self._compared("GC130", forward, expected, "arguments with zero strides", plain, ev.outputs)
+            faults = [*self._compared("GC130", forward, expected, "arguments with zero strides", plain, ev.outputs)]
             if gradients:
                 dense, call = self._pulled(plain, self.douts), partial(self._pulled, repeated, self.douts)
                 where = "forward's inputs with zero strides"
-                yield from self._compared("GC131", call, dense, where, plain, gradients)
+                faults += self._compared("GC131", call, dense, where, plain, gradients)
+            culprit = ev.checkable.culprit(repeated, ev.attrs) if faults else ""
+            yield from (replace(fault, culprit=culprit) for fault in faults)
 
 
 def _is_finite(outputs: Sequence[Any]) -> bool:

@@ -222,6 +222,7 @@ class Checkable:
         reference: what results and gradients are compared with, None where nothing is declared.
         in_format: runs the op in another floating-point format; None where it computes in its arrays' dtype.
         settings: what a framework is set to in this process, by name: an op leaves it as it is.
+        culprit: says which operation of a framework itself gives another result for arrays that lie so, "" for none.
         formats: those of the inputs where the op takes no others and numpy has no such dtype: arrays of float32 hold
             their numbers.
         constants: numbers and strings that occur in the kernels' source (see ``constants_of``); hints for values
@@ -288,6 +289,7 @@ class Checkable:
     in_format: InFormat | None = None
     formats: Mapping[str, str] = field(default_factory=dict)
     settings: Callable[[], Mapping[str, Any]] = np.geterr
+    culprit: Callable[[Arrays, Attrs], str] = lambda arrays, attrs: ""
     constants: tuple[Any, ...] = ()
     sizes: Shape = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)

@@ -317,6 +317,7 @@ def frame(runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
         in_format=runner.in_format,
         unlike="complex numbers" if runner.complex_inputs else "",
         settings=subject.settings,
+        culprit=runner.culprit,
         held=subject.held,
         widening=subject.widening,
         uses_misfits=subject.uses_misfits,

@@ -148,6 +148,10 @@ class SubjectRunner(ABC):
         """Return what the arrays of an input are called, where it is a tree of them."""
         return ()
 
+    def culprit(self, arrays: Arrays, attrs: Attrs) -> str:
+        """Return which operation of the framework itself depends on how arrays lie, "" for none."""
+        return ""
+
     def own_checks(self) -> Sequence[OwnCheck]:
         """Return the checks that only this framework's custom functions need."""
         return ()

@@ -35,6 +35,7 @@ from opkit.verify.subjects.parameters import leaves_in, nested
 from opkit.verify.subjects.subject import Signature
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.identity import holding
+from opkit.verify.subjects.torch.operations import Operations
 from opkit.verify.subjects.torch.tensors import (
     array_of,
     arrays_of,
@@ -284,6 +285,12 @@ class Runner(ForeignRunner):
         found = applied.gradients([self.device.private(np.asarray(item)) for item in (*douts, *rest)])
         wide = {leaf: None if item is None else array_of(item.double()) for leaf, item in found.items()}
         return outputs, by_name(arrays, wide, self.inputs)
+
+    def culprit(self, arrays: Arrays, attrs: Attrs) -> str:
+        """Return which operation of torch itself depends on how arrays lie, "" for none."""
+        with Operations() as operations:
+            self.apply(arrays, attrs)
+        return str(operations.named)
 
     def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
         """Return the float inputs for which backward gives nothing at all, where it runs."""
