@@ -42,15 +42,17 @@ def explain(code: str) -> str:
     """
     name = code.strip().upper()
     items = {item.partition("**")[0]: f"**{' '.join(item.split())}\n" for item in words().split("- **")[1:]}
-    meanings, written = {word.upper(): item for word, item in items.items()}, {word.upper(): word for word in items}
+    meanings = {word.upper(): item for word, item in items.items()}
     if name.replace("-", " ") in meanings:
         return meanings[name.replace("-", " ")]
-    known = (*codes(), *meanings)
+    known = codes()
     if name not in known:
-        near = did_you_mean([written.get(item, item) for item in _near(name, known)])
+        within = {part.upper(): word for word in items for part in (*word.split(), word)}
+        near = did_you_mean([*dict.fromkeys(within.get(item, item) for item in _near(name, (*known, *within)))])
         families = ", ".join(f"{family} ({what})" for family, what in FAMILIES.items())
+        what = "code" if any(map(str.isdigit, name)) else "code or word of a report"
         raise UsageError(
-            f"there is no code {code!r}",
+            f"there is no {what} {code!r}",
             help=f"{near}{near and ' '}Families: {families}; 'opkit explain {next(iter(FAMILIES))}' lists one",
         )
     return files("opkit.diagnostics").joinpath("pages").joinpath(f"{name}.md").read_text(encoding="utf-8")

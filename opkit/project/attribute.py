@@ -123,7 +123,8 @@ def _value(written: str, element: type, text: str) -> object:
             return {"true": True, "1": True, "false": False, "0": False}[written.lower()]
         value = element(written)
     except (ValueError, KeyError):
-        raise UsageError(f"--attr {text!r}: {written!r} is not a {element.__name__}") from None
+        article = "an" if element is int else "a"
+        raise UsageError(f"--attr {text!r}: {written!r} is not {article} {element.__name__}") from None
     if element is float and value - value != 0:
         raise UsageError(f"--attr {text!r}: {written!r} cannot be written in C++; choose a finite number")
     return value

@@ -67,7 +67,7 @@ def run(target: Target, options: RunOptions, replaces: bool, outbox: Outbox) -> 
     for item in wanted:
         name = item.name.rpartition("::")[2].partition("#")[0]
         if lines := _lines(item, options, ""):
-            outbox.send((name, _function(f"cases_{name.rpartition('.')[2]}", name, lines)))
+            outbox.send((name, _function(f"cases_{name.rpartition('.')[2]}", name, lines, _mark())))
 
 
 def _put(target: Target, name: str, text: str, replaces: bool) -> tuple[str, str, str]:
@@ -101,8 +101,9 @@ def _without(file: Path, name: str, replaces: bool) -> str:
     return "".join(lines)
 
 
-def _function(name: str, of: str, lines: Sequence[str]) -> str:
-    text = f'    """Inputs that opkit found {of} to take: correct them to those that it is meant for."""\n'
+def _function(name: str, of: str, lines: Sequence[str], marked: str = "") -> str:
+    marks = f"\n\n    An array of floats takes a gradient, {marked}(array) takes none.\n    " if marked else ""
+    text = f'    """Inputs that opkit found {of} to take: correct them to those that it is meant for.{marks}"""\n'
     needs = [f"    {line}\n" for word, line in _IMPORTS.items() if any(f"{word}(" in item for item in lines)]
     return f"def {name}(rng):\n{text}{''.join(needs)}{''.join(f'    yield {line}{chr(10)}' for line in lines)}"
 
@@ -177,12 +178,16 @@ def _line(checkable: Checkable, case: Case, op: str, trial: Trial, spans: Mappin
             and answer_of(checkable, again).standing is answer_of(checkable, case).standing
         ):
             break
-    marked = "torch.tensor" if "torch" in sys.modules else "" if "jax" in sys.modules else "paddle.to_tensor"
-    for name in _constants(checkable, case) if marked else ():
-        texts[name] = f"{marked}({texts[name]})"
+    for name in _constants(checkable, case) if _mark() else ():
+        texts[name] = f"{_mark()}({texts[name]})"
     parts = [f'"op": {op!r}'] if op else []
     parts += [f'"{name}": {text}' for name, text in texts.items()]
     return "{" + ", ".join([*parts, *(f'"{name}": {value!r}' for name, value in options.items())]) + "}"
+
+
+def _mark() -> str:
+    """Return what makes of an array one that takes no gradient, "" where the framework has no mark."""
+    return "torch.tensor" if "torch" in sys.modules else "" if "jax" in sys.modules else "paddle.to_tensor"
 
 
 def _text(value: Any, span: np.ndarray | None) -> str:

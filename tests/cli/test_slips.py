@@ -47,6 +47,8 @@ def test_a_misspelt_setter_is_one_finding(tmp_path: Path) -> None:
         ("TOLERENCE_Cube", {"x": 1e-3}, "TOLERANCE_Cube"),
         ("TOLERANCE_Cub", {"x": 1e-3}, "TOLERANCE_Cube"),
         ("SECOND_ODER", True, "SECOND_ORDER"),
+        ("SUROGATE_RMSNorm", {"forward": len}, "SURROGATE_RMSNorm"),
+        ("ALOW_rms_norm", {"GC105": "why"}, "ALLOW_rms_norm"),
     ],
 )
 def test_a_misspelt_declaration_is_refused(name: str, value: object, near: str) -> None:
@@ -263,7 +265,7 @@ def test_of_shapes_given_by_hand_the_refusal_of_these_is_told(tmp_path: Path) ->
     assert "cases file" not in said
 
 
-@pytest.mark.parametrize(("words", "meant"), [(("explain", "undecidd"), "'undecided'"), (("new", "t", "--from", "x * beta", "--attr", "bta:float"), "'beta'")])
+@pytest.mark.parametrize(("words", "meant"), [(("explain", "undecidd"), "'undecided'"), (("explain", "beyonnd"), "'beyond the inputs seen'"), (("new", "t", "--from", "x * beta", "--attr", "bta:float"), "'beta'")])
 def test_the_name_that_was_meant_is_offered_as_it_is_written(words: tuple[str, ...], meant: str, tmp_path: Path) -> None:
     """A word of reports, and what a formula reads."""
     assert f"did you mean {meant}?" in opkit(tmp_path, *words).stderr

@@ -187,6 +187,12 @@ def test_a_missing_name_gives_the_nearest(here: Path) -> None:
     assert "'Tanh'" in finding.message
 
 
+def test_a_file_without_functions_is_told_what_it_would_import(here: Path) -> None:
+    """Nothing but PyLayers is known of a file that imports no other framework."""
+    (finding,) = run(here, "x = 3\n", "Tanh").report.ops[0].findings
+    assert (finding.code, finding.hint) == ("GC200", "functions of torch and jax are found in a file that imports these")
+
+
 def test_a_plain_function_is_said_to_be_checked_in_python(here: Path) -> None:
     """Its gradient is another function, which no name of a target gives."""
     (finding,) = run(here, "def cube(x):\n    return x**3\n", "cube").report.ops[0].findings

@@ -56,6 +56,16 @@ def test_what_is_written_declares_what_was_found(here: Path) -> None:
     assert file.read_text().count("def cases_Weighted") == 1
 
 
+def test_what_is_written_says_what_takes_a_gradient(here: Path) -> None:
+    """Of a directory the definition says it."""
+    (here / "layers.py").write_text(LAYER)
+    ((_, text, _),) = write_cases(["layers.py::Weighted"], QUICK, False)
+    assert "An array of floats takes a gradient, paddle.to_tensor(array) takes none." in text
+    make_op(here, "square")
+    ((_, text, _),) = write_cases(["square"], QUICK, False)
+    assert "takes none" not in text
+
+
 def test_what_is_written_of_a_module_is_read_where_it_is(here: Path) -> None:
     """In a check file, which is the target to check next."""
     (here / "layers.py").write_text(LAYER)

@@ -227,7 +227,7 @@ def _misspelt(names: Mapping[str, Any], suffix: str) -> Iterator[UsageError]:
             if words.count(name) == 1 and (of == suffix or not (of in names or of in words)):
                 yield UsageError(f"nothing reads {name}", where=location_of(value), help=did_you_mean(near))
             continue
-        found = re.fullmatch(r"([A-Z_]+?)(?:_([A-Z][a-z]\w*))?", name)
+        found = re.fullmatch(r"([A-Z_]+?)(?:_([A-Z0-9]*[a-z]\w*))?", name)
         own, of = (found[1], found[2] or "") if found else ("", "")
         if own in _FORMS and of and of not in names and f"{own}_{suffix}" not in names:
             if near := get_close_matches(of, [suffix], 1, 0.85):

@@ -31,7 +31,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.shown import shown_path
 from opkit.verify.options import NamedError, RunOptions
 from opkit.verify.subjects.declared import declared_in
-from opkit.verify.subjects.foreign.framework import frameworks_ready, missing, recorded_frameworks
+from opkit.verify.subjects.foreign.framework import FRAMEWORKS, frameworks_ready, missing, recorded_frameworks
 from opkit.verify.subjects.foreign.serving import Framework, name_of
 from opkit.verify.subjects.loaded import (
     Found,
@@ -105,12 +105,15 @@ def _imported(target: Target) -> ModuleType:
 
 def _missing(target: Target, module: ModuleType, found: Any) -> NamedError:
     known = [item.name for item in held(vars(module), module.__name__)]
-    kinds = " or ".join(family.kinds for family in families())
+    kinds = [family.kinds for family in families()]
     sort = "class" if isinstance(found, type) else type(found).__name__
     tail = f": it is a {sort}" if found is not None else ""
-    said = unknown(f"the file has no {kinds}", target.name, known, tail=tail, has="it has" if known else "")
-    pair = "a pair of numpy functions: opkit.gradcheck(forward=f, backward=df, inputs=[x])"
-    hint = pair if isinstance(found, FunctionType) else ""
+    what = f"the file has no {' or '.join(kinds)}"
+    said = unknown(what, target.name, known, tail=tail, has="it has" if known else "")
+    others = f"functions of {' and '.join(FRAMEWORKS)} are found in a file that imports these"
+    hint = "" if known or kinds[1:] else others
+    if isinstance(found, FunctionType):
+        hint = "a pair of numpy functions: opkit.gradcheck(forward=f, backward=df, inputs=[x])"
     return NamedError(str(said), where=Location(target.file, 1), help=hint)
 
 

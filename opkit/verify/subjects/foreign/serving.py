@@ -145,6 +145,8 @@ class Framework(ABC):
     ) -> Checkable | OpReport:
         if cases is None and options.shapes:
             subject.named(options.shapes, said="a shape is given for")
+            said = "with --shape each float input takes a gradient; cases, as --write-cases writes, may say otherwise"
+            subject = replace(subject, if_zero=f"{subject.if_zero} {said}")
 
             def cases(rng: Any) -> Any:
                 return [{name: rng.standard_normal(shape) for name, shape in options.shapes.items()} for _ in range(3)]
