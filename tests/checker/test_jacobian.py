@@ -192,6 +192,31 @@ def test_patterns_are_named(change: Callable[[np.ndarray], np.ndarray], words: s
     assert words in guess_pattern(change(right), right, VALUES, "x")
 
 
+def test_a_number_that_forward_rounds_is_said_to_be_forwards() -> None:
+    """A slope that forward holds in float32: backward has all its digits."""
+    right = np.diag(np.where(VALUES < 0, np.float64(np.float32(0.01)), 1.0))
+    claimed = np.diag(np.where(VALUES < 0, 0.01, 1.0))
+    said = "the derivative of forward is backward's rounded to float32: forward may hold a constant in it"
+    assert guess_pattern(claimed, right, VALUES, "x") == said
+
+
+def test_a_constant_of_forward_in_float32_is_shown_at_its_line() -> None:
+    """It is no approximation of backward's."""
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        return x * np.where(x > 0, 1.0, np.float32(0.01))
+
+    report = check_functions(forward, lambda x, dy: dy * np.where(x > 0, 1.0, 0.01), [np.array([-0.7, 1.2, -1.5])])
+    wrong = next(item for item in report.checks if item.code == "GC101")
+    assert wrong.where.line == forward.__code__.co_firstlineno
+
+
+def test_an_error_as_large_as_a_rounding_to_float16_is_none_of_numbers_that_are_not_rounded() -> None:
+    """A small term may be missing as well."""
+    right = np.random.default_rng(0).normal(size=(12, 12))
+    assert "float16" not in guess_pattern(right + 4e-4 * np.sin(right), right, VALUES, "x")
+
+
 def test_a_bound_that_chance_may_show_is_not_named() -> None:
     """Two wrong elements of ten have the largest values or the least in one order of eleven."""
     right = np.eye(10)
@@ -271,3 +296,17 @@ def test_what_agrees_within_its_bound_has_no_error_in_the_picture() -> None:
     assert failure.evidence is not None
     assert failure.evidence.errors is not None
     assert np.count_nonzero(failure.evidence.errors) == np.count_nonzero(x > 1)
+
+
+@pytest.mark.parametrize(("bend", "is_accused"), [(0.0, False), (1e-3, True)])
+def test_rounding_of_terms_that_cancel_is_linear_in_dy(bend: float, is_accused: bool) -> None:
+    """The gradient of rows of one number less their mean is 0, and a sum of terms 100,000 times as large as dy."""
+    weight = np.array([1.0, -0.5, 0.25, 2.0])
+
+    def backward(x: np.ndarray, w: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        terms = 2.0**17 * dy * w
+        return np.asarray((terms - terms.mean()).sum() + bend * (dy * dy).sum()), dy * 0.0
+
+    report = check_functions(lambda x, w: (x - x) * 2.0**17 * w, backward, [np.array(0.7), weight])
+    (found,) = [item for item in report.checks if item.code == "GC110"]
+    assert (found.status is not Status.PASS) is is_accused  # forward is flat there: a surrogate is undecided

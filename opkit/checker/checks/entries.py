@@ -17,7 +17,7 @@ from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.numbers import median, place_of, resolution_of
-from opkit.checker.model.pattern import ALONG, EXACTLY, FLAT, ROUNDED, ZERO, guess_pattern
+from opkit.checker.model.pattern import ALONG, EXACTLY, FLAT, FORWARD_ROUNDED, ROUNDED, ZERO, guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import LITTLE, MOST_ELEMENTS, STEPS
@@ -32,7 +32,8 @@ def described(
     code: str,
 ) -> CheckResult:
     """Return a wrong entry of a case's Jacobian as a failure."""
-    array, claimed, numeric = ev.array(failure.leaf), outcome.analytic[failure.leaf], outcome.numeric[failure.leaf]
+    checkable, array = session.checkable, ev.array(failure.leaf)
+    claimed, numeric = outcome.analytic[failure.leaf], outcome.numeric[failure.leaf]
     others = {str(leaf): item for leaf, item in outcome.numeric.items() if leaf != failure.leaf}
     pattern = guess_pattern(claimed, numeric, array, str(failure.leaf), others)
     if ALONG in pattern:
@@ -58,19 +59,19 @@ def described(
     # At ties the elements have no slopes of their own.
     is_told = np.isfinite(failure.actual) and not is_lost and failure.code != "GC106"
     pattern = pattern if is_told else ""
-    if pattern == "transposed" and session.checkable.unlike:  # complex numbers are pairs here
+    if pattern == "transposed" and checkable.unlike:  # complex numbers are pairs here
         pattern = "as where a conjugate is missing, or transposed"
     if pattern:
         text += f"; looks {pattern}" if not pattern.startswith(("the", "takes")) else f"; {pattern}"
     errors = np.where(outcome.agreed[failure.leaf], 0.0, np.abs(claimed - numeric)).T
     slopes = _slopes(ev, failure) if failure.code == "GC103" else None
     hint = _unmeant(where, failure.leaf.name) if session.is_found(ev.case) else ""
-    hint = session.checkable.if_zero if pattern == ZERO else hint
+    hint = checkable.if_zero if pattern == ZERO else hint
     if _is_without_gradient(ev, outcome, slot):
-        key = session.checkable.key("NONDIFFERENTIABLE_OUTPUTS")
+        key = checkable.key("NONDIFFERENTIABLE_OUTPUTS")
         hint = f'backward gives no gradient of {output} at all: where that is meant, declare {key} = ("{output}",), '
         hint += "or, where forward has a ctx, call its mark_non_differentiable"
-    if pattern == FLAT and session.checkable.surrogate is not None:
+    if pattern == FLAT and checkable.surrogate is not None:
         hint = "SURROGATE's function is compared by its values: what keeps a gradient from parts of it has no effect"
     evidence = Evidence(ev.case, (), place, element, errors if errors.size <= MOST_ELEMENTS else None, slopes, pattern)
     return session.failed(
@@ -83,7 +84,7 @@ def described(
         actual=actual,
         bound=bound,
         evidence=evidence,
-        where=session.checkable.backward_where,
+        where=checkable.forward_where if FORWARD_ROUNDED in pattern else checkable.backward_where,
         hint=hint,
     )
 

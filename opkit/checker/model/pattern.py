@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from opkit.checker.model.numbers import largest
-from opkit.checker.model.thresholds import BY_CHANCE, HALF_ROUNDING, NEGLIGIBLE, SINGLE_ROUNDING
+from opkit.checker.model.thresholds import BY_CHANCE, HALF_ROUNDING, NEGLIGIBLE, SINGLE_ROUNDING, SLIGHT
 from opkit.ir import Shape
 
 _NONE: Mapping[str, ndarray] = MappingProxyType({})
@@ -27,6 +27,8 @@ INCOMPLETE = "a part of what adds up is missing"
 EXACTLY = "exactly where"
 #: What is said of an error that one rounding explains, before the format.
 ROUNDED = "as much as a rounding to"
+#: What is said where a rounding in forward explains an error, before the format.
+FORWARD_ROUNDED = "the derivative of forward is backward's rounded to"
 #: What is said where a factor is seen once a gradient is brought to that of symmetric matrices: on the diagonal it is
 #: that of each element.
 ALONG = "along symmetric changes of"
@@ -65,22 +67,33 @@ def guess_pattern(
         if wanted.shape == claimed.shape and close(claimed, wanted):
             return f"like the gradient of {leaf}"
     if missed <= NEGLIGIBLE * size:
-        return _rounded(missed / size) or f"like an approximation: {_off(missed / size)}"
+        return _rounded(claimed, numeric) or f"like an approximation: {_off(missed / size)}"
     for text, other in _structured(numeric, values.shape):
         if claimed.shape == other.shape and close(claimed, other):
             return text
     return (
         _partial(claimed, numeric, values, name, close)
         or _along(claimed, numeric, values.shape, name, close)
-        or _rounded(missed / size)
+        or _rounded(claimed, numeric)
     )
 
 
-def _rounded(share: float) -> str:
-    """Say what format explains an error of a share of the largest derivative by a rounding, "" where none does."""
+def _rounded(claimed: ndarray, numeric: ndarray) -> str:
+    """Say what format explains an error by a rounding, and whose, "" where none does.
+
+    Of the few digits of float16 an error may be for many reasons: there the numbers themselves have to be rounded.
+    """
+    off = np.abs(claimed - numeric)
+    missed = largest(off)
+    mine, right = (array[off > SLIGHT * missed] for array in (claimed, numeric))
     for format, most in (("float32", SINGLE_ROUNDING), ("float16", HALF_ROUNDING)):
-        if most / 32 < share <= most:
-            return f"like an approximation: {_off(share)}, {ROUNDED} {format} on the way"
+        if not most / 32 * largest(right) < missed <= most * largest(right):
+            continue
+        rounded = mine.astype(format).astype(mine.dtype)
+        if largest(rounded - right) <= SLIGHT * missed:
+            return f"{FORWARD_ROUNDED} {format}: forward may hold a constant in it"
+        if format == "float32" or (rounded == mine).all():
+            return f"like an approximation: {_off(missed / largest(numeric))}, {ROUNDED} {format} on the way"
     return ""
 
 
