@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from typing import Any
 
-from opkit.checker.excuses.compare_again import OutOfTimeError, again
-from opkit.checker.model.case import Case, first_of_each, plain
-from opkit.checker.model.evaluate import input_of
-from opkit.checker.model.report import CheckResult, Status
+import numpy as np
+from numpy import ndarray
+
+from opkit.checker.excuses.compare_again import OutOfTimeError
+from opkit.checker.excuses.other_shapes import is_right, right_shapes, wrong_case
+from opkit.checker.model.case import Case, plain
+from opkit.checker.model.evaluate import frozen, mapped
+from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import FEW, SOME
-from opkit.checker.search.kinds import is_plain, kind_of, shapes_of
+from opkit.checker.model.thresholds import SOME
+from opkit.checker.search.kinds import kind_of
 from opkit.checker.search.table import described
 from opkit.checker.verdict import unused
 
@@ -31,54 +35,55 @@ def with_defaults(session: CheckSession, results: Sequence[CheckResult]) -> list
     found = list(results)
     with suppress(OutOfTimeError):
         for index, item in enumerate(results):
-            for name in _deciding(session, item):
-                default = repr(plain(session.checkable.default_attrs[name]))
-                message = f"{item.message}; it holds at {name} = {default}, the default"
-                found[index] = replace(item, message=message, hint=unused([name]))
+            for where, hint in _deciding(session, item):
+                found[index] = replace(item, message=f"{item.message}; it holds {where}", hint=hint or item.hint)
                 break
             else:
-                for case in _other_shapes(session, item):
+                for case in right_shapes(session, item):
                     found[index] = replace(item, message=f"{item.message}; it holds for {described(case)}")
     return found
 
 
-def _other_shapes(session: CheckSession, item: CheckResult) -> Iterator[Case]:
-    """Yield a case whose shapes relate otherwise, where a derivative of one input and output is right throughout.
+def _deciding(session: CheckSession, item: CheckResult) -> Iterator[tuple[str, str]]:
+    """Yield where a derivative of one input and output is right for what an option is, and what that suggests.
 
-    Not where some inputs are no floats: of places and conditions the values decide, not the shapes.
+    At its default alone, or where no whole number among the inputs is the option's value, as a label to ignore is.
     """
-    case = _wrong(item)
-    if case is None or not 1 < len(case.floats) == len(case.arrays) or not session.is_found(case):
-        return
-    alike = [one for one in session.cases if plain(one.attrs) == plain(case.attrs) and max(one.sizes, default=0) > 1]
-    every, _ = first_of_each(sorted(alike, key=lambda one: not is_plain(shapes_of(one))), kind_of)
-    others = [one for one in every if kind_of(one) != kind_of(case)][:FEW]
-    of_kinds = ((one, [each for each in alike if kind_of(each) == kind_of(one)][:SOME]) for one in others)
-    yield from islice((one for one, cases in of_kinds if _is_right(session, item, cases)), 1)
-
-
-def _wrong(item: CheckResult) -> Case | None:
-    """Return the case on which a derivative of one input and output is wrong, None for any other result."""
-    is_wrong = item.status is Status.FAIL and item.evidence is not None and bool(item.input and item.output)
-    return item.evidence.case if is_wrong and item.evidence else None
-
-
-def _is_right(session: CheckSession, item: CheckResult, cases: list[Case]) -> bool:
-    """Return whether the derivative that a result is about is right on all of some other cases."""
-    pair = input_of(item.input or ""), item.output
-    compared = again(session, session.checkable, cases, {})
-    return any(one.status is Status.PASS and (one.input, one.output) == pair for one in compared)
-
-
-def _deciding(session: CheckSession, item: CheckResult) -> Iterator[str]:
-    """Yield the first option with whose default alone a derivative of one input and output is right."""
-    case = _wrong(item)
+    case = wrong_case(item)
     if case is None:
         return
     for attr in session.checkable.attrs:
-        if attr.is_required or attr.name not in case.attrs or plain(case.attrs[attr.name]) == plain(attr.default):
+        name, default, value = attr.name, attr.default, case.attrs.get(attr.name)
+        if attr.is_required or name not in case.attrs or plain(value) == plain(default):
             continue
-        usual = replace(case, attrs={**case.attrs, attr.name: attr.default})
-        if _is_right(session, item, [usual]):
-            yield attr.name
-            return
+        usual = replace(case, attrs={**case.attrs, name: default})
+        if not is_right(session, item, [usual]):
+            continue
+        alike = [one for one in session.cases if kind_of(one) == kind_of(case) and not one.is_extreme]
+        others = [one for one in alike if plain(one.attrs) == plain(usual.attrs)]
+        marked = _renumbered(session, usual, value, default)
+        if is_right(session, item, [usual, *marked, *sorted(others, key=lambda one: one.regime != "marked")[:SOME]]):
+            yield f"at {name} = {plain(default)!r}, the default", unused([name])
+        for other in _numbers(case)[_numbers(case) != value][:1] if marked else ():
+            others = [one for one in alike if plain(one.attrs) == plain(case.attrs)][:SOME]
+            without = [made for one in (case, *others) for made in _renumbered(session, one, value, int(other))]
+            if is_right(session, item, without):
+                yield f"where no whole number among the inputs is {value!r}, as {name} is", ""
+
+
+def _numbers(case: Case) -> ndarray:
+    """Return the whole numbers among the inputs of a case."""
+    return np.concatenate([np.zeros(0), *(array.ravel() for array in case.arrays if array.dtype.kind in "iu")])
+
+
+def _renumbered(session: CheckSession, case: Case, old: Any, new: Any) -> list[Case]:
+    """Return a case with another whole number in the place of one, [] where there is none, or forward refuses it."""
+
+    def changed(array: Any) -> Any:
+        takes = array.dtype.kind in "iu" and np.can_cast(np.min_scalar_type(new), array.dtype)
+        return frozen(np.where(array == old, array.dtype.type(new), array)) if takes else array
+
+    if not type(old) is type(new) is int or old not in _numbers(case):
+        return []
+    made = replace(case, inputs=mapped(case.inputs, changed))
+    return [made] if session.trial.probe(made).is_accepted else []

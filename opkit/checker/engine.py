@@ -160,7 +160,7 @@ def _checked(
         checkable.directory,
         perf_counter() - start,
         tuple(_tried(session)),
-        tuple(_notes(checkable, session)),
+        tuple(dict.fromkeys(_notes(checkable, session))),
         rests_on(checkable, session.cases, session.left_out),
         unserved=unserved_line(session.not_served),
     )
@@ -324,10 +324,12 @@ def _notes(checkable: Checkable, session: CheckSession) -> Iterator[str]:
     yield from checkable.remarks
     if checkable.has_gradient and session.cases:
         bound = checkable.bound(session.cases[0].inputs, session.cases[0].attrs)
+        optional = {arg.name for arg in checkable.inputs if arg.is_optional}
         for leaf, array in leaves_of(session.cases[0].inputs):
             if bound is not None and is_float(array) and leaf.name not in bound:
+                where = ", where it is an array," if leaf.name in optional else ""
                 how = "took no gradient where it was seen" if checkable.recorded else "gets no gradient"
-                yield f"input {leaf} {how} and counts as a constant"
+                yield f"input {leaf}{where} {how} and counts as a constant"
     for name in sorted(checkable.nondifferentiable_outputs):
         yield f"output {name} is declared not differentiable"
     if checkable.surrogate is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Case, Checkable, CheckResult, Options, check
+from opkit.checker import Arg, Attr, Case, Checkable, CheckResult, Options, Status, check
 
 Slope = Callable[[Any, float], Any]
 
@@ -44,3 +44,29 @@ def test_no_default_is_named_where_the_derivative_is_wrong_at_it_too() -> None:
     """The option is not what decides."""
     given = Case({"x": np.linspace(-1.0, 1.0, 5)}, {"alpha": 0.5}, origin="recorded")
     assert "it holds" not in wrong(lambda x, alpha: 2 * alpha * np.cos(x), given).message
+
+
+def test_not_the_default_is_named_but_the_values_that_an_option_is() -> None:
+    """Labels to ignore are counted: with the default among the labels the derivative is wrong as well."""
+
+    def forward(arrays: Any, attrs: Any) -> Any:
+        kept = arrays["label"] != attrs["ignore"]
+        return [np.asarray((np.sin(arrays["x"]) * kept).sum() / kept.sum())]
+
+    def backward(arrays: Any, results: Any, douts: Any, attrs: Any, needs: Any) -> Any:
+        return {"x": douts[0] * np.cos(arrays["x"]) * (arrays["label"] != attrs["ignore"]) / arrays["x"].size}
+
+    given = Case({"x": np.linspace(-1.0, 1.0, 4), "label": np.array([0, 1, 2, 0])}, {"ignore": 0}, origin="recorded")
+    made = Checkable(
+        "file.py::Op",
+        (Arg("x"), Arg("label")),
+        (Arg("y"),),
+        forward,
+        backward,
+        attrs=(Attr("ignore", "int", -100),),
+        gradients=frozenset({"x"}),
+        recorded=(given,),
+    )
+    (found,) = [item for item in check(made, Options(effort=0.2)).checks if item.code == "GC101"]
+    assert found.message.endswith("; it holds where no whole number among the inputs is 0, as ignore is")
+    assert (found.status, found.hint) == (Status.FAIL, "")

@@ -745,3 +745,35 @@ def test_a_kink_of_several_equal_elements_is_open(factor: float, status: Status)
 
     options = Options(select=frozenset({"GC101", "GC103"}))
     assert report(deviation, backward, options=options).status is status
+
+
+def test_what_is_right_at_equal_shapes_is_said_to_hold_there() -> None:
+    """Not where the input without a gradient is one number, though it holds there too."""
+
+    def backward(dy: Any, x: Any, t: Any) -> Any:
+        found = dy * (1 / (1 + np.exp(-x)) - t) / x.size
+        return found.sum(axis=tuple(range(found.ndim - x.ndim)))
+
+    def forward(x: Any, t: Any) -> Any:
+        return (np.logaddexp(x, 0) - t * x).mean()
+
+    options = Options(select=frozenset({"GC101"}))
+    found = report(forward, backward, "x t", gradients=frozenset("x"), options=options)
+    assert found.status is Status.UNDECIDED
+    assert re.search(r"it holds for x of shape (\[[^\]]+\]), t of shape \1: if that is meant", words(found))
+
+
+def test_the_finding_at_shapes_of_which_most_is_right_comes_first() -> None:
+    """Distances of rows are wrong for one input; of arrays of three axes, which nobody means, for both."""
+
+    def forward(a: Any, b: Any) -> Any:
+        return (a**2).sum(1)[:, None] + (b**2).sum(1)[None] - 2 * a @ b.T
+
+    def backward(dy: Any, a: Any, b: Any) -> Any:
+        if dy.ndim < 2:
+            raise ValueError("rows are wanted")
+        return 2 * (dy.sum(1, keepdims=True) * a - dy @ b), dy.sum(0)[:, None] * b - 2 * dy.T @ a
+
+    found = report(forward, backward, "a b", options=Options(select=frozenset({"GC101"})))
+    first = found.findings[0]
+    assert (first.input, len(first.evidence.case.arrays[0].shape)) == ("b", 2)

@@ -208,3 +208,16 @@ def test_a_seed_below_0_is_refused() -> None:
         Options(seed="a")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="seed must be 0 or more, got -1"):
         Options(seed=-1)
+
+
+def test_a_note_is_told_once() -> None:
+    """However many cases it is about."""
+    report = check(replace(square(), remarks=("said of one", "said of one")))
+    assert report.notes.count("said of one") == 1
+
+
+def test_an_input_that_may_be_left_out_counts_as_a_constant_where_it_is_an_array() -> None:
+    """Its author may think of a number."""
+    made = replace(square(), inputs=(Arg("x"), Arg("scale", is_optional=True)))
+    made = replace(made, recorded=(), cases=lambda rng: [{"x": X, "scale": X}], gradients=frozenset({"x"}))
+    assert "input scale, where it is an array, gets no gradient and counts as a constant" in check(made).notes

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import field
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy import ndarray
@@ -47,6 +47,10 @@ from opkit.checker.model.thresholds import (
 from opkit.checker.search.kinds import is_usual
 from opkit.record import mutable
 
+#: How little the shapes of a case may be meant: whether they are unusual, and of how many inputs the gradient is wrong.
+_Oddity: TypeAlias = "tuple[bool, int]"
+_NOT_ODD: _Oddity = (False, 0)
+
 
 @mutable
 class _Ledger:
@@ -54,7 +58,7 @@ class _Ledger:
 
     session: CheckSession
     failures: dict[tuple[str, str, str], CheckResult] = field(default_factory=dict)
-    shown: dict[tuple[str, str, str], Case] = field(default_factory=dict)
+    shown: dict[tuple[str, str, str], tuple[str, _Oddity]] = field(default_factory=dict)
     found: int = 0
     pairs: dict[tuple[str, str], Tally] = field(default_factory=dict)
     vague: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -183,27 +187,23 @@ def _spread(ev: Evaluator, numeric: ndarray, slot: int) -> float:
 
 def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledger: _Ledger) -> None:
     session = ledger.session
+    odd = _oddity(session, ev.case, failures)
     for failure in sorted(failures, key=lambda item: -item.excess):
         output = session.output_name(ev.locate(failure.entry)[0])
         code = edge_code(failure.code, ev.case) if failure.code != "GC105" else failure.code
         key = code, failure.leaf.name, output
         known = ledger.shown.get(key)
-        is_shown = known is None or _is_plainer(session, ev.case, known)
+        is_shown = known is None or (known[0] == ev.case.regime and odd < known[1])  # of like values
         is_shown = is_shown and not (session.is_found(ev.case) and _is_coincidence(ledger, ev, outcome, failure))
         ledger.found += is_shown or known is not None
         if is_shown:
             ledger.failures[key] = described(session, ev, failure, outcome, code)
-            ledger.shown[key] = ev.case
+            ledger.shown[key] = ev.case.regime, odd
 
 
-def _is_plainer(session: CheckSession, case: Case, known: Case) -> bool:
-    """Return whether a case shows what another one shows, of like values, by shapes that are sooner meant."""
-    return case.regime == known.regime and is_usual(case) and _is_odd(session, known)
-
-
-def _is_odd(session: CheckSession, case: Case) -> bool:
-    """Return whether a case has shapes that nobody may mean, and nobody said which are meant."""
-    return session.is_found(case) and not is_usual(case)
+def _oddity(session: CheckSession, case: Case, failures: list[EntryFailure]) -> _Oddity:
+    """Return how little the shapes of a case may be meant, where nobody said which are: less where more is wrong."""
+    return (not is_usual(case), len({item.leaf.name for item in failures})) if session.is_found(case) else _NOT_ODD
 
 
 def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure: EntryFailure) -> bool:
@@ -277,8 +277,8 @@ def _results(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResu
     session, cases = ledger.session, len(evaluators)
     for ev, outcome, failures in ledger.tipped.held_back():
         _note(ev, outcome, failures, ledger)
-    odd = {key for key, case in ledger.shown.items() if _is_odd(session, case)}
-    yield from (ledger.failures[key] for key in sorted(ledger.failures, key=lambda key: (key[0], key in odd, key)))
+    odd = {key: ledger.shown.get(key, ("", _NOT_ODD))[1] for key in ledger.failures}
+    yield from (ledger.failures[key] for key in sorted(odd, key=lambda key: (key[0], odd[key], key)))
     if not ledger.failures:
         yield from ledger.broken[:1]
     if ledger.exact is not None:

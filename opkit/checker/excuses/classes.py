@@ -11,6 +11,7 @@ wrong number at repeated places is none of these: places repeat in every scatter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -21,6 +22,7 @@ from numpy import ndarray
 
 from opkit.checker.excuses.compare_again import (
     Bring,
+    OutOfTimeError,
     Pull,
     again,
     brought,
@@ -31,6 +33,7 @@ from opkit.checker.excuses.compare_again import (
     telling,
     through,
 )
+from opkit.checker.excuses.other_shapes import right_shapes
 from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, frozen, input_of, is_float
@@ -39,6 +42,7 @@ from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import NONZERO, OWN_SIZE, PLENTY, ROW_SUM, SLIGHT
 from opkit.checker.search.kinds import generalised, setting_of, shapes_of
+from opkit.checker.search.table import described
 from opkit.record import record
 
 
@@ -144,8 +148,20 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult], *, is_dec
                 return {}
         # Where in most cases no input that fails elsewhere has a gradient, all is right.
         if holds(results) and is_meant and 2 * _slopes(session, narrow, wrong) > len(narrow):
-            text = kind.text.format(name)
-            return said_of(failed, results, f"it holds where {text}, as forward wants" if is_declared else meant(text))
+            where = f"where {kind.text.format(name)}"
+            said = said_of(failed, results, f"it holds {where}, as forward wants" if is_declared else meant(where))
+            return said if narrow[0].shapes == fitting[0].shapes else said | _at_shapes(session, failed, said)
+    return {}
+
+
+def _at_shapes(session: CheckSession, failed: Mapping[int, CheckResult], said: Mapping[int, str]) -> dict[int, str]:
+    """Return the shapes at which each failure that is excused holds whatever the values are, where there are any.
+
+    A class of other shapes than the input's excuses what is wrong for the shapes alone: these say more.
+    """
+    with suppress(OutOfTimeError):
+        every = ((index, right_shapes(session, failed[index])) for index in said)
+        return {index: meant(f"for {described(case)}") for index, cases in every for case in cases}
     return {}
 
 
@@ -328,7 +344,7 @@ def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, 
         cases = _brought(alike, names, bring) if names else ()
         results = again(session, session.checkable, list(cases), some)
         if holds(results):
-            excused |= said_of(some, results, meant(text.format(" and ".join(names))))
+            excused |= said_of(some, results, meant(f"where {text.format(' and '.join(names))}"))
     return excused
 
 

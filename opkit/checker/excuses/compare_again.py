@@ -85,9 +85,9 @@ def said_of(failed: Mapping[int, CheckResult], results: Sequence[CheckResult], w
 
 
 def meant(where: str) -> str:
-    """Return the sentence on what holds for some values alone."""
+    """Return the sentence on what holds for some values, or for some shapes, alone."""
     said = "if that is meant, raise in forward elsewhere, or say so with `def cases(rng)`, which yields such inputs"
-    return f"it holds where {where}: {said}"
+    return f"it holds {where}: {said}"
 
 
 def telling(session: CheckSession, failed: Mapping[int, CheckResult]) -> list[Case]:
