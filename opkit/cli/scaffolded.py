@@ -38,12 +38,16 @@ def told(name: str, folder: Path, chosen: Kind, attrs: Sequence[str], *, grad: b
         steps.append(f"pytest {folder / f'test_{name}.py'}")
     elif job or not chosen.has_spec:
         steps.append(f"opkit run {folder / 'job.py' if chosen.has_spec else target}")
-    factor = "".join(f"{attr.name} * " for attr in map(parse_attr, attrs) if attr.is_scale)
+    given = [parse_attr(attr) for attr in attrs]
+    formula = chosen.formula_with(given)
     values = f"and the values in test_{name}.py, " if chosen.has_spec or chosen.library else ""
     lines = [
-        f"{name} computes {chosen.formula.format(factor=factor)} Edit forward and backward,",
+        f"{name} computes {formula.summary} Edit forward and backward,",
         f'{values}or begin with a formula: opkit new NAME --from "x * sigmoid(x)"',
     ]
+    became = [f"{attr.name} is a factor of the result until you edit it" for attr in formula.factors]
+    became += [f"{attr.name} is not used yet" for attr in given if not attr.is_scale]
+    lines += ["; ".join(became)] if became else []
     if job and not chosen.has_spec and not chosen.library:
         lines.append(f"note: {name}.py holds its own job; --job adds none")
     return "\n".join([*lines, "next: " + "\n      ".join(steps)])

@@ -74,14 +74,14 @@ def framework_context(
 
 
 def _plain(attrs: Sequence[ScaffoldAttr], kind: Kind) -> dict[str, Any]:
-    scales = [attr for attr in attrs if attr.is_scale]
-    factor = "".join(f"{attr.name} * " for attr in scales)
+    formula = kind.formula_with(attrs)
+    factor, scales = formula.factor, formula.factors
     times = "".join(f"{attr.py_default} * " for attr in scales)
     tanh = "jnp.tanh" if kind.library == "jax" else "torch.tanh"
     names = [attr.name for attr in scales]
     return {
         **_names(["x"], ["y"], ["x", "dy"], attrs, names, names),
-        "summary": kind.formula.format(factor=factor),
+        "summary": formula.summary,
         "backward_summary": kind.backward_formula.format(factor=factor),
         "forward": [f"return {factor}{tanh}(x)"],
         "backward": [f"t = {tanh}(x)", f"return {factor}dy * (1 - t * t)"],

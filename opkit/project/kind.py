@@ -5,11 +5,29 @@ The texts themselves are in ``templates/KIND``; a kind that scaffolds one file w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from opkit.errors import UsageError, unknown
+from opkit.project.attribute import ScaffoldAttr
 from opkit.record import record
+
+
+@record
+class Formula:
+    """What a scaffold computes with the attributes that it was given.
+
+    Args:
+        summary: one sentence about y.
+        constant: the number of the kind's formula, or the attribute that is it.
+        factor: what the result is multiplied with, such as "alpha * ".
+        factors: the attributes in it.
+    """
+
+    summary: str
+    constant: str
+    factor: str
+    factors: Sequence[ScaffoldAttr]
 
 
 @record
@@ -26,6 +44,8 @@ class Kind:
         more_outputs: {name of an output besides y: its description}.
         reads: what backward reads: input names, and "y" for the output; "dy" is always there, last.
         gradients: the inputs that backward computes a gradient for.
+        constant: a number of the formula, "" where there is none.
+        constant_names: what an attribute that is this number may be called.
         has_cases: whether the kind comes with a cases file.
         can_skip_grad: whether ``--no-grad`` makes sense.
         library: the installed framework that the kind is for, "" where opkit's own runtime runs it.
@@ -40,6 +60,8 @@ class Kind:
     more_outputs: Mapping[str, str] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
     gradients: tuple[str, ...] = ()
+    constant: str = ""
+    constant_names: tuple[str, ...] = ()
     has_cases: bool = False
     can_skip_grad: bool = True
     library: str = ""
@@ -58,6 +80,15 @@ class Kind:
     def takes_formula(self) -> bool:
         """Whether a formula's kernels are written as this kind; the others compute what they compute."""
         return self.name == "elementwise" or not self.has_spec
+
+    def formula_with(self, attrs: Sequence[ScaffoldAttr]) -> Formula:
+        """Return what attributes are in the formula: its number, factors of the result, or nothing yet."""
+        numbers = [attr for attr in attrs if attr.is_scale]
+        constants = [attr for attr in numbers if attr.name in self.constant_names][:1]
+        factors = [attr for attr in numbers if attr not in constants]
+        constant = constants[0].name if constants else self.constant
+        factor = "".join(f"{attr.name} * " for attr in factors)
+        return Formula(self.formula.format(factor=factor, constant=constant), constant, factor, factors)
 
 
 _ALL = (
@@ -110,7 +141,7 @@ _ALL = (
     ),
     Kind(
         "normalization",
-        "y = {factor}((x - mean) / sqrt(variance + 1e-5) * weight + bias), over the last axis.",
+        "y = {factor}((x - mean) / sqrt(variance + {constant}) * weight + bias), over the last axis.",
         "dx, dweight and dbias; mean and variance depend on x, too.",
         inputs={
             "x": "float32 or float64, at least one axis.",
@@ -120,6 +151,8 @@ _ALL = (
         output="y, shaped as x.",
         reads=("x", "weight"),
         gradients=("x", "weight", "bias"),
+        constant="1e-5",
+        constant_names=("eps", "epsilon"),
         has_cases=True,
     ),
     Kind(

@@ -231,9 +231,9 @@ def scaled(text: str, tail: str = "", *, factor: str = "") -> str:
 
 def context_of(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool) -> Mapping[str, object]:
     """Return what the templates of a kind read."""
-    scales = [attr for attr in attrs if attr.is_scale]
-    factor = "".join(f"{attr.name} * " for attr in scales)
-    times = math.prod(attr.test_value for attr in scales)
+    formula, scales = kind.formula_with(attrs), [attr for attr in attrs if attr.is_scale]
+    factor, factors = formula.factor, formula.factors
+    times = math.prod(attr.test_value for attr in factors)
     lines = "".join(f'    {attr.name} = attrs["{attr.name}"]\n' for attr in scales)
     lines += "".join(f'    # Not used yet: attrs["{attr.name}"].\n' for attr in attrs if not attr.is_scale)
     backward = [
@@ -244,7 +244,8 @@ def context_of(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool) 
         "name": name,
         "class_name": class_name(name),
         "job": "job.py",
-        "summary": kind.formula.format(factor=factor),
+        "summary": formula.summary,
+        "constant": formula.constant,
         "backward_summary": kind.backward_formula.format(factor=factor),
         "inputs": list(kind.inputs),
         "outputs": [kind.first_output, *kind.more_outputs],
@@ -264,10 +265,10 @@ def context_of(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool) 
         "factor": factor,
         "scaled": partial(scaled, factor=factor),
         "minus_factor": "-" + factor,
-        "ctx_factor": "".join(f"ctx.{attr.name} * " for attr in scales),
-        "upper_factor": "".join(f"{attr.name.upper()} * " for attr in scales),
+        "ctx_factor": "".join(f"ctx.{attr.name} * " for attr in factors),
+        "upper_factor": "".join(f"{attr.name.upper()} * " for attr in factors),
         "test_attrs": "{" + ", ".join(f'"{attr.name}": {attr.test_text}' for attr in attrs) + "}",
         "other_attrs": "".join(f', "{attr.name}": {attr.test_text}' for attr in attrs),
         "call_attrs": ", ATTRS" if attrs else "",
-        "times": f"{times!r} * " if scales else "",
+        "times": f"{times!r} * " if factors else "",
     }

@@ -129,6 +129,22 @@ def test_the_cases_of_another_framework_vary_an_attribute(kind: str, tmp_path: P
     assert 'yield {**case, "gain": 3.0}' in (tmp_path / "check_my_op.py").read_text()
 
 
+def test_an_op_with_a_small_number_of_its_own(tmp_path: Path) -> None:
+    """The tests and cases of a normalization hold at other values of it, in both kernels."""
+    scaffold("my_op", tmp_path, "normalization", ["epsilon:float=0.1", "gain:float=0.5"], cpp=True)
+    (tmp_path / "pyproject.toml").write_text(LITTLE)
+    tested = opkit(tmp_path, "test")
+    assert tested.returncode == 0, tested.stdout
+
+
+def test_the_command_says_what_attributes_became(tmp_path: Path) -> None:
+    """Which are factors and which are not used; a number of the formula stands there itself."""
+    given = ("--attr", "eps:float=1e-5", "--attr", "alpha:float=2", "--attr", "mode:str=a")
+    made = opkit(tmp_path, "new", "norm", "--kind", "normalization", *given)
+    said = "alpha is a factor of the result until you edit it; mode is not used yet"
+    assert said in made.stderr.splitlines()
+
+
 def test_the_command_says_what_the_op_computes(tmp_path: Path) -> None:
     """Somebody who asks for a cube reads that it is not one yet."""
     made = opkit(tmp_path, "new", "cube", "--kind", "pylayer", "--attr", "k:float=2")

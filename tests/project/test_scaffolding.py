@@ -208,6 +208,17 @@ def test_defaults_of_attributes() -> None:
     assert ast.literal_eval(parse_attr("a:ints").py_default) == ()
 
 
+@pytest.mark.parametrize("name", ["eps", "epsilon"])
+def test_an_attribute_is_the_small_number_of_a_normalization(name: str, tmp_path: Path) -> None:
+    """By its name: both kernels add it to the variance, and nothing is multiplied with it."""
+    scaffold("my_op", tmp_path, "normalization", [f"{name}:float=1e-5", "gain:float=2.0"], cpp=True)
+    kernel, compiled = ((tmp_path / "my_op" / f"my_op_{end}").read_text() for end in ("py_kernel.py", "cpp_kernel.cpp"))
+    assert (kernel.count(f"keepdims=True) + {name})"), compiled.count(f"squares / size + {name})")) == (2, 1)
+    assert compiled.count(f"Moments(row, size, {name}, &mean, &scale);") == 2
+    assert (f"{name} * " in kernel + compiled, "1e-5" in kernel + compiled) == (False, False)
+    assert "y = gain * ((x - mean) / sqrt(variance + " in kernel
+
+
 @pytest.mark.parametrize("kind", SPEC_KINDS)
 def test_kernels_keep_float32(kind: str, tmp_path: Path) -> None:
     """Scaffolded kernels compute float32 in float32, with attributes too."""
