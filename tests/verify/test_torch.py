@@ -1117,6 +1117,20 @@ def test_a_library_op_without_a_fake_kernel_has_a_note(has_fake: bool) -> None:
     assert any("no fake kernel" in remark for remark in made.remarks) != has_fake
 
 
+@pytest.mark.parametrize(
+    ("shape", "said"), [((1, 3, 2), "[6, 2, 1], the real one [6, 1, 3]"), ((3, 1, 2), "[2, 2, 1], the real one [1, 6, 3]")]
+)
+def test_a_fake_kernel_meets_inputs_that_really_lie_transposed(shape: tuple[int, ...], said: str) -> None:
+    """Whichever axis has one element; all strides are said, so that they can be told apart."""
+    op = torch.library.custom_op("tests_torch::cloned", lambda x: x.clone(), mutates_args=(), schema="(Tensor x) -> Tensor")
+    op.register_fake(lambda x: x.new_empty(x.shape))
+    op.register_autograd(lambda ctx, dy: dy)
+    options = Options(effort=0.1)
+    made = framework_of("torch").named(op, {"cases": lambda rng: [{"x": rng.standard_normal(shape)}]}, "op", options)
+    (finding,) = (item for item in check(made, options).checks if item.status in _FOUND)
+    assert (finding.code, f"gives the strides {said}, for inputs" in finding.message) == ("GC206", True)
+
+
 @pytest.mark.parametrize(("power", "status"), [(0, Status.PASS), (1, Status.FAIL)])
 def test_what_is_right_without_an_array_excuses_no_wrong_gradient_of_it(power: int, status: Status) -> None:
     """Of an attention with a bias that may be left out, found on squares alone."""

@@ -147,9 +147,9 @@ def _compared(
             ("shape", _numbers(fake.shape), tuple(own.shape)),
             ("dtype", fake.dtype, own.dtype),
             ("device", fake.device, own.device),
-            ("strides", _strides(fake), _strides(own)),
+            ("strides", _numbers(fake.stride()), own.stride()),
         ):
-            if one != other:
+            if one != other and not (what == "strides" and _lie_alike(own.shape, one, other)):
                 return what, f"the fake kernel gives the {what} {_shown(one)}{which}{how}, the real one {_shown(other)}"
     return _AGREES
 
@@ -188,10 +188,9 @@ def _numbers(sizes: Sequence[Any]) -> tuple[int, ...]:
     return tuple(size if isinstance(size, int) else int(size.node.hint) for size in sizes)
 
 
-def _strides(tensor: Any) -> tuple[int, ...]:
-    """Return strides as far as they mean something: those of axes with at most one element do not."""
-    sizes, strides = _numbers(tensor.shape), _numbers(tensor.stride())
-    return () if 0 in sizes else tuple(stride for size, stride in zip(sizes, strides) if size > 1)
+def _lie_alike(sizes: Sequence[int], strides: Sequence[int], others: Sequence[int]) -> bool:
+    """Return whether strides agree as far as they mean something: those of axes with at most one element do not."""
+    return 0 in sizes or all(size == 1 or one == other for size, one, other in zip(sizes, strides, others))
 
 
 def _each(value: Any, change: Any) -> Any:
@@ -204,8 +203,11 @@ def _doubled(value: Any) -> Any:
 
 
 def _transposed(private: Callable[[np.ndarray], Any], array: np.ndarray) -> Any:
-    """Return a tensor of the same values whose last axis is not the innermost."""
-    return private(np.ascontiguousarray(np.moveaxis(array, 0, -1))).movedim(-1, 0) if array.ndim > 1 else private(array)
+    """Return a tensor of the same values whose first axis of several elements is the innermost."""
+    axis = next((axis for axis, size in enumerate(array.shape) if size > 1), -1)
+    return (
+        private(np.ascontiguousarray(np.moveaxis(array, axis, -1))).movedim(-1, axis) if array.ndim else private(array)
+    )
 
 
 def _signature(value: Any) -> str:
