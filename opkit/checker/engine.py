@@ -75,7 +75,7 @@ _SAID: dict[_Check, str] = {
 #: Checks that compare digits which half precision has not.
 _WIDE = (linearity, low_precision, gradients, single_precision)
 #: Checks that run whatever time is left: without those that compare derivatives an op would pass on its contract alone.
-_ALWAYS = (forward_contract, gradient_contract, reference, narrow, gradients)
+_ALWAYS = (forward_contract, gradient_contract, reference, narrow, gradients, own)
 #: Failures after which comparing values says nothing more.
 _FATAL = frozenset({"GC140", "GC144", "GC142", "GC181", "GC145"})
 
@@ -230,8 +230,7 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
         if not is_wanted or _is_replaced(session, stage):
             continue
         if not session.has_time(CALLS_A_CHECK) and stage not in _ALWAYS:
-            asks: dict[_Check, object] = {parity: session.checkable.runners, own: session.checkable.own}
-            if asks.get(stage, True):
+            if stage is not parity or session.checkable.runners:
                 session.left_out.append(_SAID.get(stage) or stage.__name__.replace("_", " "))
             continue
         is_scanned = session.checkable.has_gradient and not session.checkable.format and not failed

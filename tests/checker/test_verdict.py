@@ -23,6 +23,8 @@ from opkit.checker import (
     Status,
     check,
 )
+from opkit.checker.model.codes import CODES
+from opkit.checker.model.own import OwnCheck
 from opkit.errors import Location, UsageError
 from tests.checker.functions import checkable_of
 
@@ -62,6 +64,18 @@ def test_one_derivative_is_decided_whatever_the_time(factor: float, status: Stat
     """It comes first where calls take long, along one direction; the report says what was left out."""
     report = check(square(factor, seconds=seconds), Options(seconds=1e-6))
     assert report.status is status
+    assert "; left out for want of time: " in report.rests_on
+
+
+def test_what_a_framework_asks_is_asked_on_a_case_whatever_the_time() -> None:
+    """Of two checks of one code each once; the report says on how many cases they were left out."""
+    asked: list[str] = []
+
+    def asks(name: str) -> OwnCheck:
+        return OwnCheck(CODES["GC130"], lambda arrays, attrs, douts: asked.append(name) or ())
+
+    report = check(replace(square(), own=(asks("one"), asks("another"))), Options(seconds=1e-6))
+    assert asked == ["one", "another"]
     assert "; left out for want of time: " in report.rests_on
 
 

@@ -12,7 +12,7 @@ from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import FEW
+from opkit.checker.model.thresholds import CALLS_A_CHECK, FEW
 from opkit.checker.model.types import Results
 
 
@@ -23,11 +23,14 @@ def own(session: CheckSession) -> Iterator[CheckResult]:
         runs = [(check, ev, number) for check in checks for number, ev in enumerate(_cases_of(session, check, few))]
         found, done = None, 0
         for check, ev, number in runs:
+            if found is not None and found.status is Status.FAIL:
+                break
+            # Each is asked on a case at least: a part of the clock is kept for that.
+            if session.left() < 0 and (number or session.clock() < CALLS_A_CHECK * session.call_seconds):
+                continue
             one = _first(session, check, ev, number)
             found = one if found is None or (one is not None and one.status is Status.FAIL) else found
             done += 1
-            if (found is not None and found.status is Status.FAIL) or session.left() < 0:
-                break
         if found is not None:
             yield found
         elif runs:
