@@ -241,6 +241,35 @@ def test_a_constant_excuses_no_wrong_gradient_elsewhere() -> None:
     assert "GC101" in {item.code for item in check(loss, Options()).checks if item.status is Status.FAIL}
 
 
+@pytest.mark.parametrize(
+    ("wrong_at", "status"), [(None, Status.PASS), (3, Status.FAIL), (1, Status.FAIL)], ids=["right", "three", "a row"]
+)
+def test_one_label_for_all_rows_is_not_served(wrong_at: int | None, status: Status) -> None:
+    """Forward repeats it, and a mean is divided by the number of labels; a batch of one is another case."""
+
+    def parts(arrays: Arrays) -> tuple[np.ndarray, np.ndarray]:
+        x, labels = arrays["x"], arrays["labels"]
+        if x.ndim != 2 or labels.ndim != 1 or labels.dtype.kind not in "iu" or len(labels) not in (1, len(x)):
+            raise TypeError("whole numbers are wanted: a label for each row")
+        return np.exp(x), np.arange(len(labels))
+
+    def forward(arrays: Arrays, attrs: object) -> list[np.ndarray]:
+        sizes, rows = parts(arrays)
+        return [np.mean(np.log(sizes.sum(axis=1)) - arrays["x"][rows, arrays["labels"]])]
+
+    def backward(arrays: Arrays, outputs: object, douts: object, *_: object) -> dict[str, np.ndarray | None]:
+        sizes, rows = parts(arrays)
+        found = sizes / sizes.sum(axis=1, keepdims=True)
+        found[rows, arrays["labels"]] -= 1
+        factor = 2.0 if len(sizes) == wrong_at else 1.0
+        return {"x": factor * douts[0] * found / len(rows), "labels": None}  # type: ignore[index]
+
+    inputs = (Arg("x"), Arg("labels"))
+    first = Case({"x": np.ones((3, 4)), "labels": np.zeros(3, int)})
+    loss = Checkable("loss", inputs, (Arg("y"),), forward, backward, gradients=frozenset("x"), first=first)  # type: ignore[arg-type]
+    assert check(loss, Options(select=frozenset({"GC101"}))).status is status
+
+
 @pytest.mark.parametrize(("is_masked", "status"), [(True, Status.PASS), (False, Status.FAIL)])
 def test_floats_without_a_gradient_may_be_a_condition(is_masked: bool, status: Status) -> None:
     """Numbers as a condition are nearly all true; as truth values they show whether backward forgets them."""

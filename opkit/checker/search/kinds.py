@@ -6,7 +6,7 @@ Counting, changing and comparing sizes only; what an op does on a kind is in tab
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, combinations
 from typing import Any, TypeAlias
@@ -101,10 +101,22 @@ def kind_between(shapes: Assignment) -> Kind:
     return shapewise(lambda shape: tuple(labels.setdefault(one, len(labels) - 2) for one in shape), shapes)
 
 
-def includes(kind: Kind, shapes: Assignment) -> bool:
-    """Return whether shapes are of a kind, perhaps with sizes equal, 1 or 0 that need not be."""
+def includes(kind: Kind, shapes: Assignment, repeated: Collection[int] = ()) -> bool:
+    """Return whether shapes are of a kind, perhaps with sizes equal, 1 or 0 that need not be.
+
+    Args:
+        kind: of as many inputs.
+        shapes: of each.
+        repeated: places of inputs whose sizes of 1 stand for any size.
+    """
     sizes: dict[int, int] = {ONE: 1, NONE: 0}
-    pairs = zip(chain(*every_shape(kind)), chain(*every_shape(shapes)))
+    inputs = enumerate(zip(kind, shapes))
+    pairs = (
+        (label, one)
+        for place, (labels, shape) in inputs
+        for label, one in zip(chain(*every_shape((labels,))), chain(*every_shape((shape,))))
+        if one != 1 or place not in repeated
+    )
     has_its_ranks = shapewise(len, kind) == shapewise(len, shapes)
     return has_its_ranks and all(sizes.setdefault(label, one) == one for label, one in pairs)
 

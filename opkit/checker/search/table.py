@@ -27,6 +27,7 @@ from opkit.checker.search.kinds import (
     elements,
     every_shape,
     generalised,
+    includes,
     is_list,
     is_plain,
     is_special,
@@ -258,7 +259,7 @@ class Table:
         options. Excused too is a case with labels, where backward is right on other ranks, or where there are as many
         labels as what forward reads.
         """
-        if self._has_other_ranks(case) or self._has_too_few(case):
+        if self._has_other_ranks(case) or self._has_too_few(case) or self._has_single_labels(case):
             return True
         kind, setting = kind_of(case), setting_of(case)
         self._look_wider(shapes_of(case), case, setting)
@@ -302,6 +303,16 @@ class Table:
         return self.answer(case).standing is Standing.BEYOND and any(
             of == setting and is_plain(seen.shapes) and is_special(seen.shapes, kind) and self._is_right(seen)
             for (_, of), seen in self._seen.items()
+        )
+
+    def _has_single_labels(self, case: Case) -> bool:
+        """Return whether labels are repeated along an axis of size 1, and backward is right where there are enough."""
+        shapes, setting, inputs = shapes_of(case), setting_of(case), enumerate(case.inputs.values())
+        labels = {place for place, value in inputs if isinstance(value, np.ndarray) and value.dtype.kind in "iu"}
+        return any(
+            of == setting and is_plain(seen.shapes) and includes(kind, shapes, labels) and self._is_right(seen)
+            for (kind, of), seen in list(self._seen.items())
+            if not includes(kind, shapes)
         )
 
     def _is_one_of_labels(self, case: Case) -> bool:
