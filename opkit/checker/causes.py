@@ -30,6 +30,7 @@ _FOLLOWS: dict[str, frozenset[str]] = {
     "GC122": frozenset({"GC101", "GC120", "GC122", "GC125", "GC130", "GC150", "GC180", "GC181"}),
     "GC123": frozenset({"GC101", "GC121", "GC123", "GC125", "GC131", "GC150", "GC181"}),
     "GC180": frozenset({"GC180"}),
+    "GC208": _NUMBERS | _EDGES | {"GC120", "GC130", "GC201", "GC202", "GC203", "GC204", "GC207"},
     "GC144": _NUMBERS | _EDGES | {"GC130", "GC140", "GC141", "GC142", "GC143", "GC144", "GC145", "GC148", "GC181"},
     "GC140": _NUMBERS | _EDGES | {"GC130", "GC140", "GC142", "GC145", "GC148", "GC181"},
     "GC181": _NUMBERS | _EDGES | {"GC142", "GC148", "GC181"},
@@ -44,7 +45,7 @@ _FOLLOWS: dict[str, frozenset[str]] = {
 #: Writes and changing results, and what follows from one only where it says so.
 _STOPS, _OWN = frozenset({"GC120", "GC121", "GC122", "GC123", "GC125"}), frozenset({"GC101", "GC180", "GC181"})
 #: Causes that concern one input: findings about another input stand for themselves.
-_OF_AN_INPUT = frozenset({"GC142", "GC145", "GC112", "GC101"})
+_OF_AN_INPUT = frozenset({"GC142", "GC145", "GC112", "GC101", "GC208"})
 
 
 def folded(results: list[CheckResult]) -> list[CheckResult]:
@@ -80,11 +81,19 @@ def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bo
         return is_raised_too or (item.code, item.input, item.output) == (cause.code, cause.input, cause.output)
     if item.code not in follows or (cause.code in _STOPS and item.code in _OWN and not item.is_stopped):
         return False
+    if (cause.code, item.code) == ("GC208", "GC101") and _shapes(cause) != _shapes(item):
+        return False
     if (cause.code, item.code) == ("GC101", "GC131"):  # which of several assignments stays depends on the layout
         return cause.evidence is not None and INCOMPLETE in cause.evidence.pattern and _repeats_index(cause)
     if cause.code == "GC141" and item.code != "GC143":
         return (item.expected, item.actual) == (cause.expected, cause.actual)
     return cause.code not in _OF_AN_INPUT or None in (item.input, cause.input) or item.input == cause.input
+
+
+def _shapes(item: CheckResult) -> object:
+    """Return the shapes of the inputs that a finding is based on, None for none."""
+    case = item.evidence.case if item.evidence is not None else None
+    return None if case is None else case.shapes
 
 
 #: What a finding suggests by its code, what it gave, its pattern and its message, the first that fits.

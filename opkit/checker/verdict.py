@@ -17,9 +17,10 @@ from itertools import islice
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import OUT_OF_TIME
+from opkit.checker.model.numbers import largest
 from opkit.checker.model.report import CheckResult, FatalCall, Status
 from opkit.checker.model.session import Check, CheckSession
-from opkit.checker.model.thresholds import CALLS_A_CHECK, EXTREME_SIZE, FEW, SINGLE_ROUNDING
+from opkit.checker.model.thresholds import CALLS_A_CHECK, EXTREME_SIZE, FEW, ORDINARY_MOST, SINGLE_ROUNDING
 from opkit.checker.search.answers import Standing
 from opkit.checker.search.attributes import unlike
 from opkit.checker.search.fatal import is_huge
@@ -180,6 +181,8 @@ def _why_open(session: CheckSession, item: CheckResult) -> str:
         return ""
     if is_huge(case):
         return f"values beyond {EXTREME_SIZE:g} are extremes that nothing declares"
+    if item.code == "GC152" and max(map(largest, case.floats), default=0.0) > ORDINARY_MOST:
+        return f"digits that cancel at values beyond {ORDINARY_MOST:g}, which nothing declares"
     if _share(item) <= SINGLE_ROUNDING:
         why = "a step may be held in float32, terms cancel, or an iteration stop before its end"
         return f"no more than float32's rounding: {why}"

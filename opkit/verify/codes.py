@@ -27,6 +27,7 @@ ACCUMULATED = CheckCode("GC204", "accumulated", "gradients accumulated and reset
 FORWARD_MODE = CheckCode("GC205", "forward_mode", "the forward-mode derivative agrees with the gradient")
 FAKE = CheckCode("GC206", "fake_kernel", "the fake kernel gives the real kernel's shapes, dtypes, strides and devices")
 HALF = CheckCode("GC207", "half_precision", "results in half precision agree with float32 within its rounding")
+UNFILLED = CheckCode("GC208", "unfilled", "results and gradients hold no memory that nobody filled")
 
 COMPILED = CheckCode("GC211", "jit", "results and gradients are the same under jit")
 BATCHED = CheckCode("GC212", "vmap", "gradients are the same under vmap")

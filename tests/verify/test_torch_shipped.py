@@ -169,6 +169,37 @@ def test_an_input_that_is_overwritten_on_purpose_is_declared() -> None:
     assert any("INPLACE" in note for note in report.notes)
 
 
+class Chosen(torch.autograd.Function):
+    """What is kept of x; a gradient of which the rest is written to, or not."""
+
+    is_filled = True
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+        if keep.dtype != torch.bool or keep.shape != x.shape:
+            raise TypeError("keep must be of truth values, of x's shape")
+        ctx.save_for_backward(keep)
+        return torch.where(keep, x, 0)
+
+    @staticmethod
+    def backward(ctx: Any, dy: torch.Tensor) -> Any:
+        (keep,) = ctx.saved_tensors
+        dx = torch.empty_like(dy)
+        dx[keep] = dy[keep]
+        if Chosen.is_filled:
+            dx[~keep] = 0
+        return dx, None
+
+
+@pytest.mark.parametrize("is_filled", [True, False])
+def test_memory_that_nobody_filled_is_one_finding(is_filled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows from it, such as other results for the same arguments, is folded under it."""
+    monkeypatch.setattr(Chosen, "is_filled", is_filled)
+    report = searched(Chosen)
+    assert [item.code for item in report.findings] == ([] if is_filled else ["GC208"]), report.checks
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
 class Totals(torch.autograd.Function):
     """Sums by the replaced operation below, or by one of its own that looks at memory."""
 

@@ -213,7 +213,7 @@ def _explain(name: str, exact: ndarray, single: ndarray, spread: ndarray, natura
         return ""
     where = place_of(np.argmax(np.nan_to_num(off - allowed, nan=np.inf)), exact.shape)
     text = f"{name}{index_of(where)} is {single[where]:.9g} in float32 and {exact[where]:.9g} in float64"
-    return f"{text}; rounding explains a difference of {allowed[where]:.1e} at most"
+    return f"{text}; rounding of inputs and result explains a difference of {allowed[where]:.1e} at most"
 
 
 def _nudged(ev: Evaluator, leaf: InputLeaf, number: int) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What a Function and its context must keep to beside a correct gradient (GC123, GC130, GC131, GC201 to GC207).
+"""What a Function and its context must keep to beside a correct gradient (GC123, GC130, GC131, GC201 to GC208).
 
 Each check runs the Function in a way in which a training step may, and compares; none reads its source.
 
@@ -13,6 +13,7 @@ numpy's views become tensors that begin where their memory does, so the checks o
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -27,7 +28,7 @@ from opkit.checker.model.evaluate import InputLeaf, leaves_of, mapped
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.ops.core.types import Function
 from opkit.record import record
-from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, HALF, KEPT, NEEDS, UNDEFINED
+from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, HALF, KEPT, NEEDS, UNDEFINED, UNFILLED
 from opkit.verify.subjects.foreign.running import differing, raised
 from opkit.verify.subjects.half_precision import half_precision
 from opkit.verify.subjects.parameters import nested
@@ -144,6 +145,7 @@ def own_checks(runner: Runner) -> Sequence[OwnCheck]:
     if runner.has_forward_mode:
         checks.append((FORWARD_MODE, _forward_mode))
     steps = [OwnCheck(row, partial(_run, runner, check)) for row, check in checks]
+    steps.append(OwnCheck(UNFILLED, partial(_run, runner, _unfilled), is_thorough=True))
     return (*steps, OwnCheck(HALF, partial(half_precision, runner.run_in)))
 
 
@@ -281,6 +283,36 @@ def _accumulated(step: Step) -> Iterator[Fault]:
         if not torch.equal(tensor.detach().nan_to_num(), old.nan_to_num()):
             what = f"input {leaf} changes when gradients are accumulated and reset"
             yield Fault(f"{what}: the gradient that backward returned lies in its memory", input=leaf.name)
+
+
+def _unfilled(step: Step) -> Iterator[Fault]:
+    """GC208: nothing turns NaN where torch fills memory with it that it hands out unfilled."""
+    usual = _given(step)
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            filled = _given(step)
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+    for (what, name), one in usual.items():
+        other = filled.get((what, name))
+        if one is None or other is None or one.shape != other.shape:
+            continue
+        count = np.count_nonzero(np.isnan(other) & ~np.isnan(one))
+        if count:
+            said = f"{what} is memory that nobody filled, as torch.empty hands it out"
+            yield Fault(f"{said}, in {count} of its {one.size} elements", input=name)
+
+
+def _given(step: Step) -> dict[tuple[str, str], np.ndarray | None]:
+    """Return results and gradients by what messages call them, and by the input that they are of."""
+    applied = step.apply()
+    results: dict[tuple[str, str], np.ndarray | None] = {
+        (f"result {place}", ""): array_of(item) for place, item in enumerate(applied.outputs)
+    }
+    return results | {(f"the gradient of {leaf}", leaf.name): item for leaf, item in step.gradients(applied).items()}
 
 
 def _forward_mode(step: Step) -> Iterator[Fault]:
