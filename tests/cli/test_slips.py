@@ -304,6 +304,28 @@ def test_cases_of_a_misspelt_name_are_refused_at_their_line(written: str, said: 
     assert not said or f"--> a.py:{above.count(chr(10)) + 1}" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("def cases_Cuboid(rng):\n    yield {'x': rng.normal(size=3)}", "did you mean 'Cuboids'?"),
+        ("TOLERANCE_Cuboid = {'x': 1e-3}", "did you mean 'Cuboids'?"),
+        ("REFERENCE_Sphere = len", "(it has Cube, Cuboids)"),
+        ("TOLERANCE_CUBOID = 1e-3", ""),
+        ("def cases_small(rng):\n    yield {'x': rng.normal(size=3)}\ndef cases_Cuboids(rng):\n    yield from cases_small(rng)", ""),
+        ("def cases_Cuboids(rng):\n    yield {'x': rng.normal(size=3)}", ""),
+    ],
+)
+def test_what_is_declared_for_a_function_that_is_not_there_is_told(written: str, said: str, tmp_path: Path) -> None:
+    """Its check would be left out without a word; a helper of the file's own is none, nor is a constant."""
+    (tmp_path / "made.py").write_text(f"{CUBE}\nclass Cuboids(Cube):\n    pass\n")
+    head = "from made import Cube, Cuboids\ndef cases_Cube(rng):\n    yield {'x': rng.normal(size=2)}\n"
+    (tmp_path / "a.py").write_text(head + written)
+    done = opkit(tmp_path, "gradcheck", "a.py", "--effort", "0.05")
+    assert (done.returncode, "nothing reads" in done.stdout) == ((3, True) if said else (0, False))
+    assert said in " ".join(done.stdout.split())
+    assert not said or "--> a.py:4\n" in done.stdout
+
+
 def test_misspelt_cases_of_an_op_directory_are_refused(tmp_path: Path) -> None:
     """They would be searched for."""
     scaffold("t", tmp_path)

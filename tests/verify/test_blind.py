@@ -108,6 +108,22 @@ def test_a_file_that_imports_the_module_beside_it_is_confirmed(here: Path) -> No
     assert [ordinary(report) for report in reports] == ["pass", "pass"]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "case"),
+    [
+        ("np.allclose(v, v.T)", "(lambda a: a + a.T)(rng.normal(size=(3, 3)))"),
+        ("np.allclose(v.sum(-1), 1)", "np.eye(3) + rng.normal(size=3)[:, None] * [1, 2, -3]"),
+    ],
+)
+def test_what_forward_refuses_is_not_asked_of_an_ordinary_process(wanted: str, case: str, here: Path) -> None:
+    """It is called along a direction that leads to what forward takes."""
+    text = _RIGHT.replace("ctx.save_", f"v = x.numpy()\n        assert {wanted}, 'not meant'\n        ctx.save_")
+    cases = f"\n\nimport numpy as np\n\n\ndef cases(rng):\n    yield {{'x': {case}}}\n    yield {{'x': {case}}}\n"
+    (here / "narrow.py").write_text(text + cases)
+    (report,) = reports_of([str(here / "narrow.py::Square")])
+    assert ordinary(report) == "pass", report
+
+
 def test_an_op_that_draws_its_constants_anew_in_each_process_is_not_confirmed(here: Path) -> None:
     """It is no failure, since two ordinary processes differ as well; the report says so in a line."""
     text = _RIGHT.replace("import paddle", "import os\n\nimport paddle\n\nFACTOR = os.urandom(1)[0] + os.getpid()")

@@ -149,7 +149,8 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult], *, is_dec
         # Where in most cases no input that fails elsewhere has a gradient, all is right.
         if holds(results) and is_meant and 2 * _slopes(session, narrow, wrong) > len(narrow):
             where = f"where {kind.text.format(name)}"
-            said = said_of(failed, results, f"it holds {where}, as forward wants" if is_declared else meant(where))
+            refused = f"{where}, as forward wants, the gradient holds; what it refuses does not count"
+            said = said_of(failed, results, refused if is_declared else meant(where))
             return said if narrow[0].shapes == fitting[0].shapes else said | _at_shapes(session, failed, said)
     return {}
 
@@ -182,7 +183,7 @@ def declared(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[i
     results = again(session, op, session.cases, failed) if said else []
     if not holds(results) or any(item.status is Status.UNDECIDED for item in results):
         return _bits(session, failed)
-    why = f"this does not count, for in all inputs given {' and '.join(said)}, and along that the gradient holds"
+    why = f"in all inputs given {' and '.join(said)}: along that the gradient holds, and the rest does not count"
     return said_of(failed, results, why)
 
 
@@ -197,7 +198,7 @@ def _bits(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int,
         values = [case.inputs.get(name) for case in session.cases]
         are_bits = all(isinstance(one, ndarray) and set(np.unique(one)) == {0, 1} for one in values)
         if name and values and are_bits and not _slopes(session, session.cases, {name}):
-            said[index] = f"this does not count, for all values given of {name} are 0 and 1, and its gradient is 0"
+            said[index] = f"all values given of {name} are 0 and 1, and its gradient of 0 does not count"
     return said
 
 

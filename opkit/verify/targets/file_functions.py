@@ -5,6 +5,7 @@ Nothing of the user's is imported or run here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,11 +13,11 @@ from opkit.checker import Checkable, OpReport
 from opkit.errors import OpkitError, UsageError
 from opkit.record import record
 from opkit.verify.options import NamedError, RunOptions
-from opkit.verify.subjects.declared import CasesError, mistakes_of
+from opkit.verify.subjects.declared import CasesError, mistakes_of, together, unread
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
 from opkit.verify.subjects.foreign.serving import Framework, name_of
 from opkit.verify.subjects.from_cases import saying
-from opkit.verify.subjects.loaded import Found, Loaded, Unmade, skipped, unloadable
+from opkit.verify.subjects.loaded import Found, Unmade, reported_as, skipped, unloadable
 from opkit.verify.subjects.pylayer import layers
 from opkit.verify.subjects.source_location import location_of
 from opkit.verify.targets.imports import imported_names, is_check, replaced_at
@@ -93,11 +94,20 @@ def _walk(prefix: str, names: Mapping[str, Any], home: str, seen: set[int]) -> I
                 yield from _walk(f"{prefix}{name}.", vars(value), home, seen)
 
 
-def untaken(names: Mapping[str, Any], label: str) -> Loaded:
-    """Return the report of cases that no function of a file is there to take; nothing for a file without cases."""
+def with_untaken(found: tuple[Found, ...], names: Mapping[str, Any], label: str, device: str) -> tuple[Found, ...]:
+    """Return what a file gives with the report of what it declares, cases above all, and no function takes."""
+    if found:
+        every = (_custom(name, value, families(device)) for name, value in _walk("", names, "", set()))
+        known = {name for item in every if item for name in (item.name, _last(name_of(item.value)))}
+        mistakes = unread(names, {_last(reported_as(item)) for item in found}, sorted(known))
+        return (*found, unloadable(label, together(mistakes))) if mistakes else found
     cases = [value for name, value in names.items() if f"{name}_".startswith("cases_") and callable(value)]
     said = "no function of the file takes these cases: those of a py_func stand in the script that calls it"
-    return Loaded(tuple(unloadable(label, UsageError(said, where=location_of(value))) for value in cases[:1]))
+    return tuple(unloadable(label, UsageError(said, where=location_of(value))) for value in cases[:1])
+
+
+def _last(name: str) -> str:
+    return re.split("[.:]", name.partition("#")[0])[-1]
 
 
 def serve(item: Held, names: Mapping[str, Any], label: str, options: RunOptions, is_shared: bool = False) -> Unmade:

@@ -50,7 +50,7 @@ from opkit.verify.subjects.pylayer import dynamic_mode, layers
 from opkit.verify.subjects.recorder import InputRecorder, Sort
 from opkit.verify.subjects.recording import Recording
 from opkit.verify.subjects.source_location import location_of
-from opkit.verify.targets.file_functions import Held, families, held, named_in, serve, serve_all, untaken
+from opkit.verify.targets.file_functions import Held, families, held, named_in, serve, serve_all, with_untaken
 from opkit.verify.targets.imports import is_check, is_quiet, is_relative
 from opkit.verify.targets.target import ALL, Target
 
@@ -74,7 +74,7 @@ def _loaded(target: Target, options: RunOptions, module: ModuleType) -> Loaded:
     if target.name == ALL:
         served = serve_all(held(names, module.__name__, options.device), names, target.file, options)
         every = numbered(changed(one, placed(item, names)) for item, one in served)
-        return Loaded(every) if every else untaken(names, target.file)
+        return Loaded(with_untaken(every, names, target.file, options.device))
     found, item = named_in(names, target.name, options.device)
     if item is None:
         return Loaded((unloadable(target.label, _missing(target, module, found)),))
@@ -154,7 +154,8 @@ def load_script(target: Target, options: RunOptions, flight: Flight) -> Loaded:
         its = (item for item in made if reported_as(item).partition("#")[0] in (wanted.label, target.label))
         said = f"the script gives {wanted.name} to a py_func, but not where it ran"
         found = tuple(its) or (unloadable(wanted.label, NamedError(said)),)
-    return Loaded(found, is_repeatable=is_importable) if found else untaken(names, target.label)
+    found = found if wanted.name else with_untaken(found, names, target.label, options.device)
+    return Loaded(found, is_repeatable=is_importable)
 
 
 def _gathered(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from typing import Any
 
@@ -210,15 +211,15 @@ class Script:
             for number, ev in enumerate(evaluators):
                 begun = time.perf_counter()
                 case = _Case(made, ev, form_of(ordinary, ev), generator(seed, _DRAWS + number))
-                case.add(case.moved(case.way(0), _NEAR))  # first: what is kept of a shape is of other values
+                case.near(_NEAR)  # first: what is kept of a shape is of other values
                 center = case.add({})
                 if time.perf_counter() - begun > SLOW_CALL:
-                    case.add(case.moved(case.way(0), _NEAR))
+                    case.near(_NEAR)
                     break
                 if number == 0:
-                    made.rays += [case.ray(center, kind) for kind in range(_WAYS) if case.has_gradient]
+                    made.rays += case.rays(center) if case.has_gradient else ()
                 for _ in range(_FRESH):
-                    case.add(case.moved(case.way(0), float(case.rng.uniform(-0.1, 0.1))))
+                    case.near(float(case.rng.uniform(-0.1, 0.1)))
         made.seconds = time.perf_counter() - started
         return made
 
@@ -249,6 +250,16 @@ class _Case:
     def __init__(self, script: Script, ev: Evaluator, form: Any, rng: np.random.Generator) -> None:
         self._script, self._ev, self._form, self.rng = script, ev, form, rng
         self.has_gradient = ev.checkable.has_gradient and bool(ev.leaves and ev.slots and sum(ev.sizes))
+        self.kinds = list(range(_WAYS))
+
+    def near(self, distance: float) -> None:
+        """Make a call near the case: along a kind of direction that forward takes, at the case where it takes none."""
+        while self.kinds:
+            with suppress(Exception):  # user code, of which this may be no input
+                self.add(self.moved(self.way(self.kinds[0]), distance))
+                return
+            del self.kinds[0]
+        self.add({})
 
     def add(self, moved: dict[InputLeaf, np.ndarray]) -> int:
         """Make a call with some arrays replaced; return its number."""
@@ -294,8 +305,13 @@ class _Case:
         arrays = {leaf: ev.array(leaf) for leaf in way}
         return {leaf: np.asarray(array + distance * way[leaf], array.dtype) for leaf, array in arrays.items()}
 
-    def ray(self, center: int, kind: int) -> Ray:
-        """Make the calls of a ray."""
+    def rays(self, center: int) -> Iterator[Ray]:
+        """Make the calls of the rays along which forward takes what it gets."""
+        for kind in self.kinds:
+            with suppress(Exception):  # user code
+                yield self._ray(center, kind)
+
+    def _ray(self, center: int, kind: int) -> Ray:
         way = self.way(kind)
         is_wide = any(self._ev.array(leaf).dtype.itemsize < 8 for leaf in way)
         step = _WIDE if is_wide else _NEAR
