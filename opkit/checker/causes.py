@@ -40,12 +40,13 @@ _FOLLOWS: dict[str, frozenset[str]] = {
     "GC145": _NUMBERS,
     **dict.fromkeys(("GC120", "GC121", "GC125"), frozenset({"GC101"})),
     "GC112": frozenset({"GC101", "GC110", "GC111", "GC201"}),  # no slope follows from what a term without dy adds to
+    "GC105": frozenset({"GC201"}),  # 0 times infinity is nan, too
     "GC101": frozenset({"GC131", "GC161"}),
 }
 #: Writes and changing results, and what follows from one only where it says so.
 _STOPS, _OWN = frozenset({"GC120", "GC121", "GC122", "GC123", "GC125"}), frozenset({"GC101", "GC180", "GC181"})
 #: Causes that concern one input: findings about another input stand for themselves.
-_OF_AN_INPUT = frozenset({"GC142", "GC145", "GC112", "GC101", "GC208"})
+_OF_AN_INPUT = frozenset({"GC142", "GC145", "GC112", "GC105", "GC101", "GC208"})
 
 
 def folded(results: list[CheckResult]) -> list[CheckResult]:
@@ -85,6 +86,8 @@ def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bo
         return False
     if (cause.code, item.code) == ("GC101", "GC131"):  # which of several assignments stays depends on the layout
         return cause.evidence is not None and INCOMPLETE in cause.evidence.pattern and _repeats_index(cause)
+    if (cause.code, item.code) == ("GC105", "GC201") and item.actual is None:  # it is a number
+        return False
     if cause.code == "GC141" and item.code != "GC143":
         return (item.expected, item.actual) == (cause.expected, cause.actual)
     return cause.code not in _OF_AN_INPUT or None in (item.input, cause.input) or item.input == cause.input

@@ -154,9 +154,10 @@ def _checked(
                 item.message for item in results[-1:] if item.status in (Status.SKIP, Status.PASS) and item.message
             ]
     results.sort(key=lambda item: item.code)
+    parts = {arg.name: arg.parts for arg in checkable.inputs if arg.parts}
     return OpReport(
         checkable.name,
-        tuple(folded(results)),
+        tuple(folded([_called(item, parts) for item in results] if parts else results)),
         checkable.directory,
         perf_counter() - start,
         tuple(_tried(session)),
@@ -164,6 +165,16 @@ def _checked(
         rests_on(checkable, session.cases, session.left_out),
         unserved=unserved_line(session.not_served),
     )
+
+
+def _called(item: CheckResult, parts: Mapping[str, Sequence[str]]) -> CheckResult:
+    """Return a result of whose case each leaf of a tree has its name."""
+    named = {
+        name: [{**leaf, "name": name + part} for leaf, part in zip(item.case[name], leaves)]
+        for name, leaves in parts.items()
+        if item.case and isinstance(item.case.get(name), list)
+    }
+    return replace(item, case={**(item.case or {}), **named}) if named else item
 
 
 def _unlike_first(session: CheckSession) -> list[Evaluator]:

@@ -58,7 +58,8 @@ def case_text(case: Mapping[str, Any] | None) -> str:
         if _is_array(value):
             arrays.append(f"{name} {_array(value)}")
         elif isinstance(value, list) and value and all(_is_array(item) for item in value):
-            arrays.append(f"{name} [{', '.join(_array(item) for item in value)}]")
+            every = ", ".join(f"{item['name']} {_array(item)}" if "name" in item else _array(item) for item in value)
+            arrays.append(every if "name" in value[0] else f"{name} [{every}]")
         else:
             attrs.append(f"{name} = {value_text(value)}")
     where = _circumstances(case)

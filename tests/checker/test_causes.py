@@ -57,6 +57,15 @@ def test_a_mistake_is_one_finding(backward: Callable[..., Any], code: str, line:
     assert [item["code"] for item in cause.to_json()["consequences"]] == [item.code for item in cause.consequences]
 
 
+@pytest.mark.parametrize(
+    ("fields", "count"), [({"actual": np.nan}, 1), ({}, 2), ({"actual": np.nan, "input": "y"}, 2)]
+)
+def test_only_what_is_nan_of_the_same_input_follows_from_nan(fields: dict[str, Any], count: int) -> None:
+    """A number where no incoming gradient is has another cause."""
+    of_nothing = CheckResult("own", Status.FAIL, "GC201", **{"input": "x", **fields})
+    assert len(folded([CheckResult("nonfinite", Status.FAIL, "GC105", input="x"), of_nothing])) == count
+
+
 def overwriting(x: np.ndarray, y: np.ndarray, dy: np.ndarray) -> Any:
     dy[x < 0] = 0
     return dy

@@ -299,12 +299,46 @@ def test_leaves_of_a_tree_are_called_by_their_places(tmp_path: Path) -> None:
     (tmp_path / "file.py").write_text(LINEAR)
     found = opkit(tmp_path, "gradcheck", "--effort", "0.1", "file.py::linear")
     assert "jacobian of d(y)/d(params['b'])" in found.stdout
+    assert "case params['b'] float64 (2,), params['w'] float64 (3, 2), x float64 (4, 3)" in " ".join(found.stdout.split())
     failure = re.findall(r"--repro ([0-9a-f]+)", found.stdout)[0]
     opkit(tmp_path, "gradcheck", "--repro", failure)
     script = [sys.executable, str(tmp_path / f"repro_{failure}.py")]
     shown = subprocess.run(script, capture_output=True, text=True, timeout=300)
     values = [round(float(line.split(":")[1]), 6) for line in shown.stdout.splitlines()[:3]]
     assert values == [1.0, 1.0, 0.25], shown.stderr
+
+
+KEPT = """
+import jax
+import jax.numpy as jnp
+
+last = {}
+
+
+@jax.custom_vjp
+def gated(x, gate):
+    return x * jnp.tanh(gate)
+
+
+def forward(x, gate):
+    last.update(x=x, t=jnp.tanh(gate))
+    return gated(x, gate), None
+
+
+gated.defvjp(forward, lambda kept, dy: (dy * last["t"], dy * last["x"] * (1 - last["t"] ** 2)))
+
+
+def cases_gated(rng):
+    yield {"x": rng.normal(size=(3, 4)), "gate": rng.normal(size=(3, 4))}
+"""
+
+
+def test_all_gradients_of_what_is_kept_between_calls_are_named(tmp_path: Path) -> None:
+    """Not the first alone."""
+    (tmp_path / "file.py").write_text(KEPT)
+    found = opkit(tmp_path, "gradcheck", "--effort", "0.1", "file.py::gated")
+    said = "the gradient of gate and of x is another one when forward runs again before backward"
+    assert said in " ".join(found.stdout.split())
 
 
 STRUCTURES = """

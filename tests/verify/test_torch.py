@@ -1131,6 +1131,33 @@ def test_a_fake_kernel_meets_inputs_that_really_lie_transposed(shape: tuple[int,
     assert (finding.code, f"gives the strides {said}, for inputs" in finding.message) == ("GC206", True)
 
 
+class Distances(torch.autograd.Function):
+    """Divides by distances, of which some are 0."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        d = (a[:, None] - b).square().sum(-1).sqrt()
+        ctx.save_for_backward(a, b, d)
+        return d
+
+    @staticmethod
+    def backward(ctx, dy):
+        a, b, d = ctx.saved_tensors
+        w = (dy / d)[..., None] * (a[:, None] - b)
+        return w.sum(1), -w.sum(0)
+
+
+def test_nan_of_no_incoming_gradient_is_of_the_same_cause_as_of_others() -> None:
+    """It is 0 times infinity; of another cause it would stand for itself, and says what it is."""
+    a = np.arange(6.0).reshape(3, 2) ** 2
+    options = Options(effort=0.1)
+    names = {"cases": lambda rng: [{"a": a, "b": a[:2]}]}
+    causes = check(framework_of("torch").named(Distances, names, "op", options), options).findings
+    assert {item.code for item in causes} == {"GC105"}
+    (of_nothing,) = (item for cause in causes for item in cause.consequences if item.code == "GC201")
+    assert of_nothing.message == "the gradient of a and of b is not zero where no incoming gradient is: it is nan"
+
+
 @pytest.mark.parametrize(("power", "status"), [(0, Status.PASS), (1, Status.FAIL)])
 def test_what_is_right_without_an_array_excuses_no_wrong_gradient_of_it(power: int, status: Status) -> None:
     """Of an attention with a bias that may be left out, found on squares alone."""

@@ -96,7 +96,9 @@ def raised(what: str, error: Exception, *, is_certain: bool = True) -> Fault:
 def differing(
     expected: Mapping[InputLeaf, np.ndarray | None], actual: Mapping[InputLeaf, np.ndarray | None], what: str
 ) -> Iterator[Fault]:
-    """Yield each gradient that is not as expected as a fault; None counts as zeros."""
-    for leaf, one in expected.items():
-        if not agree(one, actual.get(leaf)):
-            yield Fault(f"the gradient of {leaf} {what}", input=leaf.name)
+    """Yield a fault that names all gradients that are not as expected; None counts as zeros."""
+    other = [leaf for leaf, one in expected.items() if not agree(one, actual.get(leaf))]
+    if other:
+        is_nan = any(item is not None and np.isnan(item).any() for item in map(actual.get, other))
+        said = f"the gradient of {' and of '.join(map(str, other))} {what}{': it is nan' if is_nan else ''}"
+        yield Fault(said, input=other[0].name, actual=np.nan if is_nan else None)

@@ -199,7 +199,7 @@ def _undefined(step: Step) -> Iterator[Fault]:
     except Exception as error:  # user code
         yield raised("backward raises where no incoming gradient is defined", error)
         return
-    yield from differing(found, {}, "is not zero where no incoming gradient is")
+    yield from differing(dict.fromkeys(found), found, "is not zero where no incoming gradient is")
 
 
 def _needs(step: Step) -> Iterator[Fault]:
