@@ -19,6 +19,7 @@ from opkit.checker.derivative.columns import Columns
 from opkit.checker.derivative.rows import candidates
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
+from opkit.checker.model.thresholds import FEW
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.attributes import alternatives, pairwise
 from opkit.checker.search.hill_climb import TAKEN, Depth, climb, depth_of
@@ -575,6 +576,24 @@ def test_arrays_without_elements_do_not_say_that_floats_are_taken() -> None:
 
     op = Checkable("scaled", (Arg("x"), Arg("places")), (Arg("y"),), forward, infer=infer)  # type: ignore[arg-type]
     assert any(case.inputs["places"].dtype.kind == "i" and case.inputs["x"].size for case in _cases_of(op))
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_thresholds_in_ascending_order_are_found(is_told: bool) -> None:
+    """Where forward raises for others, or gives no numbers: the odds of the class between two thresholds."""
+
+    def forward(arrays: Mapping[str, Any], attrs: object) -> list[np.ndarray]:
+        x, cuts = arrays["x"], arrays["cuts"]
+        if x.ndim != 1 or cuts.ndim != 1 or len(cuts) < 2:
+            raise ValueError("x and cuts are vectors")
+        if is_told and (np.diff(cuts) < 0).any():
+            raise ValueError("cuts must increase")
+        with np.errstate(all="ignore"):
+            return [np.tanh(x) * np.log(np.diff(cuts)).sum()]
+
+    made = Checkable("odds", (Arg("x"), Arg("cuts")), (Arg("y"),), forward)  # type: ignore[arg-type]
+    found = collect(made, Options(effort=0.2), Trial(made)).cases
+    assert any(case.inputs["cuts"].size > FEW for case in found)
 
 
 def _masked(refused: list[int]) -> Checkable:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.search.answers import answer_of
+from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.sweeps import carriers
 
@@ -64,9 +64,18 @@ def masks(search: SearchScope, shapes: Sequence[Case]) -> Iterator[Case]:
             last[(-1,) * (value.ndim - 1)] = True
             for mask in (mixed, np.ones_like(mixed), last, np.zeros_like(mixed)):
                 case = replace(carrier, inputs={**carrier.inputs, name: mask}, regime="mask", seed=5000 + number)
-                is_taken = search.trial.attempt(case).is_accepted
-                if is_taken and answer_of(search.checkable, case, compares=False).standing.is_answered:
+                if search.trial.attempt(case).is_accepted and (value.dtype.kind == "b" or _is_condition(search, case)):
                     yield case
+
+
+def _is_condition(search: SearchScope, case: Case) -> bool:
+    """Return whether backward answers for truth values in the place of floats: 0 and 1 may be ends of a domain."""
+    ev = Evaluator(search.checkable, case)
+    try:
+        found = ev.prepare().gradients(ev.uneven()).values()
+    except Exception:  # user code
+        return False
+    return all(value is None or np.isfinite(value).all() for value in found)
 
 
 def _may_choose(search: SearchScope, name: str, value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, product
@@ -10,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.thresholds import FEW, MIXED_DOMAINS, MIXED_INPUTS, PLENTY
+from opkit.checker.model.thresholds import FEW, MANY, MIXED_DOMAINS, MIXED_INPUTS, PLENTY
 from opkit.checker.model.trial import Answer, Attempt
-from opkit.checker.search.kinds import every_shape
+from opkit.checker.search.kinds import every_shape, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.values import DOMAINS
@@ -20,6 +21,8 @@ from opkit.ir import TensorDesc
 from opkit.record import mutable
 
 _PLACES = ("int64", "int32")
+#: What forward raises where numbers are not in order: these are tried sooner then.
+_IN_ORDER = re.compile("sort|order|ascend|increas|monoton", re.IGNORECASE)
 
 
 @mutable
@@ -33,7 +36,8 @@ class Roles(SearchScope):
     is_plain: bool = False
 
     def attempt(self, assignment: Assignment, attrs: Mapping[str, Any], seed: int) -> Case | None:
-        """Return a case of these shapes that lies in the domain, or None."""
+        """Return a case of these shapes that lies in the domain, or None: the first that several draws lie in."""
+        by_chance: tuple[Case, tuple[Role, ...]] | None = None
         for roles in self._candidates(assignment, attrs):
             if self.trial.is_given_up:
                 return None
@@ -43,11 +47,23 @@ class Roles(SearchScope):
                 continue
             has_whole = any(role.is_integer for role in roles)
             if outcome.keeps_promise() or (is_alike(assignment) and not has_whole):
+                if self.roles is None and not has_whole and not self._takes_all(case, roles):
+                    by_chance = by_chance or (case, roles)
+                    continue
                 if self.roles is None or has_whole:
                     self.roles = roles
                 return case
             return None if outcome.may_have_broadcast() or self.roles != roles else case
-        return None
+        if by_chance is None or self.is_plain:
+            return None
+        case, self.roles = by_chance
+        return case
+
+    def _takes_all(self, case: Case, roles: Sequence[Role]) -> bool:
+        """Return whether forward takes many draws of a case's shapes: two numbers are in order half of the time."""
+        count = FEW if self.trial.is_slow else MANY
+        draws = (self.case(shapes_of(case), case.attrs, roles, seed=case.seed + 1 + number) for number in range(count))
+        return all(self.trial.probe(one).is_accepted for one in draws)
 
     def _candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:
         """Yield what the inputs may be filled with: what worked before, then other domains, then integers."""
@@ -64,6 +80,8 @@ class Roles(SearchScope):
         if self.is_plain:
             return
         said = trial.said
+        if _IN_ORDER.search(said):
+            yield from _ascending((Role(),) * count)
         is_told = not said  # where nothing raised, other values may be what is wanted
         others = [Role(name) for name in DOMAINS if name != "real"]
         if any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment):
@@ -76,6 +94,7 @@ class Roles(SearchScope):
         if 1 < count <= MIXED_INPUTS:
             mixed = product(list(DOMAINS)[:MIXED_DOMAINS], repeat=count)
             yield from (tuple(map(Role, chosen)) for chosen in mixed if len({*chosen}) > 1)
+            yield from _ascending((Role(),) * count)
 
     def descs(self, assignment: Assignment, dtypes: Sequence[str]) -> dict[str, list[TensorDesc]]:
         """Describe inputs of these shapes and dtypes."""
@@ -94,6 +113,8 @@ class Roles(SearchScope):
                 if self.trial.said and self.trial.said in said:
                     return  # it is not about the values
                 said.add(self.trial.said)
+        for mapped in _ascending(roles):
+            yield from self._with_limits(mapped, assignment, attrs)
 
     def _with_limits(
         self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]
@@ -143,6 +164,13 @@ class Roles(SearchScope):
         # Places beyond an array may be taken in silence: for the last one, or for none.
         is_least = all(role.limit <= 2 for role in roles if role.is_integer)
         return is_least or not greatest.gives_the_same(with_one(lambda role: role.limit))
+
+
+def _ascending(roles: Sequence[Role]) -> Iterator[tuple[Role, ...]]:
+    """Yield the roles with one input of any floats in ascending order, as thresholds, knots and times are."""
+    for place, role in enumerate(roles):
+        if role == Role():
+            yield (*roles[:place], Role(structure="ascending"), *roles[place + 1 :])
 
 
 def is_alike(assignment: Assignment) -> bool:

@@ -126,6 +126,7 @@ STRUCTURES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "shares": _shares,
     "symmetric": _symmetric,
     "definite": _definite,
+    "ascending": lambda values: np.sort(values, axis=-1) if values.ndim else values,
 }
 
 
