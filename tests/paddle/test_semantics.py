@@ -8,19 +8,16 @@ beside opkit), the scripts are run under it again.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import math
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import opkit
 from opkit.static.names import guard_names
+from tests.paddle.under_paddle import paddle_python, printed
 
 DATA = Path(__file__).with_name("data")
 SCRIPTS = [
@@ -217,10 +214,10 @@ def _close(a: float, b: float) -> bool:
 
 def run_under_opkit(name: str) -> dict[str, str]:
     """Run a script in this process under the shim and return its facts."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), guard_names():
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), guard_names():
         opkit.run_script(DATA / f"{name}.py")
-    return facts(printed.getvalue())
+    return facts(said.getvalue())
 
 
 @pytest.fixture(scope="module", params=SCRIPTS)
@@ -250,24 +247,12 @@ def test_listed_differences_are_real(script: tuple[str, dict[str, str]]) -> None
     assert stale == []
 
 
-def paddle_python() -> str | None:
-    """Return an interpreter that has the real Paddle, or None."""
-    named = os.environ.get("OPKIT_PADDLE_PYTHON")
-    if named:
-        return named
-    return sys.executable if importlib.util.find_spec("paddle") is not None else None
-
-
 @pytest.mark.peer
 @pytest.mark.skipif(paddle_python() is None, reason="no Paddle here: set OPKIT_PADDLE_PYTHON to an interpreter with it")
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_checked_in_facts_are_what_paddle_prints(name: str) -> None:
     """The checked-in output is Paddle's, run again now."""
-    run = subprocess.run(
-        [str(paddle_python()), DATA / f"{name}.py"], capture_output=True, text=True, timeout=300, check=False
-    )
-    lines = [line for line in run.stdout.splitlines() if not re.match(r"W\d{4} ", line)]
-    now = facts("\n".join(lines))
+    now = facts(printed(DATA / f"{name}.py"))
     expected = facts((DATA / f"{name}.paddle262").read_text("utf-8"))
     assert {label for label, value in expected.items() if not agree(_class_only(now[label]), value)} == set()
 

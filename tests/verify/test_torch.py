@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +65,27 @@ def test_the_verdict_on_the_corpus_is_as_listed(file: str, name: str) -> None:
     assert is_expected(file, name, report), report
 
 
+#: Tests on one report of each fault of torch's own.
+_ON_OWN = pytest.mark.xdist_group("faults of torch's own")
+
+
+@cache
+def _checked_a_little(file: str, name: str) -> OpReport:
+    return checked(file, name, Options(effort=0.05))
+
+
+@_ON_OWN
 @pytest.mark.parametrize(("name", "code"), _OWN.items())
 def test_a_fault_of_torchs_own_has_its_code(name: str, code: str) -> None:
-    """What autograd's rules forbid is found under the code whose page explains it."""
-    assert code in {item.code for item in checked("faults", name).checks if item.status in _FOUND}
+    """What autograd's rules forbid is found under the code whose page explains it, with little effort."""
+    assert code in {item.code for item in _checked_a_little("faults", name).checks if item.status in _FOUND}
 
 
+@_ON_OWN
 def test_a_library_op_with_a_lying_fake_kernel_fails_under_its_code() -> None:
     """Shape, dtype, values that are read, sizes that are no numbers; strides that differ for a transposed input are open."""
     for name in ("fake_shape", "fake_dtype", "fake_strides", "fake_values", "fake_dynamic"):
-        report = checked("library_faults", name)
+        report = _checked_a_little("library_faults", name)
         assert [item.code for item in report.checks if item.status in _FOUND] == ["GC206"], name
         assert (report.status is Status.UNDECIDED) == (name == "fake_strides"), name
 
@@ -523,10 +535,10 @@ _SHOWN = {
 }
 
 
+@_ON_OWN
 def test_the_report_of_torchs_own_faults_is_as_its_golden_file() -> None:
     """The text of each code, times and cases masked; OPKIT_UPDATE_GOLDEN=1 writes it."""
-    options = Options(effort=0.05)
-    reports = [checked(file, name, options) for file, names in _SHOWN.items() for name in names]
+    reports = [_checked_a_little(file, name) for file, names in _SHOWN.items() for name in names]
     reports += gradcheck(Scaled, effort=0.2).ops
     text = masked(text_report(Outcome(Report("0", 0, tuple(reports))), width=160))
     path = Path(__file__).parent / "golden" / "torch.text"
