@@ -69,6 +69,8 @@ def new_from_formula(
                 f"--attr {attr.name}:{attr.type}: a formula computes with numbers", help="int and float attributes"
             )
     made = design(text, {attr.name: attr.default for attr in parsed}, inputs=names, outputs=outputs, grad=grad)
+    if len(made.inputs) > len(names or [0]):
+        hint(f"{', '.join(made.inputs)} are inputs; --attr NAME:float=1 makes an attribute of one")
     for line in made.weak():  # what no rewriting made stable
         warn(f"note: {line}")
     if made.narrowed and grad:

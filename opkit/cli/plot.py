@@ -47,9 +47,12 @@ def plot(
     if output.suffix not in (".svg", ".html", ".htm", ""):
         raise UsageError(f"plot writes a page or an SVG, not {output.suffix}", help=f"--output {output.stem}.html")
     form = "svg" if output.suffix == ".svg" else "html"
+    is_replaced = output.exists()
     status = check(settled.targets, options, "text", [(form, output)], is_drawn=True)
     if status in (NOTHING, INTERRUPTED, TERMINATED):
         raise typer.Exit(status)
     put(str(output))
+    if is_replaced:
+        hint(f"the {output} that was there is replaced; --output FILE writes elsewhere")
     hint(f"next: open {output} in a browser")
     raise typer.Exit(status)

@@ -260,6 +260,8 @@ class _Reader:
         known = [key for key in (*FUNCTIONS, *MACROS, *_OVER_AXES) if not key.startswith("_")]
         if name not in known:
             every = f"they have {', '.join(sorted(known))}"
+            if any(isinstance(part, ast.Compare) for argument in node.args for part in ast.walk(argument)):
+                known, every = [], "what depends on a condition is written where(c, x, y), or x if c else y"
             raise unknown("formulas have no function", written, known, otherwise=every).error(UsageError)
         return name
 

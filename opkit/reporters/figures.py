@@ -157,9 +157,9 @@ def _panel(curve: Curve, top: float, title: str, lines: Sequence[tuple[str, np.n
     yield f'<path class="axis" d="M{_LEFT:g},{first:g}V{last:g}H{_WIDTH - _RIGHT:g}"/>'
     yield _text(_LEFT, first - 7, title)
     middle = (low + high) / 2
-    for value in [middle if abs(middle) > _FLAT * room else 0.0] if is_flat else _ticks(low, high, 5):
+    for value in [middle if abs(middle) > _FLAT * room else 0.0] if is_flat else ticks(low, high, 5):
         yield _text(_LEFT - 6, down(value) + 4, f"{value:.5g}", "end")
-    for value in _ticks(float(curve.x[0]), float(curve.x[-1]), 6):
+    for value in ticks(float(curve.x[0]), float(curve.x[-1]), 6):
         yield _text(_across(curve, value), last + 15, f"{value:.5g}", "middle")
     for name, values in lines:
         for run in _runs(values):
@@ -167,7 +167,7 @@ def _panel(curve: Curve, top: float, title: str, lines: Sequence[tuple[str, np.n
             yield f'<polyline class="{name}" points="{path}"/>'
 
 
-def _ticks(low: float, high: float, about: int) -> list[float]:
+def ticks(low: float, high: float, about: int) -> list[float]:
     """Return the multiples of a round number between two ends, 0 among them where it lies there."""
     raw = (high - low) / about or 1.0
     power = 10.0 ** math.floor(math.log10(raw))

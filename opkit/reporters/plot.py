@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from opkit.checker import Slopes
+from opkit.reporters.figures import ticks
 
 _WIDTH, _HEIGHT = 460.0, 220.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 72.0, 12.0, 12.0, 40.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 84.0, 12.0, 12.0, 40.0
 #: The left side is drawn wide under the right one, so that both show where they agree.
 _RADIUS = {"left": 4.5, "right": 2}
 
@@ -73,7 +74,7 @@ def _axes(
 ) -> Iterator[str]:
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     yield f'<path class="axis" d="M{_LEFT:g},{_TOP:g}V{bottom:g}H{right:g}"/>'
-    values = np.linspace(low, high, 5)
+    values = ticks(low, high, 8)
     digits = next((n for n in range(3, 9) if len({f"{value:.{n}g}" for value in values}) == len(values)), 9)
     for value in values:
         said = f"{value:.{digits}g}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,8 @@ from opkit.verify.targets.target import Target, resolve
 #: How many cases are written of an op, and of how many elements at most: a person is to read them.
 _MOST, _ELEMENTS = 12, 256
 _SECONDS = 60.0
+#: Digits of a number that is read well, of one without what multiplying left at its end, and of any.
+_FEW, _NEARLY_ALL, _ALL = 4, 12, 17
 
 
 def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> Iterator[tuple[str, str, str]]:
@@ -130,10 +132,16 @@ def _lines(checkable: Checkable, options: RunOptions, op: str) -> list[str]:
         first = list(map(id, settings.values()))[:: len(settings) // (_MOST // 2) + 1]
         kept = sorted(kinds.values(), key=lambda case: id(case) not in first)[:_MOST]
         chosen = sorted(kept, key=_sizes, reverse=True)
-        spans: dict[str, np.ndarray] = {}
-        for leaf, array in (item for case in chosen for item in leaves_of(case.inputs)):
-            spans[leaf.name] = np.append(spans.get(leaf.name, ()), array)
+        spans = _spans(chosen)
         return [line for case in chosen if (line := _line(found, case, op, trial, spans))]
+
+
+def _spans(cases: Iterable[Case]) -> dict[str, np.ndarray]:
+    """Return all values that each input has in some cases."""
+    spans: dict[str, np.ndarray] = {}
+    for leaf, array in (item for case in cases for item in leaves_of(case.inputs)):
+        spans[leaf.name] = np.append(spans.get(leaf.name, ()), array)
+    return spans
 
 
 def _rank(checkable: Checkable, case: Case) -> tuple[bool, bool]:
@@ -142,9 +150,10 @@ def _rank(checkable: Checkable, case: Case) -> tuple[bool, bool]:
     return is_open, case.regime not in ("normal", "recorded", "given")
 
 
-def _sizes(case: Case) -> int:
-    """Return how many sizes a case has that differ: the most telling kinds are written first."""
-    return len({size for _, array in leaves_of(case.inputs) for size in array.shape})
+def _sizes(case: Case) -> tuple[bool, int]:
+    """Return how early a case comes: sizes of 1 may not be meant, and sizes that differ tell more than others."""
+    sizes = {size for _, array in leaves_of(case.inputs) for size in array.shape}
+    return 1 not in sizes, len(sizes)
 
 
 def _constants(checkable: Checkable, case: Case) -> list[str]:
@@ -162,18 +171,18 @@ def _is_readable(case: Case) -> bool:
 
 
 def _line(checkable: Checkable, case: Case, op: str, trial: Trial, spans: Mapping[str, np.ndarray]) -> str:
-    """Return a case as text: drawn where forward and backward take that as well, else as it is; "" for none."""
+    """Return a case as text: drawn where forward and backward take that too, else rounded, or exact; "" for none."""
     defaults = {attr.name: attr.default for attr in checkable.attrs if not attr.is_required}
     options = {key: value for key, value in case.attrs.items() if value != defaults.get(key, case)}
     if any(not is_plain_option(value) for value in options.values()):
         return ""
-    for is_drawn in (True, False):
-        given = {name: value for name, value in case.inputs.items() if value is not None}
-        texts = {name: _text(value, spans[name] if is_drawn else None) for name, value in given.items()}
+    given = {name: value for name, value in case.inputs.items() if value is not None}
+    for drawn, digits in ((spans, _FEW), (_spans([case]), _FEW), ({}, _FEW), ({}, _ALL)):
+        texts = {name: _text(value, drawn.get(name), digits) for name, value in given.items()}
         space = {"rng": np.random.default_rng(case.seed), "np": np}
         inputs = {**case.inputs, **{name: eval(text, space) for name, text in texts.items()}}
         again = replace(case, inputs=inputs)
-        if not is_drawn or (
+        if digits == _ALL or (
             trial.attempt(again).is_accepted
             and answer_of(checkable, again).standing is answer_of(checkable, case).standing
         ):
@@ -182,7 +191,8 @@ def _line(checkable: Checkable, case: Case, op: str, trial: Trial, spans: Mappin
         texts[name] = f"{_mark()}({texts[name]})"
     parts = [f'"op": {op!r}'] if op else []
     parts += [f'"{name}": {text}' for name, text in texts.items()]
-    return "{" + ", ".join([*parts, *(f'"{name}": {value!r}' for name, value in options.items())]) + "}"
+    parts += [f'"{name}": {_shortened(value, _NEARLY_ALL)!r}' for name, value in options.items()]
+    return "{" + ", ".join(parts) + "}"
 
 
 def _mark() -> str:
@@ -190,13 +200,20 @@ def _mark() -> str:
     return "torch.tensor" if "torch" in sys.modules else "" if "jax" in sys.modules else "paddle.to_tensor"
 
 
-def _text(value: Any, span: np.ndarray | None) -> str:
+def _shortened(value: Any, digits: int) -> Any:
+    """Return a number, or those that lists hold, with no more digits; anything else as it is."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_shortened(item, digits) for item in value)
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
+
+
+def _text(value: Any, span: np.ndarray | None, digits: int = _ALL) -> str:
     """Return an array, or a list of some, as Python text that draws its like among values, or holds its elements."""
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_text(item, span) for item in value)}]"
+        return f"[{', '.join(_text(item, span, digits) for item in value)}]"
     shape, kind, name = tuple(value.shape), value.dtype.kind, value.dtype.name
     if span is None or kind not in "biuf" or (kind != "b" and (span == span[0]).all()):
-        return f'np.array({value.tolist()!r}, "{name}")'
+        return f'np.array({_shortened(value.tolist(), digits)!r}, "{name}")'
     if kind == "b":
         return f"rng.random({shape}) < 0.5"
     low, high = span.min().item(), span.max().item()

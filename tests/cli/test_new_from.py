@@ -24,6 +24,20 @@ def test_what_the_cases_leave_out_is_said(tmp_path: Path) -> None:
     assert "note" not in opkit(tmp_path, "new", "cube", "--from", "x**3", "--dry-run").stderr
 
 
+def test_what_becomes_an_input_unasked_is_said(tmp_path: Path) -> None:
+    """A parameter whose --attr was forgotten is one; what --input names needs no words."""
+    words = ("new", "t", "--from", "alpha * x", "--dry-run")
+    said = [opkit(tmp_path, *words, *more).stderr for more in ((), ("--attr", "alpha:float=2"), ("--input", "x", "--input", "alpha"))]
+    assert ["alpha, x are inputs; --attr" in text for text in said] == [True, False, False]
+
+
+def test_how_a_choice_is_written_is_said(tmp_path: Path) -> None:
+    """Whatever a function of conditions is called elsewhere."""
+    for text in ("Piecewise((x, x > 0), (0, True))", "select([x > 0, x < 0], [x, -x])"):
+        assert "where(c, x, y), or x if c else y" in opkit(tmp_path, "new", "t", "--from", text).stderr
+    assert "softmax, softplus" in opkit(tmp_path, "new", "t", "--from", "Heavi(x)").stderr
+
+
 def test_dry_run_writes_nothing(tmp_path: Path) -> None:
     """The files are printed with their names."""
     made = opkit(tmp_path, "new", "t", "--from", "y = x*cos(t); z = x*sin(t)", "--dry-run")

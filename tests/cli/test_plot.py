@@ -94,6 +94,13 @@ def test_an_elementwise_op_is_drawn_as_a_curve(tmp_path: Path) -> None:
     assert "an ordinary run gives the same results" in page
 
 
+def test_a_page_that_is_replaced_is_named(tmp_path: Path) -> None:
+    """Not the first time."""
+    (tmp_path / "layers.py").write_text(LAYERS)
+    said = [opkit(tmp_path, "plot", "layers.py::Square", "--effort", "0.1").stderr for _ in range(2)]
+    assert ["the opkit-plot.html that was there is replaced" in text for text in said] == [False, True]
+
+
 def test_the_slopes_of_a_kink_are_both_right(tmp_path: Path) -> None:
     """Hard swish has a kink at -3, one of the points that are drawn."""
     kink = LAYERS.replace("return x * x", "return x * paddle.clip(x + 3, 0, 6) / 6").replace(

@@ -182,10 +182,17 @@ def test_a_notebook_keeps_its_own_look(run: HandMade) -> None:
     assert ".opkit.opkit dt" in style
 
 
+def test_the_marks_of_slopes_are_round_numbers() -> None:
+    """Where rounding makes one side -1.00000002 too."""
+    slopes = Slopes(np.geomspace(1e-4, 1e-1, 4), np.full(4, -1.00000002), np.full(4, -1.0), 1.0, 0)
+    marks = re.findall(r'text-anchor="end"[^>]*y="[\d.]+">(-?[\d.]+)<', slope_plot(slopes))
+    assert marks == ["-1", "-0.5", "0", "0.5", "1"]
+
+
 def test_slopes_that_are_almost_the_same_have_different_marks() -> None:
     """At 1 and 1.001 the axis does not say 1 five times."""
     same = np.full(4, 1.0)
     marks = re.findall(
         r'text-anchor="end"[^>]*>([\d.]+)<', slope_plot(Slopes(np.geomspace(1e-4, 1e-1, 4), same, same, 1.001, 0))
     )
-    assert len(set(marks)) == len(marks) == 5
+    assert marks == ["1", "1.0002", "1.0004", "1.0006", "1.0008", "1.001"]

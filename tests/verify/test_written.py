@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +13,14 @@ import pytest
 from opkit.checker import Case, CheckResult, OpReport, Options, Status
 from opkit.checker.model.dimensions import Axis
 from opkit.checker.model.report import Evidence
+from opkit.checker.model.trial import Trial
 from opkit.errors import UsageError
 from opkit.verify import RunOptions, run_targets
+from opkit.verify.isolation.flight import Flight
+from opkit.verify.targets.load import load
+from opkit.verify.targets.target import resolve
 from opkit.verify.workers.one_op import offer
-from opkit.verify.written_cases import _text, write_cases
+from opkit.verify.written_cases import _line, _shortened, _spans, _text, write_cases
 from tests.verify.opdirs import make_op
 
 QUICK = RunOptions(Options(effort=0.1), timeout=60)
@@ -79,7 +84,7 @@ def test_options_without_a_default_are_written(here: Path) -> None:
     (here / "layers.py").write_text(LAYER.replace("*, scale=2.0", "scale: float"))
     ((_, text, _),) = write_cases(["layers.py::Weighted"], QUICK, False)
     assert text.count('"scale": ') == text.count("yield") > text.count('"scale": 0.5') > 1
-    assert text.count("(3, 4)") < text.count('"x": ')
+    assert sum("(3, 4)" in line for line in text.splitlines()) < text.count('"x": ')
     (op,) = run_targets(["layers.py::Weighted"], QUICK).report.ops
     assert op.status is Status.PASS, op.checks
     assert len(list(write_cases(["layers.py::Weighted"], QUICK, True))) == 1
@@ -121,6 +126,56 @@ def test_what_is_drawn_is_of_the_shape_dtype_and_range_that_was_found(array: np.
         assert (drawn == np.round(drawn)).all()
     if array.ndim == 2 and np.allclose(array.sum(-1), 1):
         assert np.allclose(drawn.sum(-1), 1)
+
+
+PICKED = """
+import torch
+
+
+class Picked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, at, k=1e-4):
+        if x.ndim != 2 or at.ndim != 1:
+            raise ValueError("x (n, d), at (n,)")
+        ctx.save_for_backward(x, at)
+        ctx.k = k
+        return x.gather(1, at[:, None]) * (1 + k)
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, at = ctx.saved_tensors
+        return torch.zeros_like(x).index_put((torch.arange(len(at)), at), dy[:, 0] * (1 + ctx.k), accumulate=True), None, None
+"""
+
+
+@pytest.mark.peer
+def test_what_is_written_reads_well(here: Path) -> None:
+    """No number has more digits than it needs, whole numbers fit each case's own sizes, and those without ones are first."""
+    pytest.importorskip("torch")
+    (here / "layers.py").write_text(PICKED)
+    ((_, text, _),) = write_cases(["layers.py::Picked"], QUICK, False)
+    yields = [line for line in text.splitlines() if "yield" in line]
+    assert not re.search(r"\d\.?\d{9}", text), text
+    assert '"k": 0.00013' in text
+    have_ones = [bool(re.search(r"\((\d+, )*1(, \d+)*,?\)", line)) for line in yields]
+    assert have_ones == sorted(have_ones)
+    (op,) = run_targets(["layers.py::Picked"], QUICK).report.ops
+    assert op.status is Status.PASS, op.checks
+
+
+@pytest.mark.parametrize(("value", "digits", "said"), [(1e-4 * 1.3, 12, "0.00013"), ((0.1 + 0.2, 2), 12, "(0.3, 2)"), ([1 / 3, True], 4, "[0.3333, True]"), (1 / 3, 17, repr(1 / 3))])
+def test_a_number_has_no_more_digits_than_are_asked_for(value: Any, digits: int, said: str) -> None:
+    """In lists and tuples too."""
+    assert repr(_shortened(value, digits)) == said
+
+
+def test_what_forward_takes_exactly_alone_is_exact(here: Path) -> None:
+    """Where rounding leaves what it takes, nothing is rounded."""
+    narrow = LAYER.replace("        ctx.w,", "        if not np.allclose(w.numpy() ** 2, 2, rtol=1e-9):\n            raise ValueError\n        ctx.w,")
+    (here / "layers.py").write_text(narrow)
+    case = Case({"x": np.ones(2), "w": np.array([-1.0, 1.0]) * 2**0.5})
+    (op,) = load(resolve(["layers.py::Weighted"])[0], QUICK, Flight()).made().checkables
+    assert repr(2**0.5) in _line(op, case, "", Trial(op), _spans([case]))
 
 
 def searched(*recorded: Case, **axes: tuple[Axis, ...]) -> Any:
