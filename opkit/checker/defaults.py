@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
+from opkit.checker.excuses.classes import mixed
 from opkit.checker.excuses.compare_again import OutOfTimeError
 from opkit.checker.excuses.other_shapes import is_right, right_shapes, wrong_case
 from opkit.checker.model.case import Case, plain
@@ -20,7 +22,7 @@ from opkit.checker.model.evaluate import frozen, mapped
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import SOME
-from opkit.checker.search.kinds import kind_of
+from opkit.checker.search.kinds import kind_of, setting_of
 from opkit.checker.search.table import described
 from opkit.checker.verdict import unused
 
@@ -35,7 +37,7 @@ def with_defaults(session: CheckSession, results: Sequence[CheckResult]) -> list
     found = list(results)
     with suppress(OutOfTimeError):
         for index, item in enumerate(results):
-            for where, hint in _deciding(session, item):
+            for where, hint in chain(_deciding(session, item), _mixed(session, item)):
                 found[index] = replace(item, message=f"{item.message}; it holds {where}", hint=hint or item.hint)
                 break
             else:
@@ -69,6 +71,23 @@ def _deciding(session: CheckSession, item: CheckResult) -> Iterator[tuple[str, s
             without = [made for one in (case, *others) for made in _renumbered(session, one, value, int(other))]
             if is_right(session, item, without):
                 yield f"where no whole number among the inputs is {value!r}, as {name} is", ""
+
+
+def _mixed(session: CheckSession, item: CheckResult) -> Iterator[tuple[str, str]]:
+    """Yield the same where a derivative is right once every row of a mask has both truth values."""
+    case = wrong_case(item)
+    if case is None or not any(array.dtype.kind == "b" for array in case.arrays):
+        return
+    alike = [one for one in session.cases if (kind_of(one), setting_of(one)) == (kind_of(case), setting_of(case))]
+    every = (case, *[one for one in alike if not one.is_extreme][:SOME])
+    cases = [replace(one, inputs=mapped(one.inputs, _with_both)) for one in every]
+    if is_right(session, item, cases):
+        names = [name for name, value in case.inputs.items() if isinstance(value, ndarray) and value.dtype.kind == "b"]
+        yield f"where no row of {' and '.join(names)} is all true or all false", ""
+
+
+def _with_both(array: Any) -> Any:
+    return frozen(mixed(array)) if array.dtype.kind == "b" else array
 
 
 def _numbers(case: Case) -> ndarray:

@@ -70,3 +70,24 @@ def test_not_the_default_is_named_but_the_values_that_an_option_is() -> None:
     (found,) = [item for item in check(made, Options(effort=0.2)).checks if item.code == "GC101"]
     assert found.message.endswith("; it holds where no whole number among the inputs is 0, as ignore is")
     assert (found.status, found.hint) == (Status.FAIL, "")
+
+
+def test_rows_of_a_mask_that_are_all_alike_are_named() -> None:
+    """Backward divides a row that is kept whole by 1."""
+
+    def count(mask: Any) -> Any:
+        return np.maximum(mask.sum(-1, keepdims=True), 1)
+
+    made = Checkable(
+        "file.py::Op",
+        (Arg("x"), Arg("mask")),
+        (Arg("y"),),
+        lambda arrays, attrs: [(arrays["x"] * arrays["mask"] / count(arrays["mask"])).sum(-1)],
+        lambda arrays, results, douts, attrs, needs: {
+            "x": douts[0][..., None] * arrays["mask"] / np.where(arrays["mask"].all(-1, keepdims=True), 1, count(arrays["mask"]))
+        },
+        gradients=frozenset({"x"}),
+        recorded=(Case({"x": np.arange(6.0).reshape(2, 3), "mask": np.array([[True] * 3, [True, False, True]])}, origin="recorded"),),
+    )
+    (found,) = [item for item in check(made, Options(effort=0.2)).checks if item.code == "GC101"]
+    assert found.message.endswith("looks wrong by a factor of 3 at x[0] only; it holds where no row of mask is all true or all false")

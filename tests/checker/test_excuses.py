@@ -780,3 +780,24 @@ def test_the_finding_at_shapes_of_which_most_is_right_comes_first() -> None:
     found = report(forward, backward, "a b", options=Options(select=frozenset({"GC101"})))
     first = found.findings[0]
     assert (first.input, len(first.evidence.case.arrays[0].shape)) == ("b", 2)
+
+
+def test_a_chain_of_two_steps_that_is_right_by_chance_is_not_named() -> None:
+    """The reverse scan multiplies by a factor a step too early: only the first of two steps has one, which is not used."""
+
+    def forward(a: Any, x: Any) -> Any:
+        kept = [x[0]]
+        for factor, more in zip(a[1:], x[1:]):
+            kept.append(factor * kept[-1] + more)
+        return np.stack(kept)
+
+    def backward(dy: Any, a: Any, x: Any) -> Any:
+        dx, later = np.zeros_like(x), np.zeros_like(x[0])
+        for step in reversed(range(len(x))):
+            dx[step] = later = dy[step] + a[step] * later
+        before = np.concatenate([np.zeros_like(x[:1]), forward(a, x)[:-1]])
+        return dx * before, dx
+
+    found = report(forward, backward, "a x", options=Options(select=frozenset({"GC101"})))
+    assert found.status is Status.FAIL
+    assert not any("it holds for" in item.message for item in found.findings)

@@ -192,6 +192,24 @@ def test_patterns_are_named(change: Callable[[np.ndarray], np.ndarray], words: s
     assert words in guess_pattern(change(right), right, VALUES, "x")
 
 
+def test_a_row_that_is_wrong_throughout_is_named() -> None:
+    """By its place, as a single element is."""
+    right = np.random.default_rng(0).normal(size=(12, 12))
+    claimed = np.where(np.arange(12) // 4 == 1, 0.5 * right, right)
+    assert guess_pattern(claimed, right, VALUES.reshape(3, 4), "x") == "wrong by a factor of 0.5 at x[1] only"
+
+
+def test_the_pattern_of_one_result_is_not_blurred_by_another() -> None:
+    """A mean is right beside a variance of which the gradient is that of the other variance."""
+    report = check_functions(
+        lambda x: (x.mean(-1), x.var(-1, ddof=1)),
+        lambda x, dm, dv: (dm / 4 + dv * (x.T - x.mean(-1)) / 2).T,
+        [np.random.default_rng(0).normal(size=(3, 4))],
+    )
+    (wrong,) = [item for item in report.findings if item.code == "GC101"]
+    assert wrong.message.endswith("looks wrong by a factor of 0.75")
+
+
 def test_a_number_that_forward_rounds_is_said_to_be_forwards() -> None:
     """A slope that forward holds in float32: backward has all its digits."""
     right = np.diag(np.where(VALUES < 0, np.float64(np.float32(0.01)), 1.0))

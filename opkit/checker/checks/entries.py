@@ -34,8 +34,9 @@ def described(
     """Return a wrong entry of a case's Jacobian as a failure."""
     checkable, array = session.checkable, ev.array(failure.leaf)
     claimed, numeric = outcome.analytic[failure.leaf], outcome.numeric[failure.leaf]
-    others = {str(leaf): item for leaf, item in outcome.numeric.items() if leaf != failure.leaf}
-    pattern = guess_pattern(claimed, numeric, array, str(failure.leaf), others)
+    mine = np.repeat(ev.slots, ev.sizes) == ev.locate(failure.entry)[0]
+    others = {str(leaf): item[mine] for leaf, item in outcome.numeric.items() if leaf != failure.leaf}
+    pattern = guess_pattern(claimed[mine], numeric[mine], array, str(failure.leaf), others)
     if ALONG in pattern:
         failure = _on_diagonal(ev, failure, outcome)
     slot, element = ev.locate(failure.entry)

@@ -104,7 +104,7 @@ _CONSTANTS = (
     Narrow("{} is one number", lambda array: np.asarray(array.mean())),
     Narrow("the values of {} lie between 0 and 1", _spread),
     Narrow("{} sums to 1 over its last axis", _shares, axes=1),
-    Narrow("the values of {} are 0 and 1", lambda array: _mixed(array > array.mean()), whole=np.ones_like),
+    Narrow("the values of {} are 0 and 1", lambda array: mixed(array > array.mean()), whole=np.ones_like),
     Narrow("the values of {} are -1 and 1", lambda array: np.where(array > array.mean(), 1.0, -1.0)),
     Narrow(
         "{} has a single 1 along its last axis", lambda array: np.eye(array.shape[-1])[array.argmax(axis=-1)], axes=1
@@ -335,7 +335,7 @@ def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, 
     not_finite = {index: item for index, item in failed.items() if item.code in NOT_FINITE}
     unread = {index: item for index, item in failed.items() if _is_flat(item)}
     for bring, kinds, some, text in (
-        (_mixed, "b", unread, "no row of {} is all true or all false"),
+        (mixed, "b", unread, "no row of {} is all true or all false"),
         (_apart, "iu", not_finite, "the numbers along each axis of {} differ"),
     ):
         failing = shown(some)
@@ -372,7 +372,7 @@ def _brought(
             yield replace(case, inputs={**case.inputs, **made})
 
 
-def _mixed(array: ndarray, number: int = 0) -> ndarray:
+def mixed(array: ndarray, number: int = 0) -> ndarray:
     """Return truth values of which every row of several has both."""
     found = array.copy()
     if array.ndim and array.shape[-1] > 1:

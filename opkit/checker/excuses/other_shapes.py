@@ -6,7 +6,7 @@ Finds them; what is said of them is decided by the rules, and no status depends 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from opkit.checker.excuses.compare_again import again
 from opkit.checker.model.case import Case, first_of_each, plain
@@ -29,7 +29,12 @@ def right_shapes(session: CheckSession, item: CheckResult) -> Iterator[Case]:
     every, _ = first_of_each(sorted(alike, key=lambda one: not is_plain(shapes_of(one))), kind_of)
     others = [one for one in every if kind_of(one) != kind_of(case)][:FEW]
     of_kinds = ((one, [each for each in alike if kind_of(each) == kind_of(one)][:SOME]) for one in others)
-    yield from islice((one for one, cases in of_kinds if is_right(session, item, cases)), 1)
+    yield from islice((one for one, cases in of_kinds if _vary(cases) and is_right(session, item, cases)), 1)
+
+
+def _vary(cases: Sequence[Case]) -> bool:
+    """Return whether each axis has several sizes: a sum over two steps alone may be right by chance."""
+    return all(len({*sizes}) > 1 for sizes in zip(*(chain(*case.shapes) for case in cases)))
 
 
 def wrong_case(item: CheckResult) -> Case | None:

@@ -6,7 +6,8 @@ A guess helps a reader; no verdict depends on it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import comb
+from itertools import takewhile
+from math import comb, prod
 from types import MappingProxyType
 
 import numpy as np
@@ -176,9 +177,9 @@ def _where(columns: ndarray, shape: Shape, name: str) -> str:
     size = int(np.prod(shape))
     if len(columns) == size:
         return "everywhere"
-    if len(columns) == 1:
-        place = ", ".join(map(str, np.unravel_index(columns[0], shape)))
-        return f"at {name}[{place}] only"
+    shared = [str(one[0]) for one in takewhile(lambda one: not np.ptp(one), np.unravel_index(columns, shape))]
+    if shared and len(columns) * prod(shape[: len(shared)]) == size:  # an element, or all of a row
+        return f"at {name}[{', '.join(shared)}] only"
     if columns[-1] == size - 1 and len(columns) == columns[-1] - columns[0] + 1:
         return f"in the last {len(columns)} of the {size} elements of {name}"
     return f"at {len(columns)} of the {size} elements of {name}"
