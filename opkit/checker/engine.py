@@ -169,12 +169,13 @@ def _checked(
 
 def _called(item: CheckResult, parts: Mapping[str, Sequence[str]]) -> CheckResult:
     """Return a result of whose case each leaf of a tree has its name."""
+    case = item.case or {}
     named = {
-        name: [{**leaf, "name": name + part} for leaf, part in zip(item.case[name], leaves)]
+        name: [{**leaf, "name": name + part} for leaf, part in zip(case[name], leaves)]
         for name, leaves in parts.items()
-        if item.case and isinstance(item.case.get(name), list)
+        if isinstance(case.get(name), list)
     }
-    return replace(item, case={**(item.case or {}), **named}) if named else item
+    return replace(item, case={**case, **named}) if named else item
 
 
 def _unlike_first(session: CheckSession) -> list[Evaluator]:

@@ -11,7 +11,7 @@ from dataclasses import field
 from difflib import get_close_matches
 from functools import partial
 from inspect import signature
-from itertools import islice
+from itertools import islice, product
 from linecache import getlines
 from types import FunctionType
 from typing import Any
@@ -242,26 +242,22 @@ def _misspelt(names: Mapping[str, Any], suffix: str) -> Iterator[UsageError]:
             yield UsageError(f"nothing reads {name}", where=_line_of(names, name), help=help)
 
 
-def unread(names: Mapping[str, Any], checked: Collection[str], known: Collection[str]) -> list[UsageError]:
-    """Return the mistakes of what a file declares for functions that it has not.
+def unread(names: Mapping[str, Any], checked: Collection[str], known: Collection[str]) -> Iterator[UsageError]:
+    """Yield the mistakes of what a file declares for functions that it has not.
 
     Args:
         names: of the file, which does not use these.
         checked: the functions that tell themselves what is nearly theirs.
         known: all of the file's functions.
     """
-    told = {str(item.message) for name in checked for item in _misspelt(names, name)}
+    told = {item.message for name in checked for item in _misspelt(names, name)}
     words = re.findall(r"\w+", "".join(getlines(str(names.get("__file__", "")))))
-    mistakes = []
-    for name, value in names.items():
-        own = next((form for form in _FORMS if name.startswith(f"{form}_")), "")
+    for (own, (kind, _)), name in product(_FORMS.items(), names):
         of, said = name.removeprefix(f"{own}_"), f"nothing reads {name}"
-        is_one = own and isinstance(value, _FORMS[own][0]) and words.count(name) == 1
-        if is_one and said not in told and not {of}.intersection((*names, *checked, *known)):
-            where = location_of(value) if own == "cases" else _line_of(names, name)
-            error = unknown(f"{said}: the file has no function", of, known, has="it has")
-            mistakes.append(error.error(UsageError, where))
-    return mistakes
+        is_one = of != name and isinstance(names[name], kind) and words.count(name) == 1
+        if is_one and said not in told and of not in {*names, *checked, *known}:
+            where = location_of(names[name]) if own == "cases" else _line_of(names, name)
+            yield unknown(f"{said}: the file has no function", of, known, has="it has").error(UsageError, where)
 
 
 def _line_of(names: Mapping[str, Any], name: str, suffix: str = "") -> Location | None:

@@ -99,7 +99,7 @@ def with_untaken(found: tuple[Found, ...], names: Mapping[str, Any], label: str,
     if found:
         every = (_custom(name, value, families(device)) for name, value in _walk("", names, "", set()))
         known = {name for item in every if item for name in (item.name, _last(name_of(item.value)))}
-        mistakes = unread(names, {_last(reported_as(item)) for item in found}, sorted(known))
+        mistakes = list(unread(names, {_last(reported_as(item)) for item in found}, sorted(known)))
         return (*found, unloadable(label, together(mistakes))) if mistakes else found
     cases = [value for name, value in names.items() if f"{name}_".startswith("cases_") and callable(value)]
     said = "no function of the file takes these cases: those of a py_func stand in the script that calls it"
