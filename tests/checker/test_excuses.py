@@ -172,6 +172,12 @@ CLASSES = {
 }
 
 
+def test_a_bound_is_no_guard_for_being_steep_beside_a_flat_side() -> None:
+    """Beyond another bound forward is flat and its slope 0, beside which any edge is a cliff."""
+    found = report(lambda x: np.clip(x, 0.45, 1.5), lambda dy, x: dy * (x <= 1.5))
+    assert found.status is Status.FAIL
+
+
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("called", ["t", "weight"])
 def test_what_holds_on_a_class_of_a_constant_is_undecided(name: str, called: str) -> None:

@@ -184,12 +184,23 @@ VALUES = np.array([0.3, -2.0, 1.5, -0.5, 3.0, -0.25, 0.7, -1.25, 2.25, 0.1, -0.7
             "wrong at 5 of the 12 elements of the result",
         ),
         (lambda j: np.where(np.eye(12) > 0, 0, j), "incomplete everywhere: a part of what adds up is missing"),
+        (
+            lambda j: j * np.where(np.eye(12) > 0, 0, 0.5),  # an index that repeats within a result, too
+            "incomplete everywhere: a part of what adds up is missing",
+        ),
     ],
 )
 def test_patterns_are_named(change: Callable[[np.ndarray], np.ndarray], words: str) -> None:
     """The guess names the simplest change."""
     right = np.random.default_rng(0).normal(size=(12, 12))
     assert words in guess_pattern(change(right), right, VALUES, "x")
+
+
+def test_small_errors_are_counted_beside_larger_ones() -> None:
+    """All results are wrong, by shares from 1e-5 to 5e-7: no number of them is said."""
+    right = np.random.default_rng(0).normal(size=(12, 12))
+    claimed = right + 2e-5 * np.exp(-np.arange(12.0) / 3)[:, None] * np.sign(right)
+    assert guess_pattern(claimed, right, VALUES, "x") == ""
 
 
 def test_a_row_that_is_wrong_throughout_is_named() -> None:

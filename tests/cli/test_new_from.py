@@ -17,6 +17,13 @@ def test_a_formula_becomes_a_checked_op_and_a_job(tmp_path: Path) -> None:
     assert opkit(tmp_path, "test", "swish", "--", "-q").returncode == 0
 
 
+def test_written_cases_give_an_attribute_two_values(tmp_path: Path) -> None:
+    """A backward that is right at the default alone is not right."""
+    words = ("new", "attend", "--from", "softmax(q @ transpose(k) * s, axis=-1) @ v", "--attr", "s:float=0.5")
+    opkit(tmp_path, *words)
+    assert 'yield {**case, "s": 1.5}' in (tmp_path / "attend" / "attend_cases.py").read_text()
+
+
 def test_what_the_cases_leave_out_is_said(tmp_path: Path) -> None:
     """A formula that is not finite everywhere gets cases where it is: that half of the numbers is missing is a note."""
     made = opkit(tmp_path, "new", "angle", "--from", "arctan2(y, x)", "--dry-run")

@@ -143,8 +143,8 @@ class Point:
                 yield leaf, float(flat[self.element if is_alike else int(np.abs(flat).argmin())])
 
     def right(self, line: Line) -> float | None:
-        """Return an ordinary value at which backward is right."""
-        return next((u for u in ORDINARY if self.is_right(line(u))), None)
+        """Return an ordinary value at which backward is right and not 0, as it is beyond another bound."""
+        return next((u for u in ORDINARY if self.is_right(line(u)) and self.claimed(line(u))), None)
 
     def noise(self, base: float) -> float:
         """Return the change of a value from which on a slope can be measured."""
@@ -224,8 +224,6 @@ def _steep_edge(point: Point, line: Line, start: float, target: float) -> float 
     """Return where backward begins to be wrong next to 0, None where forward is neither flat nor steep there."""
     edge, _ = _bisected(start, target, lambda u: not point.is_right(line(u)))
     ordinary = abs(point.claimed(line(target)))
-    if not ordinary:  # then it is the right side that is flat, and what is wrong lies before the guard
-        return None
     beside = max(abs(point.claimed(line(2 * edge))), NONZERO)
     if not point.noise(point.value(line(edge))) / (EDGE_STEPS[0] * beside) < abs(edge) <= EDGE_NEAR:
         return None  # at 0, as far as the steps can tell

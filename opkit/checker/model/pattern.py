@@ -143,15 +143,16 @@ def _along(claimed: ndarray, numeric: ndarray, shape: Shape, name: str, close: _
 
 def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, close: _Close) -> str:
     """Say at which elements it is wrong, and how."""
-    wrong = np.abs(claimed - numeric) > NEGLIGIBLE * close.size
+    off = np.abs(claimed - numeric)
+    wrong = off > min(NEGLIGIBLE * close.size, SLIGHT * largest(off))
     columns = np.flatnonzero(wrong.any(axis=0))
     if not columns.size:
         return ""
     is_part = columns.size < claimed.shape[1]
     where = _where(columns, values.shape, name)
     if is_part:
-        off = wrong.any(axis=0)
-        where = _of_a_matrix(off, values.shape, name) or _condition(values.reshape(-1), off, name) or where
+        places = wrong.any(axis=0)
+        where = _of_a_matrix(places, values.shape, name) or _condition(values.reshape(-1), places, name) or where
     mine, right = claimed[:, columns], numeric[:, columns]
     if not largest(mine):
         return f"zero {where}"
@@ -160,8 +161,9 @@ def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, clo
     ratio = float((mine * right).sum() / ((right**2).sum() or 1.0))
     if ratio and close(mine, ratio * right):
         return f"wrong by a factor of {ratio:.9g} {where}"
-    kept = (np.abs(numeric) > NEGLIGIBLE * close.size) & ~wrong
-    if not largest(claimed[wrong]) and kept.any(axis=0)[columns].all():
+    shares = claimed[wrong] * np.sign(numeric[wrong])  # of what adds up some is there, for some results nothing
+    is_less = (shares >= 0).all() and (shares < np.abs(numeric[wrong])).all() and not shares.all()
+    if is_less and mine.any(axis=0).all():
         return f"incomplete {where}: {INCOMPLETE}"
     if is_part:
         return f"wrong {where}"
