@@ -8,7 +8,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 from typing import Any
 
 import numpy as np
@@ -219,9 +219,9 @@ def _rejected(trial: Trial, case: Case, outcome: Attempt, what: str) -> CheckRes
     if answer is Answer.RAISED and error is not None:
         code = "GC122" if is_write(error) else "GC180"
         unlike, hint = _unlike_an_array(checkable, case, error) if case.origin == "user" else ("", "")
-        if what == _SHAPES and (names := _whole(trial, case)):
+        if what == _SHAPES and (names := _others(trial, case)):
             given = f"def {checkable.key('cases')}(rng) gives them"
-            hint = f"--shape gives real numbers, and there forward takes whole ones for {names}: {given}"
+            hint = f"--shape gives real numbers, and there forward takes {names}: {given}"
         message = f"forward raised on {what}{unlike}: {words_of(error)}"
         return replace(_result(code, Status.FAIL, message, checkable, case, error), hint=hint)
     message = f"the infer function refuses {what}" + (f": {error}" if error is not None else "")
@@ -232,13 +232,14 @@ def _rejected(trial: Trial, case: Case, outcome: Attempt, what: str) -> CheckRes
     return replace(found, where=checkable.cases_where) if is_refused else found
 
 
-def _whole(trial: Trial, case: Case) -> str:
-    """Return the inputs, one or two, for which forward takes whole numbers of the same shapes; "" for none."""
+def _others(trial: Trial, case: Case) -> str:
+    """Return for which inputs, one or two, forward takes other values of the same shapes, and which; "" for none."""
     names = [name for name, value in case.inputs.items() if isinstance(value, np.ndarray) and is_float(value)]
-    for some in (*combinations(names, 1), *combinations(names, 2)):
-        whole = {name: np.zeros(case.inputs[name].shape, np.int64) for name in some}
-        if trial.probe(replace(case, inputs={**case.inputs, **whole})).is_accepted:
-            return " and ".join(some)
+    groups = (*combinations(names, 1), *combinations(names, 2))
+    for (kind, said), some in product(((np.int64, "whole ones"), (np.bool_, "truth values")), groups):
+        other = {name: np.zeros(case.inputs[name].shape, kind) for name in some}
+        if trial.probe(replace(case, inputs={**case.inputs, **other})).is_accepted:
+            return f"{said} for {' and '.join(some)}"
     return ""
 
 

@@ -325,7 +325,7 @@ def test_coincidences_of_many_axes_are_taken_apart_one_after_the_other() -> None
     assert table.is_excused(case)
 
 
-@pytest.mark.parametrize(("slope", "told"), [(abs, "scale -0.5 (wrong "), (float, "")])
+@pytest.mark.parametrize(("slope", "told"), [(abs, "scale -0.5 (backward gives "), (float, "")])
 def test_a_default_declares_the_sign_of_an_option(slope: Callable[[float], float], told: str) -> None:
     """Wrong for a negative scale alone, where the default is positive: a line, no failure."""
     scale = Attr("scale", "float", 1.0)
@@ -392,7 +392,9 @@ def test_what_forward_does_not_read_hides_no_other_gradient(factor: float, stand
         lambda arrays, attrs: [arrays["x"][: len(arrays["labels"])].sum() * arrays["y"].sum()], backward,
     )
     case = Case({"x": np.arange(1.0, 13).reshape(3, 4), "y": np.arange(2.0, 6), "labels": np.array([0, 2])}, {})
-    assert answer_of(op, case).standing is standing
+    answer = answer_of(op, case)
+    assert answer.standing is standing
+    assert ("forward does not read beside these values of labels" in answer.said) == (standing is Standing.BEYOND)
 
 
 @pytest.mark.parametrize(("is_inverse", "status"), [(True, Status.PASS), (False, Status.FAIL)])
@@ -418,7 +420,18 @@ def test_what_is_wrong_and_not_served_says_that_others_are_right() -> None:
         Unserved(Answer(Case({"x": np.ones(1)}, {}), standing, "it is so"))
         for standing in (Standing.WRONG, Standing.RAISED)
     )
-    assert (wrong.said, raised.said) == ("it is so; right on others", "it is so")
+    assert (wrong.said, raised.said) == ("it is so; right on other shapes", "it is so")
+
+
+def test_what_is_wrong_along_a_direction_says_which_number_is_measured() -> None:
+    """Backward gives twice the slope, on one element."""
+    op = Checkable(
+        "twice", (Arg("x"),), (Arg("y"),), lambda arrays, attrs: [arrays["x"] * 1.0],
+        lambda arrays, outputs, douts, attrs, needs: {"x": 2.0 * douts[0]},
+    )
+    found = re.search(r"backward gives (.+) along a direction of x, measured is (.+)", answer_of(op, Case({"x": np.ones(1)})).said)
+    assert found is not None
+    assert float(found[1]) == pytest.approx(2 * float(found[2]))
 
 
 def test_whole_numbers_below_which_backward_is_right_are_named() -> None:

@@ -178,8 +178,8 @@ def test_a_case_of_an_op_directory_that_is_no_dict_is_said_so(tmp_path: Path) ->
     ("case", "said", "meant"),
     [
         ('{"scale": 2.0}', "case 0 has no value for 'x', for which Cube has no default", ""),
-        ('{"input": rng.normal(size=3)}', "a case of Cube names 'input'; it takes x, scale", "did you mean 'x'?"),
-        ('{"x": rng.normal(size=3), "scal": 2.0}', "a case of Cube names 'scal'; it takes x, scale", "did you mean 'scale'?"),
+        ('{"input": rng.normal(size=3)}', "case 0 of Cube names 'input'; it takes x, scale", "did you mean 'x'?"),
+        ('{"x": rng.normal(size=3), "scal": 2.0}', "case 0 of Cube names 'scal'; it takes x, scale", "did you mean 'scale'?"),
     ],
 )
 def test_a_case_of_other_names_is_refused_at_the_cases(case: str, said: str, meant: str, tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_all_that_is_wrong_with_cases_is_told_at_once(tmp_path: Path) -> None:
     said = " ".join(opkit(tmp_path, "gradcheck", "a.py::Cube").stdout.split())
     assert "case 0 gives 'x' words, 'hello', where other cases give an array" in said
     assert "case 1 is a list; a case is a dict of Cube's arguments by name" in said
-    assert "a case of Cube names 'y'" in said
+    assert "case 3 of Cube names 'y'" in said
     assert "case 4 has no value for 'x'" in said
     assert "case 3 has no value" not in said
     scaffold("t", tmp_path, "binary")
@@ -254,6 +254,17 @@ def test_where_forward_takes_whole_numbers_for_a_shape_given_the_finding_says_so
     done = opkit(tmp_path, "gradcheck", "a.py::Gather", "--shape", "x=3,4", "--shape", "at=3")
     said = " ".join(done.stdout.split())
     assert "forward takes whole ones for at: def cases_Gather(rng) gives them" in said
+
+
+def test_where_forward_takes_truth_values_for_a_shape_given_the_finding_says_so(tmp_path: Path) -> None:
+    """Neither real nor whole numbers are a mask."""
+    mask = "if mask.numpy().dtype != bool:\n            raise TypeError('no mask')\n        "
+    text = GATHER.replace("x, at", "x, mask").replace("ctx.save", f"{mask}ctx.save")
+    text = text.replace("x.numpy()[np.arange(len(x)), at.numpy()]", "x.numpy() * mask.numpy()")
+    (tmp_path / "a.py").write_text(text)
+    done = opkit(tmp_path, "gradcheck", "a.py::Gather", "--shape", "x=3,4", "--shape", "mask=3,4")
+    said = " ".join(done.stdout.split())
+    assert "forward takes truth values for mask: def cases_Gather(rng) gives them" in said
 
 
 def test_of_shapes_given_by_hand_the_refusal_of_these_is_told(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.evaluate import Evaluator, InputLeaf
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float, leaves_of
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.thresholds import SEED, SMALL_ARRAY
@@ -92,9 +92,11 @@ def _compared(
         if probe.is_wrong:
             is_read = _read(ev, leaf) if has_labels(ev.case) else np.ones(1, dtype=bool)
             if is_read.all() or probe_leaf(ev, leaf, rng, is_read, is_slow=is_slow, gradient=given[leaf]).is_wrong:
-                wrong = f"wrong along a direction of {leaf}: {probe.actual:.12g} for {probe.expected:.12g}"
-                return Standing.WRONG, wrong
+                wrong = f"backward gives {probe.actual:.12g} along a direction of {leaf}"
+                return Standing.WRONG, f"{wrong}, measured is {probe.expected:.12g}"
             said = f"backward gives a gradient to elements of {leaf} that forward does not read"
+            held = [str(name) for name, array in leaves_of(ev.inputs) if not is_float(array)]
+            said += f" beside these values of {' and '.join(held)}"
         elif not np.isfinite(probe.bound):
             standing = Standing.OPEN
     return (Standing.BEYOND if said else Standing.OPEN if is_zero else standing), said

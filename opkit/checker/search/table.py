@@ -52,10 +52,12 @@ class Unserved:
     Args:
         answer: what backward does there.
         is_special: whether it answers there, wrongly, and rightly on a kind with fewer coincidences.
+        others: what it answers rightly on.
     """
 
     answer: Answer
     is_special: bool = False
+    others: str = "on other shapes"
 
     @property
     def shapes(self) -> str:
@@ -65,7 +67,7 @@ class Unserved:
     @property
     def said(self) -> str:
         """What backward does there; what is wrong there is excused by what is right."""
-        return self.answer.said + "; right on others" * (self.answer.standing is Standing.WRONG)
+        return self.answer.said + f"; right {self.others}" * (self.answer.standing is Standing.WRONG)
 
 
 def described(case: Case) -> str:
@@ -361,7 +363,7 @@ def signs(search: SearchScope, shapes: Sequence[Case]) -> Iterator[Unserved]:
             for case in islice(taken, 1):
                 answer, usual = asked(case), replace(case, attrs=attrs)
                 if answer.standing is Standing.WRONG and asked(usual).standing is Standing.RIGHT:
-                    yield Unserved(answer)
+                    yield Unserved(answer, others=f"where {attr.name} is {attrs[attr.name]!r}")
 
 
 def _is_tied(case: Case) -> bool:

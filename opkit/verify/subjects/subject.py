@@ -6,7 +6,7 @@ Data and borders only; how a framework is run is its own runner's business.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -246,7 +246,7 @@ class Subject:
         """
         if not isinstance(case, Mapping):
             return self.parameters.bind(listed(case), {})
-        for error in self._strange_in(case, where, said):
+        for error in self._strange_in(case, where, said or f"a case of {self.name} names").values():
             raise error
         return dict(case)
 
@@ -264,9 +264,9 @@ class Subject:
                 found.setdefault("", UsageError(said, where=where))
                 continue
             call = case if isinstance(case, Mapping) else self.named(case)
-            strange = list(self._strange_in(call, where))
-            found |= {error.message: error for error in strange}
-            offered = {error.help for error in strange}
+            strange = self._strange_in(call, where, f"case {number} of {self.name} names")
+            found = {**found, **strange, **found}
+            offered = {error.help for error in strange.values()}
             for name in self.missing_in(call):
                 if did_you_mean([name]) not in offered:
                     said = f"case {number} has no value for {name!r}, for which {self.name} has no default"
@@ -277,15 +277,15 @@ class Subject:
                     found.setdefault(f"words for {name}", UsageError(said, where=where))
         return found.values()
 
-    def _strange_in(self, case: Mapping[str, Any], where: Location | None, said: str = "") -> Iterator[UsageError]:
-        """Yield an error for each name in a case that is no parameter."""
-        parameters, what = self.parameters, said or f"a case of {self.name} names"
-        tail = f"; it takes {', '.join(parameters.names) or 'nothing'}"
-        for name in () if parameters.takes_any else case:
-            if name not in parameters.names:
-                meant = did_you_mean(self.missing_in(case)[:1])
-                found = unknown(what, name, parameters.names, tail=tail, otherwise=meant)
-                yield found.error(UsageError if where else NamedError, where)
+    def _strange_in(self, case: Mapping[str, Any], where: Location | None, said: str) -> dict[str, UsageError]:
+        """Return an error for each name in a case that is no parameter, by name."""
+        names, meant = self.parameters.names, did_you_mean(self.missing_in(case)[:1])
+        tail, kind = f"; it takes {', '.join(names) or 'nothing'}", UsageError if where else NamedError
+        return {
+            name: unknown(said, name, names, tail=tail, otherwise=meant).error(kind, where)
+            for name in (() if self.parameters.takes_any else case)
+            if name not in names
+        }
 
     def plainly(self, call: Mapping[str, Any]) -> dict[str, Any]:
         """Return a call's arguments with numpy arrays for those of the framework."""
