@@ -27,6 +27,8 @@ _POINTS, _MOST = 241, 12
 _ROOM = 40.0
 #: At a kink: how far one of its slopes may be off, as a share of what is between them.
 _ASIDE = 0.01
+#: Slopes from one point to the next: where they jump, much of their change is between two of these.
+_PARTS = 32
 
 
 def portraits(words: Sequence[str], options: Any, wrong: Mapping[str, Wrong]) -> Portraits:
@@ -125,7 +127,8 @@ def _curves(checkable: Any, case: Any, name: str, x: np.ndarray) -> Iterator[Cur
         return
     outputs, pullback = checkable.run({key: x if key == name else others[key] for key in case.inputs}, case.attrs)
     step = np.cbrt(np.finfo(x.dtype).eps) * np.maximum(np.abs(x), 1)
-    up, down = forward(x + step), forward(x - step)
+    between = np.linspace(x, np.append(x[1:], x[-1:]), _PARTS, dtype=x.dtype)
+    up, down = ([forward(at + side) for at in between] for side in (step, -step))
     plain = {key: value.flat[0] for key, value in others.items() if isinstance(value, np.ndarray)}
     plain |= {key: value for key, value in case.attrs.items() if isinstance(value, int | float)}
     said = ", ".join(f"{key} = {value:.3g}" for key, value in plain.items())
@@ -134,12 +137,14 @@ def _curves(checkable: Any, case: Any, name: str, x: np.ndarray) -> Iterator[Cur
         given = pullback(douts, frozenset([name])).get(name)
         if given is None or np.shape(given) != x.shape:
             return
-        sides = [(up[index] - results[index]) / step, (results[index] - down[index]) / step]
-        measured = (up[index] - down[index]) / (2 * step)
+        sides = [(up[0][index] - results[index]) / step, (results[index] - down[0][index]) / step]
+        slopes = np.array([(one[index] - other[index]) / (2 * step) for one, other in zip(up, down)])
+        changes, measured = np.abs(np.diff(slopes, axis=0)), slopes[0]
+        jumps = changes.max(0) > np.maximum(changes.sum(0) / 3, _ASIDE * np.nanmax(np.abs(measured)))
         yield Curve(
             name, output.name, x, results[index], np.asarray(given), measured,
             _is_wrong(np.asarray(given), measured, x.dtype, np.minimum(*sides), np.maximum(*sides)),
-            f" ({said})" if said else "",
+            f" ({said})" if said else "", np.flatnonzero(jumps).tolist(),
         )  # fmt: skip
 
 

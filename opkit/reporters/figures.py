@@ -39,6 +39,7 @@ class Curve:
         measured: the derivative by differences.
         is_wrong: where the two differ by more than differences can be off.
         others: what the other inputs and attributes were, in words.
+        jumps: the places in ``x`` after which the derivative jumps.
     """
 
     input: str
@@ -49,6 +50,7 @@ class Curve:
     measured: np.ndarray
     is_wrong: np.ndarray
     others: str = ""
+    jumps: Sequence[int] = ()
 
 
 @entity
@@ -162,7 +164,7 @@ def _panel(curve: Curve, top: float, title: str, lines: Sequence[tuple[str, np.n
     for value in ticks(float(curve.x[0]), float(curve.x[-1]), 6):
         yield _text(_across(curve, value), last + 15, f"{value:.5g}", "middle")
     for name, values in lines:
-        for run in _runs(values):
+        for run in _runs(values, () if values is curve.y else curve.jumps):
             path = " ".join(f"{_across(curve, curve.x[i]):.1f},{down(values[i]):.1f}" for i in run)
             yield f'<polyline class="{name}" points="{path}"/>'
 
@@ -175,13 +177,13 @@ def ticks(low: float, high: float, about: int) -> list[float]:
     return [step * count for count in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def _runs(values: np.ndarray) -> Iterator[list[int]]:
-    """Yield the indices of what is finite without a gap."""
+def _runs(values: np.ndarray, jumps: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the indices of what is finite without a gap or a jump."""
     run: list[int] = []
     for index, is_shown in enumerate([*np.isfinite(values), False]):
         if is_shown:
             run.append(index)
-        elif run:
+        if run and (not is_shown or index in jumps):
             yield run
             run = []
 

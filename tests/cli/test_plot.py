@@ -232,6 +232,17 @@ def test_where_a_gradient_is_nan_the_place_is_marked(tmp_path: Path) -> None:
     assert "the gradient that backward gives is nan." in page
 
 
+def test_where_a_slope_jumps_its_line_is_broken(tmp_path: Path) -> None:
+    """At -0.5 and 0.5, not where it is steep; forward's line goes on."""
+    (tmp_path / "layers.py").write_text(
+        LAYERS.replace("return x * x", "return x.abs().clip(min=0.5)").replace("2 * x * dy", "dy * x.sign() * (x.abs() > 0.5).astype(x.dtype)")
+    )
+    assert opkit(tmp_path, "plot", "layers.py::Square", "--output", "x.svg").returncode == 0
+    lines = re.findall(r'<polyline class="(\w+)" points="([^"]*) ', (tmp_path / "x.svg").read_text())
+    assert [name for name, _ in lines].count("given") == 3
+    assert [name for name, _ in lines].count("value") == 1
+
+
 def test_a_function_that_is_flat_somewhere_is_a_curve(tmp_path: Path) -> None:
     """In the middle of its domain nothing changes."""
     flat = drawn(tmp_path, "paddle.nn.functional.softshrink(a)", "dy * (a.abs() > 0.5).astype(a.dtype)", "yield {'a': rng.uniform(-2, 2, 6)}", "a")
