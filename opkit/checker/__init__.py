@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
     from opkit.checker.model.types import Arrays, Attrs, Gradients, Pullback, Results, Value
     from opkit.checker.search.answers import answer_of
-    from opkit.checker.search.compared_options import compared_in, constants_of
+    from opkit.checker.search.compared_options import compared_in, constants_of, marks_in
     from opkit.checker.search.pipeline import first_cases
 
 __all__ = [
@@ -63,6 +63,7 @@ __all__ = [
     "constants_of",
     "answer_of",
     "first_cases",
+    "marks_in",
 ]
 
 _HOMES = {
@@ -97,6 +98,7 @@ _HOMES = {
     "compared_in": "search.compared_options",
     "constants_of": "search.compared_options",
     "first_cases": "search.pipeline",
+    "marks_in": "search.compared_options",
 }
 
 __getattr__ = deferred(__name__, _HOMES)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.excuses.classes import mixed
 from opkit.checker.excuses.compare_again import OutOfTimeError
 from opkit.checker.excuses.other_shapes import is_right, right_shapes, wrong_case
+from opkit.checker.excuses.ties import mixed
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.evaluate import frozen, mapped
 from opkit.checker.model.report import CheckResult

@@ -622,6 +622,49 @@ def test_a_class_of_square_matrices_is_none_where_forward_takes_others() -> None
     assert found.status is Status.FAIL
 
 
+SHUFFLES: dict[str, tuple[Callable[..., Any], Status]] = {
+    "by the inverse": (lambda dy, order: dy[np.argsort(order)], Status.UNDECIDED),
+    "by the order itself": (lambda dy, order: dy[order], Status.FAIL),
+    "added up": (lambda dy, order: np.add.reduceat(dy[np.argsort(order)], [0]), Status.FAIL),
+}
+
+
+@pytest.mark.parametrize("name", SHUFFLES)
+def test_an_order_of_all_places_is_a_class(name: str) -> None:
+    """A mix of rows with others: forward takes as many places as there are rows, and no number beyond them."""
+
+    def mix(x: Any, order: Any) -> Any:
+        if order.dtype.kind not in "iu" or order.ndim != 1 or x.ndim != 2 or len(order) != len(x) or (order < 0).any():
+            raise TypeError("whole numbers are wanted: a place for each row")
+        return 0.3 * x + 0.7 * x[order]
+
+    back, status = SHUFFLES[name]
+    first = Case({"x": np.ones((4, 3)), "order": np.arange(4)})
+    options = Options(select=frozenset({"GC101"}))
+    found = report(
+        mix, lambda dy, x, order: (0.3 * dy + 0.7 * back(dy, order), None), "x order", gradients=frozenset("x"), first=first, options=options
+    )
+    assert found.status is status, found
+
+
+def test_places_that_repeat_in_a_gather_fail() -> None:
+    """Of which there may be more than rows: what an assignment overwrites is lost."""
+
+    def gather(x: Any, places: Any) -> Any:
+        if places.dtype.kind not in "iu" or places.ndim != 1 or x.ndim != 2 or (places < 0).any():
+            raise TypeError("whole numbers are wanted")
+        return x[places]
+
+    def backward(dy: Any, x: Any, places: Any) -> Any:
+        found = np.zeros_like(x)
+        found[places] = dy
+        return found, None
+
+    first = Case({"x": np.ones((4, 3)), "places": np.arange(4)})
+    options = Options(select=frozenset({"GC101"}))
+    assert report(gather, backward, "x places", gradients=frozenset("x"), first=first, options=options).status is Status.FAIL
+
+
 def test_constants_between_0_and_1_are_a_class() -> None:
     """Shares of one number each, such as uniform draws."""
     found = report(

@@ -625,6 +625,37 @@ def test_what_is_kept_of_a_shape_whatever_the_option_is_found(here: Path) -> Non
     assert [(item.code, item.status.value) for item in op.findings] == [("GC199", "fail")], "of a file alike"
 
 
+PADDED = """
+class Padded(PyLayer):
+    @staticmethod
+    def forward(ctx, x, places):
+        x, places = x.numpy(), places.numpy()
+        if x.ndim != 2 or places.ndim != 1 or places.dtype.kind != "i" or (places < -9).any() or (places >= len(x)).any():
+            raise ValueError("x is a matrix, places are whole numbers")
+        kept = places >= 0
+        ctx.x, ctx.places, ctx.kept = x, places, kept
+        return Tensor(np.where(kept[:, None], x[np.maximum(places, 0)], 0.0))
+
+    @staticmethod
+    def backward(ctx, dy):
+        dx = np.zeros_like(ctx.x)
+        np.add.at(dx, np.maximum(ctx.places, 0), dy.numpy() * ctx.kept[:, None])
+        return Tensor(dx), None
+"""
+
+
+@pytest.mark.parametrize(("test", "mark"), [("places >= 0", "-1"), ("places != -3", "-3")])
+@pytest.mark.parametrize(("back", "status"), [("dy.numpy() * ctx.kept[:, None]", "pass"), ("dy.numpy()", "fail")])
+def test_a_number_that_the_code_sets_apart_is_tried(here: Path, back: str, status: str, test: str, mark: str) -> None:
+    """A place that means none, of which no option says so; backward forgets it."""
+    text = PADDED.replace("dy.numpy() * ctx.kept[:, None]", back).replace("kept = places >= 0", f"kept = {test}")
+    (here / "layers.py").write_text(HEAD + text)
+    options = Options(effort=0.3, select=frozenset({"GC101"}))
+    (op,) = run_targets(["layers.py::Padded"], RunOptions(options, timeout=30)).report.ops
+    assert op.status.value == status, op.findings
+    assert f"places in [{mark}, " in op.rests_on
+
+
 AXES = """
 class MeanSquare(PyLayer):
     @staticmethod

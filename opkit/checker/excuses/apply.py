@@ -10,10 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from opkit.checker.excuses.classes import NOT_FINITE, declared, narrower, tied
+from opkit.checker.excuses.classes import declared, narrower
 from opkit.checker.excuses.compare_again import OutOfTimeError
 from opkit.checker.excuses.guards import guarded
 from opkit.checker.excuses.surrogates import surrogates, unread
+from opkit.checker.excuses.ties import NOT_FINITE, placed, tied
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import CALLS_A_CASE
@@ -26,7 +27,7 @@ _DERIVATIVES = frozenset({"GC101", "GC102", "GC103", "GC104", "GC106", "GC150", 
 _NO_TIME = "time ran out before it was known whether a surrogate, a guard or narrower values excuse it; raise --timeout"
 #: A surrogate need not even be linear in dy.
 _LINEAR = frozenset({"GC110", "GC111"})
-_FOUND: tuple[Excuse, ...] = (unread, guarded, narrower)
+_FOUND: tuple[Excuse, ...] = (unread, guarded, narrower, placed)
 
 
 def excused(session: CheckSession, results: Sequence[CheckResult]) -> list[CheckResult]:

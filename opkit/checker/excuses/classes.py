@@ -1,16 +1,11 @@
 """Classes: narrower values that a gradient may be written for, such as labels of 0 and 1 or symmetric matrices.
 
 A class is a map into it. Names say nothing: each class is tried on every input that it may be meant for.
-
-Ties: failures that are there only where whole numbers coincide, or where truth values are all alike.
-
-Two points of a mesh that are one, a row of which a mask leaves nothing: special beside values that differ (rule 5). A
-wrong number at repeated places is none of these: places repeat in every scatter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -34,6 +29,7 @@ from opkit.checker.excuses.compare_again import (
     through,
 )
 from opkit.checker.excuses.other_shapes import right_shapes
+from opkit.checker.excuses.ties import is_flat, mixed
 from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, frozen, input_of, is_float
@@ -144,7 +140,7 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult], *, is_dec
         is_meant = name not in leaves or _is_meant(session, kind, name, narrow, failed)
         if kind.whole is not None and holds(results):
             found = again(session, session.checkable, [brought(case, name, kind.whole) for case in fitting], failed)
-            if any(item.status is Status.FAIL and not _is_flat(item) for item in found):
+            if any(item.status is Status.FAIL and not is_flat(item) for item in found):
                 return {}
         # Where in most cases no input that fails elsewhere has a gradient, all is right.
         if holds(results) and is_meant and 2 * _slopes(session, narrow, wrong) > len(narrow):
@@ -318,72 +314,3 @@ def _is_in(kind: Narrow, array: ndarray) -> bool:
         not array.size or np.allclose(kind.bring(array), array, rtol=ROW_SUM, atol=ROW_SUM)
     )
     return bool(is_in)
-
-
-#: What says that a gradient is not finite; repeated places that are overwritten give finite ones.
-NOT_FINITE = frozenset({"GC105", "GC201"})
-
-
-def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
-    """Excuse what holds where truth values are mixed and is flat elsewhere; of whole numbers, what is not finite.
-
-    Args:
-        session: of an op whose inputs were found.
-        failed: by index.
-    """
-    excused: dict[int, str] = {}
-    not_finite = {index: item for index, item in failed.items() if item.code in NOT_FINITE}
-    unread = {index: item for index, item in failed.items() if _is_flat(item)}
-    for bring, kinds, some, text in (
-        (mixed, "b", unread, "no row of {} is all true or all false"),
-        (_apart, "iu", not_finite, "the numbers along each axis of {} differ"),
-    ):
-        failing = shown(some)
-        inputs = failing[0].inputs if failing else ()
-        names = [name for name in inputs if all(_holds(case.inputs[name], kinds) for case in failing)]
-        alike = (case for case in telling(session, some) if all(_holds(case.inputs[name], kinds) for name in names))
-        cases = _brought(alike, names, bring) if names else ()
-        results = again(session, session.checkable, list(cases), some)
-        if holds(results):
-            excused |= said_of(some, results, meant(f"where {text.format(' and '.join(names))}"))
-    return excused
-
-
-def _is_flat(item: CheckResult) -> bool:
-    """Return whether a failure may be of what a mask leaves nothing of: forward does not change there.
-
-    A mask that leaves nothing out is an ordinary one.
-    """
-    return not isinstance(item.expected, float) or abs(item.expected) <= (item.bound or 0.0)
-
-
-def _holds(value: object, kinds: str) -> bool:
-    return isinstance(value, ndarray) and value.dtype.kind in kinds
-
-
-def _brought(
-    cases: Iterable[Case], names: list[str], bring: Callable[[ndarray, int], ndarray | None]
-) -> Iterator[Case]:
-    """Yield the cases in which all of these inputs can be brought into the class, so brought."""
-    for case in cases:
-        found = [bring(case.inputs[name], number) for number, name in enumerate(names)]
-        made = {name: frozen(array) for name, array in zip(names, found) if array is not None}
-        if len(made) == len(names):
-            yield replace(case, inputs={**case.inputs, **made})
-
-
-def mixed(array: ndarray, number: int = 0) -> ndarray:
-    """Return truth values of which every row of several has both."""
-    found = array.copy()
-    if array.ndim and array.shape[-1] > 1:
-        found[..., 0] ^= found.all(axis=-1) | ~found.any(axis=-1)
-    return np.asarray(found)
-
-
-def _apart(array: ndarray, number: int) -> ndarray | None:
-    """Return numbers of the same range that differ along each axis and from those of the other inputs."""
-    least, count = (int(array.min()), int(np.ptp(array)) + 1) if array.size else (0, 0)
-    if count < max(2, *array.shape):
-        return None
-    places = np.indices(array.shape).sum(axis=0) + number
-    return np.asarray(least + places % count, array.dtype)

@@ -38,6 +38,7 @@ class Arg:
     """An input or an output as it is declared.
 
     One that is a list of arrays may reach the function as a tuple, or as a tree whose leaves ``parts`` are called.
+    ``marks`` are whole numbers that set some of its values apart, such as a label to ignore.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Arg:
     min_count: int = 1
     is_tuple: bool = False
     parts: tuple[str, ...] = ()
+    marks: tuple[int, ...] = ()
 
 
 @record

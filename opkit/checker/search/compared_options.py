@@ -42,6 +42,25 @@ def compared_in(functions: Iterable[Callable[..., Any]]) -> dict[str, tuple[Any,
     return {name: tuple(unique(values)) for name, values in found.items()}
 
 
+def marks_in(functions: Iterable[Callable[..., Any]]) -> dict[str, tuple[int, ...]]:
+    """Return {name: whole numbers that set its values apart}: those it is compared with, and what lies below a bound.
+
+    Args:
+        functions: user functions.
+
+    Example:
+        ``labels != -100`` gives -100, ``labels >= 0`` gives 0 and -1.
+    """
+    found: dict[str, list[int]] = {}
+    for node in chain(*(ast.walk(tree_in(text_of(function))) for function in functions)):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            is_bound = isinstance(node.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+            for name, value in _named(node.left, node.comparators[0]):
+                if type(value) is int:
+                    found.setdefault(name, []).extend((value, value - 1) if is_bound else (value,))
+    return {name: tuple(unique(values)) for name, values in found.items()}
+
+
 def _pairs(tree: ast.AST) -> Iterator[tuple[str, Any]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):

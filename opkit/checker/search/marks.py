@@ -15,14 +15,15 @@ from opkit.checker.search.sweeps import carriers
 
 
 def marked(search: SearchScope, shapes: Sequence[Case]) -> Iterator[Case]:
-    """Numbers that an attribute gives a meaning of its own, like a label to ignore, at some places and at all."""
+    """Numbers that an attribute, or the code, sets apart, like a label to ignore, at some places and at all."""
     marks, attempt = sorted({value for value in search.attrs.values() if type(value) is int}), search.trial.attempt
     for number, carrier in enumerate(carriers(shapes)[:2]):
         constants = [name for name, value in carrier.inputs.items() if _is_constant(search, name, value)]
-        for mark in marks if constants else ():
+        own = [(mark, [arg.name]) for arg in search.args if arg.name in constants for mark in arg.marks]
+        for mark, names in (*((mark, constants) for mark in marks if constants), *own):
             for share in (0.5, 1.0):
                 case, beside = (
-                    _with_mark(search, carrier, constants, one, share, 4000 + number) for one in (mark, mark + 1)
+                    _with_mark(search, carrier, names, one, share, 4000 + number) for one in (mark, mark + 1)
                 )
                 outcome = attempt(case)
                 # A number beyond an array may be taken in silence, and says nothing.

@@ -324,8 +324,9 @@ class Table:
         return any(Standing.WRONG in seen.standings for seen in self._general(shapes_of(case), setting_of(case)))
 
     def excuses(self, case: Case) -> bool:
-        """Return whether a case on which backward was found wrong is excused, and keep it then for ``unserved``."""
-        if not self.is_excused(case):
+        """Return whether a case found wrong is excused, by its shapes and not by its values, and keep it then."""
+        seen = self._seen.get((kind_of(case), setting_of(case)))
+        if (seen is not None and self._is_right(seen)) or not self.is_excused(case):
             return False
         self._leave(case, Answer(case, Standing.WRONG, "backward gives wrong gradients"))
         return True

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from opkit.checker import Attr, Checkable, compared_in, constants_of
+from opkit.checker import Attr, Checkable, compared_in, constants_of, marks_in
 from opkit.ops.core.types import Function
 from opkit.verify.subjects.functions import is_plain_option
 
@@ -40,9 +40,10 @@ def _seen(attr: Attr, made: Checkable, defaults: Mapping[str, Any]) -> Attr:
 
 
 def with_choices(made: Checkable, functions: Sequence[Function]) -> Checkable:
-    """Return the subject with the values that its functions compare its options with among their choices."""
-    known = compared_in(functions)
-    return replace(made, attrs=tuple(_with(attr, known.get(attr.name, ())) for attr in made.attrs))
+    """Return the subject with what its functions compare its options with among their choices, and marks of inputs."""
+    known, marks = compared_in(functions), marks_in(functions)
+    inputs = tuple(replace(arg, marks=marks.get(arg.name, ())) for arg in made.inputs)
+    return replace(made, inputs=inputs, attrs=tuple(_with(attr, known.get(attr.name, ())) for attr in made.attrs))
 
 
 def _with(attr: Attr, values: Sequence[Any]) -> Attr:
