@@ -319,9 +319,8 @@ class Table:
 
     def _is_one_of_labels(self, case: Case) -> bool:
         """Return whether a case is special beside a kind that is wrong, and excused for its labels."""
-        if not self._has_other_ranks(case):
-            return False
-        return any(Standing.WRONG in seen.standings for seen in self._general(shapes_of(case), setting_of(case)))
+        general = self._general(shapes_of(case), setting_of(case)) if self._has_other_ranks(case) else ()
+        return any(Standing.WRONG in seen.standings for seen in general)
 
     def excuses(self, case: Case) -> bool:
         """Return whether a case found wrong is excused, by its shapes and not by its values, and keep it then."""
