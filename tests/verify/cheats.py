@@ -261,7 +261,7 @@ CHEATS: tuple[Cheat, ...] = (
           head="class Later:\n    def __array__(self, *args, **kwargs):\n        return np.zeros(3)"),
     Cheat("wrapper", "layer", "must return Tensors or None, got Own", "return wrong.numpy().view(Own)", head=_UFUNC),
     # Memory that a reference has just given back.
-    Cheat("freed_result", "torch", "another result|differs|REFERENCE", forward="return torch.empty_like(x)", back="return right", reference=True),
+    Cheat("freed_result", "torch", "memory that nobody filled", forward="return torch.empty_like(x)", back="return right", reference=True),
     Cheat("freed_result", "layer", "another result|differs|REFERENCE", forward="return paddle.to_tensor(np.empty(x.shape))",
           back="return right", reference=True),
     Cheat("freed_gradient", "torch", "another|differs|REFERENCE", "return torch.empty_like(x)", reference=True),
