@@ -22,6 +22,7 @@ def debugged(monkeypatch: pytest.MonkeyPatch, words: str, name: str) -> tuple[st
     printed = io.StringIO()
     monkeypatch.setattr(sys, "stdin", io.StringIO(words))
     monkeypatch.setattr(sys, "stdout", printed)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])  # this process serves the frameworks from here on
     outcome = debug_targets([name], QUICK, said.append)
     return printed.getvalue(), said, [op.status.value for op in outcome.report.ops]
 

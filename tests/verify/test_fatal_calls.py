@@ -109,7 +109,7 @@ def drawn(rng):
         yield {"x": rng.standard_normal(shape)}
 
 
-cases_Declared = cases_DeclaredFirst = cases_Two = cases_AlwaysDeclared = drawn
+cases_Declared = cases_DeclaredFirst = cases_Two = drawn
 
 
 def cases_DeclaredEmpty(rng):
