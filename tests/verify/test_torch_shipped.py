@@ -219,7 +219,7 @@ class Totals(torch.autograd.Function):
 
 def _sums(x: torch.Tensor, dim: int, keepdim: bool = False) -> Any:
     """Return sums, others where an axis has no stride."""
-    found = x.sum(dim) + float(0 in x.stride())
+    found = x.sum(dim) + float(0 in x.stride()) * (x > -torch.inf).all()  # truth values are compared, too
     return found, torch.zeros_like(found, dtype=torch.int64)
 
 

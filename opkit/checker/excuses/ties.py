@@ -1,7 +1,8 @@
 """Ties: failures that are there only where whole numbers coincide, or where truth values are all alike.
 
 Two points of a mesh that are one, a row of which a mask leaves nothing: special beside values that differ (rule 5). A
-wrong number at repeated places is none of these: places repeat in every scatter.
+wrong number at repeated places is none of these, for places repeat in every scatter, unless the places can be nothing
+but an order (decision 0019).
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from opkit.verify.subjects.torch.tensors import tensors_in
+from opkit.checker.model.agreement import agree
+from opkit.verify.subjects.torch.tensors import array_of, tensors_in
 
 _ATEN = torch.ops.aten
 #: What hands out memory that nobody filled.
@@ -38,7 +39,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]  # without torch its 
         if not self.named and _computes(function):
             dense = function(*tree_map(_dense, args), **tree_map(_dense, named))
             pairs = zip(tensors_in(found), tensors_in(dense))
-            if not all(torch.allclose(one, other, equal_nan=True) for one, other in pairs):
+            if not all(agree(array_of(one), array_of(other)) for one, other in pairs):
                 self.named = str(function)
         return found
 
