@@ -153,9 +153,9 @@ def test_what_is_wrong_on_a_broadcast_alone_comes_after_what_is_wrong_on_equal_s
     assert found == ["y", "x"]
 
 
-@pytest.mark.parametrize(("axis", "status"), [(-1, Status.FAIL), (None, Status.PASS)])
-def test_an_option_that_is_right_where_it_raises_and_wrong_on_squares_fails(axis: int | None, status: Status) -> None:
-    """A reduction whose backward takes the last axis for any: on a square it answers in silence."""
+@pytest.mark.parametrize(("axis", "status"), [(-1, Status.FAIL), ((), Status.FAIL), (None, Status.PASS)])
+def test_an_option_that_raises_in_backward_and_is_wrong_on_squares_fails(axis: Any, status: Status) -> None:
+    """A reduction whose backward takes the last axis for any, or the first by broadcasting: on a square it answers."""
     total = Checkable(
         "total",
         (Arg("x"),),

@@ -180,20 +180,21 @@ class Table:
         return kept
 
     def _coinciding(self, cases: Sequence[Case]) -> list[Case]:
-        """Return a case of equal sizes for each setting of options that is a misfit, where other options are right.
+        """Return a case of equal sizes for each setting of options that is a misfit, where others are right.
 
         An axis that is taken for another one raises, but where their sizes agree.
         """
         found: dict[str, Case] = {}
         for case in cases:
             options, shapes = setting_of(case)[0], shapes_of(case)
-            if options in found or self.answer(case).standing.is_answered or not self._is_right_otherwise(case):
+            is_open = options in found or self.answer(case).standing.is_answered
+            if is_open or (other := next(self._right_otherwise(case), None)) is None:
                 continue
             even = reduce(lambda made, size: resized(made, size, case.lengths[-1]), case.lengths, shapes)
             one = self.scope.case(even, case.attrs, self.scope.held, seed=case.seed)
-            usual = replace(one, attrs=self.scope.attrs)
-            if even != shapes and all(self.scope.trial.probe(item).is_accepted for item in (usual, one)):
-                self.answer(usual)
+            right = replace(one, attrs=other.case.attrs)
+            if even != shapes and all(self.scope.trial.probe(item).is_accepted for item in (right, one)):
+                self.answer(right)
                 found[options] = one
         return list(found.values())
 
@@ -274,15 +275,14 @@ class Table:
             not any(is_special(seen.shapes, one) for one in wrong) and self._is_right(seen) for seen in right
         )
         is_misfit = not self.is_open(case)
-        return is_right and self._is_coincidence(case, setting) and not (is_misfit and self._is_right_otherwise(case))
+        return is_right and self._is_coincidence(case, setting) and not (is_misfit and any(self._right_otherwise(case)))
 
-    def _is_right_otherwise(self, case: Case) -> bool:
-        """Return whether backward is right on shapes of a case's kind with other options alone."""
+    def _right_otherwise(self, case: Case) -> Iterator[_Seen]:
+        """Yield what was seen of a case's kind with other options alone, where backward is right."""
         kind, (options, arrays) = kind_of(case), setting_of(case)
-        return any(
-            one == kind and of[0] != options and of[1] == arrays and self._is_right(seen)
-            for (one, of), seen in self._seen.items()
-        )
+        for (one, of), seen in list(self._seen.items()):
+            if one == kind and of[0] != options and of[1] == arrays and self._is_right(seen):
+                yield seen
 
     def _has_other_ranks(self, case: Case) -> bool:
         """Return whether a case has whole numbers, and backward is right on arrays of other ranks, of whatever sizes.
