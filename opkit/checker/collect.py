@@ -26,6 +26,7 @@ from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import COARSER, FINER
 from opkit.checker.model.trial import Answer, Attempt, Trial
 from opkit.checker.search.fatal import FatalCallError
+from opkit.checker.search.hill_climb import reached_by
 from opkit.checker.search.pipeline import Collected, search
 from opkit.errors import KernelError, did_you_mean, unknown
 
@@ -279,8 +280,9 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     if found.cases or found.findings:
         return found
     if trial.errors:
-        case, error = trial.errors[0]
-        message = f"forward raised on everything that was tried, first {words_of(error)}"
+        file = checkable.forward_where.file if checkable.forward_where else ""
+        case, error = max(trial.errors, key=lambda one: reached_by(one[1], file))
+        message = f"forward raised on everything that was tried; what came furthest gave {words_of(error)}"
         code = "GC182" if checkable.infer is None else "GC180"  # nothing declares what it takes
         made = _result(code, Status.ERROR, message, checkable, case, error)
         found.findings.append(replace(made, is_stopped=is_write(error)))

@@ -115,6 +115,14 @@ def _patches(image: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.asarray(parts.reshape(count, -1, 6) @ weight)
 
 
+def _windows(image: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    parts = np.lib.stride_tricks.sliding_window_view(image, (3, 3), axis=(1, 2))  # type: ignore[call-overload]
+    columns = parts.transpose(0, 3, 4, 1, 2).reshape(len(image) * 9, -1)
+    if weight.shape[1] != len(columns):
+        raise ValueError(f"cannot multiply {weight.shape[0]}x{weight.shape[1]} and {len(columns)}x{len(columns.T)}")
+    return np.asarray(weight @ columns)
+
+
 def _scores(users: np.ndarray, items: np.ndarray, one: np.ndarray, two: np.ndarray, three: np.ndarray) -> np.ndarray:
     if not one.ndim == two.ndim == three.ndim == 1:
         raise ValueError("vectors of places")
@@ -153,6 +161,7 @@ def _natural(function: Callable[..., np.ndarray], backward: Callable[..., object
     ("function", "is_taken"),
     [
         pytest.param(_patches, lambda image, weight: weight[0] == 6, id="a size of several multiplied"),
+        pytest.param(_windows, lambda image, weight: weight[1] == 9 * image[0], id="a size that is told as 3x4"),
         pytest.param(_scores, lambda users, items, *places: len(set(places)) == 1, id="three vectors of places"),
         pytest.param(_sparse, lambda values, rows, columns, dense: values == rows, id="places that are used at last"),
     ],
@@ -163,6 +172,21 @@ def test_shapes_follow_from_how_far_forward_gets(
     """Which inputs hold whole numbers, and sizes that no list of shapes has, are found without a declaration."""
     case, *_ = _natural(function).accepted({}, 1, 0)
     assert is_taken(*shapes_of(case))
+
+
+def _wanting(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if x.ndim != 3:
+        raise ValueError("x has three axes")
+    if x.shape[0] == y.shape[0]:
+        raise ValueError("y has another batch")
+    raise ValueError("y is a mapping")
+
+
+def test_what_came_furthest_is_told_where_forward_takes_nothing() -> None:
+    """Of all that it raised: what it raised first is about the first shapes that were tried."""
+    made = replace(op("x y", _wanting, lambda *_: None), forward_where=Location(__file__, 1))
+    (finding,) = check(made, Options()).findings
+    assert finding.message == "forward raised on everything that was tried; what came furthest gave ValueError: y is a mapping"
 
 
 def _clipped(table: np.ndarray, places: np.ndarray) -> np.ndarray:

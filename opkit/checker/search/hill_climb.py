@@ -58,13 +58,13 @@ def depth_of(call: Callable[[], object], file: str, said: list[str] | None = Non
         if said is not None:
             with suppress(Exception):  # a message is user code too
                 said.append(str(error))
-        return (*_raising(error, file), float(len(ran)))
+        return (*reached_by(error, file), float(len(ran)))
     finally:
         sys.settrace(former)
     return TAKEN
 
 
-def _raising(error: BaseException, file: str) -> tuple[float, ...]:
+def reached_by(error: BaseException, file: str) -> Depth:
     """Return the instruction of the file's outermost function at which an exception left it."""
     trace = error.__traceback__
     while trace is not None and _real(trace.tb_frame.f_code.co_filename) != file:

@@ -45,8 +45,8 @@ _WHOLE = ("int64", "int32", "bool", "uint8", "int8")
 _TELLING = ("int64", "bool")
 #: Further than any line of an infer function.
 _PAST_INFER = float(sys.maxsize)
-#: A number in a message that may be a size.
-_SIZE = re.compile(r"\b\d{1,4}\b")
+#: A number in a message that may be a size, also in "3x4".
+_SIZE = re.compile(r"(?:\b|(?<=\dx))\d{1,4}(?:\b|(?=x\d))")
 
 
 class _Goal(Enum):

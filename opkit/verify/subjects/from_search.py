@@ -26,7 +26,8 @@ from opkit.checker.model.raised import raised_at, words_of
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import FEW, MOST_SHAPES
 from opkit.checker.model.trial import is_unbound
-from opkit.checker.search.hill_climb import RANKED_SHAPES, Depth, depth_of
+from opkit.checker.search.hill_climb import RANKED_SHAPES, Depth, depth_of, reached_by
+from opkit.checker.search.table import described
 from opkit.record import mutable, record
 from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.subjects.annotated import dimensions_in, shaped
@@ -140,9 +141,9 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
             break
     first = first or empty
     if first is None:
-        error = search.first_error
+        error, case = search.furthest or (None, Case({}))
         said = f"{raising(subject, error)} raised on all arguments that were tried"
-        said += "" if error is None else f", first {words_of(error)}"
+        said += "" if error is None else f"; what came furthest, {described(case)}, gave {words_of(error)}"
         raise UntakenError(subject, said, raised_at(error, subject.forward_where))
     called = search.called(first)
     if called:
@@ -160,6 +161,7 @@ class _Search:
         trials: attempts after which a reading is given up.
         looks: cases of a reading that are looked at.
         first_error: what forward raised first.
+        furthest: what it raised where it got furthest, and the case.
         announced: the calls.
     """
 
@@ -171,6 +173,7 @@ class _Search:
     trials: int = MOST_SHAPES
     looks: int = _LOOKED_AT
     first_error: Exception | None = None
+    furthest: tuple[Exception, Case] | None = None
     announced: Looks = field(default_factory=Looks)
     _others: list[Reading] | None = None
 
@@ -310,12 +313,15 @@ class _Search:
 
     def _cases(self, made: Checkable) -> list[Case]:
         made = self.announced.over(made)
+        file = self.subject.forward_where.file if self.subject.forward_where else ""
 
         def forward(arrays: Any, attrs: Any) -> Results:
             try:
                 return made.forward(arrays, attrs)
             except Exception as error:  # user code
                 self.first_error = self.first_error or error
+                if self.furthest is None or reached_by(error, file) > reached_by(self.furthest[0], file):
+                    self.furthest = error, Case(arrays, attrs)
                 raise
 
         with np.errstate(all="ignore"):
