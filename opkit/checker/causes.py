@@ -125,7 +125,10 @@ _HINTS: dict[str, str | Callable[[re.Match[str]], str]] = {
     "^GC181.*takes 1 positional argument but": (
         "the first parameter of backward is ctx, and the incoming gradients follow"
     ),
-    "^GC122": 'copy it first, or declare what is overwritten on purpose: INPLACE = ("NAME",)',
+    "^GC122": (
+        "copy it first; a function outside an op directory may declare what it overwrites on purpose: "
+        'INPLACE = ("NAME",)'
+    ),
     "could not be broadcast": "a reduction without keepdims=True loses the axis that the next operation lines up with",
     "^GC112": "a gradient is a sum of terms with dy as a factor: one of them has none",
 }

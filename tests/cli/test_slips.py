@@ -378,6 +378,12 @@ def test_a_declaration_may_name_what_another_function_of_the_file_has(name: str,
     assert not declared_in(names, ["forward"], "Cube", ["x", "scale"], ["y"]).mistakes
 
 
+def test_a_kernel_of_an_op_directory_may_overwrite_nothing() -> None:
+    """Such a declaration would have no effect there."""
+    (mistake,) = declared_in({"INPLACE": ("x",)}, ["forward"], takes=["x"], overwrites=False).mistakes
+    assert mistake.message == "INPLACE: a kernel of an op directory must not write to its arguments"
+
+
 def test_a_declaration_of_an_op_directory_names_what_its_ops_have(tmp_path: Path) -> None:
     """Inputs have no part in a name of outputs; the line is the declaration's."""
     scaffold("t", tmp_path)

@@ -88,6 +88,7 @@ def declared_in(
     takes: Collection[str] = (),
     gives: Collection[str] = (),
     others: Collection[str] = (),
+    overwrites: bool = True,
 ) -> Declared:
     """Read the declarations of a module, as far as they have the right form; what is mistaken comes with them.
 
@@ -98,6 +99,7 @@ def declared_in(
         takes: the inputs that declarations may name, those with a number besides; none for any.
         gives: the results, likewise.
         others: what SURROGATE may call other ops by, beside the module's names.
+        overwrites: whether forward may overwrite an input on purpose.
     """
     where = {name: _line_of(names, name, suffix) for name in _FORMS}
     given = {name: _pick(names, name, suffix) for name in _FORMS}
@@ -126,6 +128,9 @@ def declared_in(
                     f"{name} names", item, known, tail=f", no {said}", otherwise=f"known names: {', '.join(known)}"
                 )
                 mistakes.append(error.error(UsageError, where[name]))
+    if given["INPLACE"] and not overwrites:
+        said = "INPLACE: a kernel of an op directory must not write to its arguments"
+        mistakes.append(UsageError(said, where=where["INPLACE"], help="write to a copy in the kernel, and take this out"))
     mistakes += _wrong_tolerance(tolerance or {}, where["TOLERANCE"])
     mistakes += _wrong_allow(allow or {}, where["ALLOW"])
     return Declared(

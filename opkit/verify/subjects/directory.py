@@ -118,7 +118,7 @@ def _with_cases(made: Checkable, loaded: LoadedOps, kernel: RawKernel, module: M
     takes = [arg.name for one in compiled if one is not None for arg in one.inputs]
     gives = [arg.name for one in compiled if one is not None for arg in one.outputs]
     own, others = [suffixes[made.name], made.name, "forward"], {*suffixes, *suffixes.values()}
-    declared = declared_in(vars(module), own, takes=takes, gives=gives, others=others)
+    declared = declared_in(vars(module), own, takes=takes, gives=gives, others=others, overwrites=False)
     cases = None if declared.cases is None else _of_op(declared.cases, made.name, loaded.forward_ops)
     where = declared.cases_where or Location(shown_path(loaded.directory.cases), 1)
     made = replace(made, cases=cases, cases_where=where)
