@@ -14,6 +14,7 @@ from opkit.checker import Arg, Attr, Case, Checkable, OpReport, Options, Status,
 from opkit.checker.excuses.apply import excused
 from opkit.checker.model.dimensions import Dimensions, axes_in
 from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import MOST_LARGE
 from opkit.checker.model.trial import Trial
 
 OPTIONS = Options(effort=0.2)
@@ -261,6 +262,68 @@ def test_a_class_that_forward_refuses_to_leave_is_declared(factor: float, status
     assert len(notes) == (status is Status.PASS)
     said = r"where x is symmetric, .* holds; what it refuses does not count: elsewhere the derivative is \S+ and backward gives \S+"
     assert all(re.fullmatch(said, note) for note in notes)
+
+
+def square_root(x: Any) -> Any:
+    """The square root of a positive matrix; others, and such as are not symmetric, are refused."""
+    if x.ndim != 2 or len(x) != len(x.T) or not np.allclose(x, x.T):
+        raise ValueError("x must be symmetric")
+    values, vectors = np.linalg.eigh(x)
+    if values.size and values[0] <= 0:
+        raise ValueError("x must be positive")
+    return (vectors * np.sqrt(values)) @ vectors.T
+
+
+def square_root_back(dy: Any, x: Any) -> Any:
+    values, vectors = np.linalg.eigh(x)
+    sums = np.sqrt(values)[:, None] + np.sqrt(values)
+    return vectors @ ((vectors.T @ dy @ vectors) / sums) @ vectors.T
+
+
+def one_positive(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    array = rng.normal(size=(4, 4))
+    yield {"x": array @ array.T + np.eye(4)}
+
+
+@pytest.mark.parametrize("fields", [{}, {"cases": one_positive}])
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (0.5, Status.FAIL)])
+def test_along_a_class_that_forward_refuses_to_leave_any_gradient_is_one(
+    factor: float, status: Status, fields: dict[str, Any]
+) -> None:
+    """One that is not symmetric where what comes in is not; a single declared matrix tells no class, forward does."""
+    assert report(square_root, lambda dy, x: factor * square_root_back(dy, x), **fields).status is status
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (0.5, Status.FAIL)])
+def test_equal_eigenvalues_leave_no_derivative(factor: float, status: Status, seed: int) -> None:
+    """Each element alone may leave one: that several together do not is seen along directions that do not add up."""
+
+    def spectrum(x: Any) -> Any:
+        if x.ndim != 4 or x.shape[-1] != x.shape[-2] or not np.allclose(x, x.swapaxes(-1, -2)):
+            raise ValueError("x must be symmetric")
+        return np.linalg.eigvalsh(x)
+
+    def back(dy: Any, x: Any) -> Any:
+        vectors = np.linalg.eigh(x)[1]
+        return factor * (vectors * dy[..., None, :]) @ vectors.swapaxes(-1, -2)
+
+    assert report(spectrum, back, options=Options(seed=seed)).status is status
+
+
+def test_no_array_is_huge_where_others_than_squares_are_tried() -> None:
+    """Four axes, each of a size of its own, hold many elements."""
+    most = 0
+
+    def squares(x: Any) -> Any:
+        nonlocal most
+        most = max(most, x.size)
+        if x.ndim != 4 or x.shape[-1] != x.shape[-2]:
+            raise ValueError("square matrices")
+        return x @ x
+
+    report(squares, lambda dy, x: dy @ x + x @ dy)
+    assert most <= MOST_LARGE
 
 
 def test_a_transposed_gradient_fails_though_it_holds_along_symmetric_matrices() -> None:

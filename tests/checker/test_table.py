@@ -17,6 +17,7 @@ from opkit.checker.search.answers import Answer, Standing
 from opkit.checker.search.kinds import generalised, is_special, kind_between, setting_of, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.table import Table, Unserved, unserved_line
+from opkit.errors import Location
 
 
 def _product(gradients: Callable[[np.ndarray, np.ndarray, np.ndarray], dict[str, np.ndarray]]) -> Checkable:
@@ -286,6 +287,37 @@ def test_floats_without_a_gradient_may_be_a_condition(is_masked: bool, status: S
     assert check(masked, Options()).status is status
 
 
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.UNDECIDED), (2.0, Status.FAIL)])
+def test_where_an_input_has_no_slope_nothing_is_right_of_it(factor: float, status: Status) -> None:
+    """Attention in which forward takes vectors too, whose single score changes nothing: that excuses no matrix.
+
+    The right one is open on rows of which the mask leaves nothing.
+    """
+
+    def forward(arrays: Any, attrs: Any) -> list[np.ndarray]:
+        scores = np.asarray(arrays["q"] @ arrays["k"].T)
+        if arrays["mask"].dtype != bool or np.broadcast_shapes(scores.shape, arrays["mask"].shape) != arrays["mask"].shape:
+            raise TypeError("a mask of truth values for all scores")
+        return [_weights(np.where(arrays["mask"], -1e9, scores)) @ arrays["v"]]
+
+    def backward(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, Any]:
+        q, k, v, mask = arrays.values()
+        weights = _weights(np.where(mask, -1e9, q @ k.T))
+        slope = douts[0] @ v.T
+        slope = weights * (slope - (slope * weights).sum(-1, keepdims=True))
+        return {"q": factor * slope @ k, "k": slope.T @ q, "v": weights.T @ douts[0]}
+
+    made = Checkable(
+        "attention", tuple(map(Arg, ("q", "k", "v", "mask"))), (Arg("y"),), forward, backward, forward_where=Location(__file__, 1)
+    )
+    assert check(made, Options()).status is status
+
+
+def _weights(scores: np.ndarray) -> np.ndarray:
+    found = np.exp(scores - scores.max(-1, keepdims=True))
+    return np.asarray(found / found.sum(-1, keepdims=True))
+
+
 def test_truth_values_are_a_kind_of_their_own() -> None:
     """Backward answers for whole numbers and raises for truth values of the same shapes, also where they are empty."""
 
@@ -359,7 +391,7 @@ def test_what_is_special_beside_many_wrong_kinds_is_known_soon(monkeypatch: pyte
     for shapes in every:
         standing = Standing.RIGHT if shapes == ((2, 3, 4, 5, 6, 7),) else Standing.WRONG
         first = Case({"x": np.empty(shapes[0])})
-        table._seen[kind_between(shapes), ""] = tables._Seen(first, {standing}, is_sure=True)  # type: ignore[arg-type]
+        table._seen[kind_between(shapes), ""] = tables.Seen(first, {standing}, is_sure=True)  # type: ignore[arg-type]
     compared = []
     monkeypatch.setattr(tables, "is_special", lambda *pair: compared.append(pair) or is_special(*pair))
     assert len(every) == 203

@@ -58,6 +58,36 @@ def names_in(file: str) -> list[str]:
     return [name for name, value in vars(loaded(file)).items() if is_custom(value) and not name.startswith("_")]
 
 
+@jax.custom_vjp
+def pooled(scores: Any, values: Any, mask: Any) -> Any:
+    return _pooled(scores, values, mask)[0]
+
+
+def _pooled(scores: Any, values: Any, mask: Any) -> Any:
+    weights = jax.nn.softmax(jnp.where(mask, scores, -1e9))
+    return weights @ values, (weights, values)
+
+
+def _pooled_back(kept: Any, g: Any) -> Any:
+    weights, values = kept
+    slope = values @ g
+    return weights * (slope - weights @ slope), jnp.outer(weights, g), None
+
+
+pooled.defvjp(_pooled, _pooled_back)
+
+
+@pytest.mark.parametrize("call", [pooled, jax.jit(pooled)])
+def test_a_gradient_that_is_0_by_chance_is_no_missing_one(call: Any) -> None:
+    """Of one score the softmax is 1: a gradient that is computed is one, None for the mask is none."""
+    from opkit.verify.subjects.jax.runner import Runner
+    from opkit.verify.subjects.subject import Parameters, Signature
+
+    arrays = {"scores": np.ones(1), "values": np.ones((1, 2)), "mask": np.ones(1)}
+    runner = Runner(call, Signature(Parameters(tuple(arrays)), frozenset(arrays)))
+    assert runner.silent_inputs(arrays, {}) == {"mask"}
+
+
 @cache
 def report_of(file: str, name: str, effort: float = 1.0) -> OpReport:
     """Check a function in this process."""

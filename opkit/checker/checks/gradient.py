@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.checks.beside import is_exact, is_right_beside, is_tied
+from opkit.checker.checks.beside import is_exact, is_right_beside, is_tied, is_torn
 from opkit.checker.checks.cone_tips import Tipped
 from opkit.checker.checks.contract import edge_code, is_write
 from opkit.checker.checks.entries import described, index_of, undecided
@@ -213,7 +213,7 @@ def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure
         return False
     if session.coincidence is not None and session.coincidence(ev.case):
         return True
-    if failure.kind is Behaviour.JUMP and is_exact(ev, failure):
+    if (failure.kind is Behaviour.JUMP and is_exact(ev, failure)) or is_torn(ev, failure):
         return True  # forward has no derivative there: any finite gradient is as good (rule 1)
     is_open = failure.kind is Behaviour.KINK and is_tied(ev, failure)  # several elements may leave no derivative
     if (not is_open and is_right_beside(ev, failure, 0.0)) or not any(

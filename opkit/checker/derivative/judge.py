@@ -207,12 +207,18 @@ class Judge:
         return inside
 
     def _hull(self, rows: ndarray, share: float, count: int) -> tuple[ndarray, ndarray]:
-        """Return the least and largest slopes, (R, J), where all elements are moved apart by a share of their size."""
+        """Return the least and largest slopes, (R, J), where all elements are moved apart by a share of their size.
+
+        As far as forward takes that: none, the least infinite, where it does not.
+        """
         low, high = np.array(np.inf), np.array(-np.inf)
         rng = np.random.default_rng(11)
         order = np.linspace(-1.0, 1.0, count)
         for shift in (order, -order, *(rng.permutation(order) for _ in range(PLENTY))):
-            nearby = Columns(_apart(self.evaluator, share * shift), self.leaf)
+            try:
+                nearby = Columns(_apart(self.evaluator, share * shift), self.leaf)
+            except Exception:  # user code: a class of values is left
+                continue
             steps = NEGLIGIBLE * self.scales[:, None]
             plus, minus, up, down = nearby.ladder(self.rows[rows], steps[self.rows[rows]])
             slope = ((plus - minus) / (up + down))[:, 0]

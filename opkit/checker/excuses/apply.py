@@ -42,13 +42,14 @@ def excused(session: CheckSession, results: Sequence[CheckResult]) -> list[Check
         return found
     if checkable.surrogate is None:
         _apply(session, found, surrogates, _DERIVATIVES | _LINEAR)
-    if checkable.cases is not None or checkable.recorded:
+    is_given = checkable.cases is not None or bool(checkable.recorded)
+    if is_given:
         _apply(session, found, declared, _DERIVATIVES, counts=False)
-        return found
-    if checkable.infer is None:
+    elif checkable.infer is None:
         _apply(session, found, tied, _DERIVATIVES | NOT_FINITE)
+    if is_given or checkable.infer is None:
         _apply(session, found, partial(narrower, is_declared=True), _DERIVATIVES, counts=False)
-    for rule in _FOUND if checkable.infer is None else ():
+    for rule in _FOUND if not is_given and checkable.infer is None else ():
         _apply(session, found, rule, _DERIVATIVES)
     return found
 

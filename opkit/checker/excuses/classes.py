@@ -36,8 +36,8 @@ from opkit.checker.model.evaluate import Evaluator, frozen, input_of, is_float
 from opkit.checker.model.numbers import is_square, largest
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import NONZERO, OWN_SIZE, PLENTY, ROW_SUM, SLIGHT
-from opkit.checker.search.kinds import generalised, setting_of, shapes_of
+from opkit.checker.model.thresholds import MOST_LARGE, NONZERO, OWN_SIZE, PLENTY, ROW_SUM, SLIGHT
+from opkit.checker.search.kinds import elements, generalised, setting_of, shapes_of
 from opkit.checker.search.table import described
 from opkit.record import record
 
@@ -137,7 +137,7 @@ def narrower(session: CheckSession, failed: Mapping[int, CheckResult], *, is_dec
         if not options <= {setting_of(case)[0] for case in narrow}:
             continue  # what is right with other options excuses nothing
         results = again(session, op, narrow, failed)
-        is_meant = name not in leaves or _is_meant(session, kind, name, narrow, failed)
+        is_meant = is_declared or name not in leaves or _is_meant(session, kind, name, narrow, failed)
         if kind.whole is not None and holds(results):
             found = again(session, session.checkable, [brought(case, name, kind.whole) for case in fitting], failed)
             if any(item.status is Status.FAIL and not is_flat(item) for item in found):
@@ -247,8 +247,9 @@ def _is_meant(
 
 def _takes_wider(session: CheckSession, case: Case, name: str) -> bool:
     """Return whether forward takes a matrix that is not square, with other inputs that fit it."""
-    size = max(OWN_SIZE, 1 + max(case.sizes))
-    for shapes in islice(generalised(shapes_of(case), size), PLENTY):
+    size = max(OWN_SIZE, 1 + max(case.lengths))
+    few = (shapes for shapes in generalised(shapes_of(case), size) if elements(shapes) <= MOST_LARGE)
+    for shapes in islice(few, PLENTY):
         resized: Any = zip(case.inputs.items(), shapes)
         inputs: Any = {
             key: array if array is None else frozen(np.resize(array, shape)) for (key, array), shape in resized

@@ -35,7 +35,7 @@ def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, 
     not_finite = {index: item for index, item in failed.items() if item.code in NOT_FINITE}
     unread = {index: item for index, item in failed.items() if is_flat(item)}
     for bring, kinds, some, text in (
-        (mixed, "b", unread, "no row of {} is all true or all false"),
+        (_mixed, "b", unread, "no row of {} is all true or all false"),
         (_apart, "iu", not_finite, "the numbers along each axis of {} differ"),
     ):
         failing = shown(some)
@@ -94,9 +94,9 @@ def _turned(array: ndarray, number: int) -> ndarray | None:
 def is_flat(item: CheckResult) -> bool:
     """Return whether a failure may be of what a mask leaves nothing of: forward does not change there.
 
-    A mask that leaves nothing out is an ordinary one.
+    A mask that leaves nothing out is an ordinary one. Along a direction of many elements that may be of some of them.
     """
-    return not isinstance(item.expected, float) or abs(item.expected) <= (item.bound or 0.0)
+    return item.code == "GC102" or not isinstance(item.expected, float) or abs(item.expected) <= (item.bound or 0.0)
 
 
 def _holds(value: object, kinds: str) -> bool:
@@ -114,12 +114,17 @@ def _brought(
             yield replace(case, inputs={**case.inputs, **made})
 
 
-def mixed(array: ndarray, number: int = 0) -> ndarray:
+def mixed(array: ndarray) -> ndarray:
     """Return truth values of which every row of several has both."""
     found = array.copy()
     if array.ndim and array.shape[-1] > 1:
         found[..., 0] ^= found.all(axis=-1) | ~found.any(axis=-1)
     return np.asarray(found)
+
+
+def _mixed(array: ndarray, number: int) -> ndarray | None:
+    """Return the same, None where rows have one element: that is all true or all false."""
+    return mixed(array) if array.ndim and array.shape[-1] > 1 else None
 
 
 def _apart(array: ndarray, number: int) -> ndarray | None:

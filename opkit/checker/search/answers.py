@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from enum import Enum
 
 import numpy as np
@@ -13,9 +14,11 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float, leaves_of
 from opkit.checker.model.numbers import largest
 from opkit.checker.model.raised import words_of
-from opkit.checker.model.thresholds import SEED, SMALL_ARRAY
+from opkit.checker.model.thresholds import NEGLIGIBLE, SEED, SMALL_ARRAY
+from opkit.checker.search.kinds import shapes_of
+from opkit.checker.search.shapes import Assignment
 from opkit.errors import AutogradError, CountError
-from opkit.record import record
+from opkit.record import mutable, record
 
 
 class Standing(Enum):
@@ -36,11 +39,54 @@ class Standing(Enum):
 
 @record
 class Answer:
-    """What backward did on a case: how it stands, and what is to be said of it."""
+    """What backward did on a case: how it stands, and what is to be said of it.
+
+    Args:
+        case: with its inputs.
+        standing: of the gradients.
+        said: what is to be said of it.
+        wrong: the first input whose gradient is wrong, "" for none.
+        flat: the inputs whose gradients are nothing beside others: such a case says nothing of them.
+    """
 
     case: Case
     standing: Standing
     said: str = ""
+    wrong: str = ""
+    flat: frozenset[str] = frozenset()
+
+
+@mutable
+class Seen:
+    """What was seen of a kind of shapes, with a setting of the options.
+
+    Args:
+        case: the first one.
+        standings: of backward, on this and others.
+        flat: the inputs whose gradients were nothing in all that was right.
+        is_sure: whether several cases were looked at.
+    """
+
+    case: Case
+    standings: set[Standing] = field(default_factory=set)
+    flat: frozenset[str] = frozenset()
+    is_sure: bool = False
+
+    def add(self, answer: Answer) -> None:
+        """Take up an answer."""
+        if answer.standing is Standing.RIGHT:
+            self.flat = self.flat & answer.flat if Standing.RIGHT in self.standings else answer.flat
+        self.standings.add(answer.standing)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether backward was right on one case, and wrong on none."""
+        return Standing.RIGHT in self.standings and Standing.WRONG not in self.standings
+
+    @property
+    def shapes(self) -> Assignment:
+        """The shapes of the first case."""
+        return shapes_of(self.case)
 
 
 def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: bool = False) -> Answer:
@@ -73,33 +119,38 @@ def answer_of(checkable: Checkable, case: Case, compares: bool = True, is_slow: 
             return Answer(case, Standing.RAISED, "backward gives no input a gradient")
         try:
             is_compared = compares and not checkable.format
-            return Answer(case, *_compared(ev, rng, found, is_slow) if is_compared else (Standing.OPEN,))
+            return _compared(ev, rng, found, is_slow) if is_compared else Answer(case, Standing.OPEN)
         except Exception:  # user code that raises beside the case; the checks report it
             return Answer(case, Standing.OPEN)
 
 
 def _compared(
     ev: Evaluator, rng: np.random.Generator, given: Mapping[InputLeaf, np.ndarray | None], is_slow: bool
-) -> tuple[Standing, str]:
+) -> Answer:
     """Return how gradients stand beside differences along a direction of each input; that all are 0 tells nothing."""
-    standing, said, is_zero = Standing.RIGHT, "", True
+    standing, beyond, slopes = Standing.RIGHT, InputLeaf(""), dict[str, float]()
     for leaf in ev.leaves:
         if not ev.array(leaf).size or not ev.entries:
             standing = Standing.OPEN
             continue
         probe = probe_leaf(ev, leaf, rng, is_slow=is_slow, gradient=given[leaf])
-        is_zero &= not probe.actual
+        slopes[leaf.name] = max(abs(probe.actual), slopes.get(leaf.name, 0.0))
         if probe.is_wrong:
             is_read = _read(ev, leaf) if has_labels(ev.case) else np.ones(1, dtype=bool)
             if is_read.all() or probe_leaf(ev, leaf, rng, is_read, is_slow=is_slow, gradient=given[leaf]).is_wrong:
                 wrong = f"backward gives {probe.actual:.12g} along a direction of {leaf}"
-                return Standing.WRONG, f"{wrong}, measured is {probe.expected:.12g}"
-            said = f"backward gives a gradient to elements of {leaf} that forward does not read"
-            held = [str(name) for name, array in leaves_of(ev.inputs) if not is_float(array)]
-            said += f" beside these values of {' and '.join(held)}"
+                return Answer(ev.case, Standing.WRONG, f"{wrong}, measured is {probe.expected:.12g}", leaf.name)
+            beyond = leaf
         elif not np.isfinite(probe.bound):
             standing = Standing.OPEN
-    return (Standing.BEYOND if said else Standing.OPEN if is_zero else standing), said
+    flat = frozenset(name for name, slope in slopes.items() if slope <= NEGLIGIBLE * max(slopes.values()))
+    if beyond.name:
+        held = [str(name) for name, array in leaves_of(ev.inputs) if not is_float(array)]
+        said = f"backward gives a gradient to elements of {beyond} that forward does not read"
+        return Answer(
+            ev.case, Standing.BEYOND, f"{said} beside these values of {' and '.join(held)}", beyond.name, flat
+        )
+    return Answer(ev.case, standing if any(slopes.values()) else Standing.OPEN, flat=flat)
 
 
 def has_labels(case: Case) -> bool:

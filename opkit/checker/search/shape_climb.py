@@ -33,7 +33,7 @@ from opkit.checker.search.hill_climb import (
     climb,
     depth_of,
 )
-from opkit.checker.search.kinds import is_list, shapes_of
+from opkit.checker.search.kinds import is_list, resized, shapes_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape, with_item, without_one_size
@@ -269,7 +269,8 @@ class Climber(Roles):
     ) -> list[Case]:
         """Climb again from shapes that are taken with one size of the first input changed: others have to follow.
 
-        Also from those shapes without one size that forward need not have, wherever it stands: a batch, or places.
+        They may stay as they are, or change the same size where it stands; only else is there something to climb. Also
+        from those shapes without one size that forward need not have, wherever it stands: a batch, or places.
         """
         if any(arg.is_variadic for arg in self.args) or len(first) < 2:
             return []
@@ -280,6 +281,8 @@ class Climber(Roles):
             sizes_of = (*((axis, size + 2) for axis, size in enumerate(shape)), *product(range(len(shape)), (1, 0)))
             for number, (axis, size) in enumerate(sizes_of[:SOME]):
                 start: Any = (with_item(shape, axis, size), *shapes[1:])
-                found, reached = climb(self.args, ask, sizes, start, self._sizes)
+                alike = resized(shapes, shape[axis], size)
+                known = ((one, TAKEN) for one in (start, alike) if ask(one) == TAKEN)
+                found, reached = next(known, None) or climb(self.args, ask, sizes, start, self._sizes)
                 cases += present(self.attempt(found, self._attrs, 9001 + number) if reached == TAKEN else None)
         return cases

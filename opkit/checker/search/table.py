@@ -19,7 +19,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import frozen, leaves_of
 from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SLOW_FIRST
 from opkit.checker.model.trial import without_particulars
-from opkit.checker.search.answers import Answer, Standing, answer_of, has_labels
+from opkit.checker.search.answers import Answer, Seen, Standing, answer_of, has_labels
 from opkit.checker.search.attributes import unlike
 from opkit.checker.search.kinds import (
     Kind,
@@ -77,20 +77,6 @@ def described(case: Case) -> str:
 
 
 @mutable
-class _Seen:
-    """What was seen of a kind: the first case of it, and how backward stood on this and others; whether on several."""
-
-    case: Case
-    standings: set[Standing] = field(default_factory=set)
-    is_sure: bool = False
-
-    @property
-    def shapes(self) -> Assignment:
-        """The shapes of the first case."""
-        return shapes_of(self.case)
-
-
-@mutable
 class Table:
     """Keeps what backward answers: of each kind of shapes and setting of the options whether it is right.
 
@@ -103,7 +89,7 @@ class Table:
     unserved: dict[Key, Unserved] = field(default_factory=dict)
     _asked: dict[tuple[Assignment, Setting], Answer] = field(default_factory=dict)
     _compared: dict[Key, Answer] = field(default_factory=dict)
-    _seen: dict[Key, _Seen] = field(default_factory=dict)
+    _seen: dict[Key, Seen] = field(default_factory=dict)
     _widened: set[tuple[Assignment, Setting]] = field(default_factory=set)
     _slowest: float = 0.0
 
@@ -136,7 +122,7 @@ class Table:
         """Keep an answer for its kind."""
         if answer.standing.is_answered:
             answer = self._compared.setdefault(key, answer)
-        self._seen.setdefault(key, _Seen(case)).standings.add(answer.standing)
+        self._seen.setdefault(key, Seen(case)).add(answer)
 
     def _look_wider(self, shapes: Assignment, case: Case, setting: Setting) -> None:
         """Look at kinds with fewer coincidences than shapes have, with the case's options: they alone excuse these.
@@ -240,19 +226,22 @@ class Table:
         general = self._general(shapes_of(case), setting_of(case))
         return bool(general) and all(not one.is_answered for seen in general for one in seen.standings)
 
-    def _general(self, shapes: Assignment, setting: Setting) -> list[_Seen]:
+    def _general(self, shapes: Assignment, setting: Setting) -> list[Seen]:
         """Return what was seen of the kinds beside which shapes are special."""
         return [seen for (kind, of), seen in self._seen.items() if of == setting and is_special(shapes, kind)]
 
-    def _is_right(self, seen: _Seen) -> bool:
-        """Return whether backward is right on a kind whatever is drawn: a permutation may be its own inverse."""
+    def _is_right(self, seen: Seen, name: str = "") -> bool:
+        """Return whether backward is right on a kind whatever is drawn: a permutation may be its own inverse.
+
+        Of an input with a name that is so only where its slope is not nothing on all of them.
+        """
         if Standing.RIGHT in seen.standings and not seen.is_sure and not self.scope.trial.is_late:
             seen.is_sure, case = True, seen.case
             for number in range(FEW):
                 one = self.scope.case(seen.shapes, case.attrs, self.scope.held, seed=case.seed + 1 + number)
                 if self.scope.trial.probe(one).is_accepted:
-                    seen.standings.add(answer_of(self.scope.checkable, one, True, self.scope.trial.is_slow).standing)
-        return Standing.RIGHT in seen.standings and Standing.WRONG not in seen.standings
+                    seen.add(answer_of(self.scope.checkable, one, True, self.scope.trial.is_slow))
+        return seen.is_right and name not in seen.flat
 
     def is_excused(self, case: Case) -> bool:
         """Return whether a case is special beside kinds on which backward is not wrong, and it is right on some.
@@ -264,7 +253,7 @@ class Table:
         """
         if self._has_other_ranks(case) or self._has_too_few(case) or self._has_single_labels(case):
             return True
-        kind, setting = kind_of(case), setting_of(case)
+        kind, setting, name = kind_of(case), setting_of(case), self.answer(case).wrong
         self._look_wider(shapes_of(case), case, setting)
         wrong = [kind, *(one for (one, _), seen in self._seen.items() if Standing.WRONG in seen.standings)]
         given = _given(shapes_of(case))
@@ -272,16 +261,16 @@ class Table:
             seen for seen in self._seen.values() if Standing.RIGHT in seen.standings and _given(seen.shapes) == given
         ]
         is_right = any(
-            not any(is_special(seen.shapes, one) for one in wrong) and self._is_right(seen) for seen in right
+            not any(is_special(seen.shapes, one) for one in wrong) and self._is_right(seen, name) for seen in right
         )
         is_misfit = not self.is_open(case)
         return is_right and self._is_coincidence(case, setting) and not (is_misfit and any(self._right_otherwise(case)))
 
-    def _right_otherwise(self, case: Case) -> Iterator[_Seen]:
+    def _right_otherwise(self, case: Case) -> Iterator[Seen]:
         """Yield what was seen of a case's kind with other options alone, where backward is right."""
-        kind, (options, arrays) = kind_of(case), setting_of(case)
+        kind, (options, arrays), name = kind_of(case), setting_of(case), self.answer(case).wrong
         for (one, of), seen in list(self._seen.items()):
-            if one == kind and of[0] != options and of[1] == arrays and self._is_right(seen):
+            if one == kind and of[0] != options and of[1] == arrays and self._is_right(seen, name):
                 yield seen
 
     def _has_other_ranks(self, case: Case) -> bool:
@@ -291,9 +280,9 @@ class Table:
         """
         if not has_labels(case):
             return False
-        ranks, setting = _ranks(shapes_of(case)), setting_of(case)
+        ranks, setting, name = _ranks(shapes_of(case)), setting_of(case), self.answer(case).wrong
         for (_, of), seen in list(self._seen.items()):
-            if of == setting and is_plain(seen.shapes) and _ranks(seen.shapes) != ranks and self._is_right(seen):
+            if of == setting and is_plain(seen.shapes) and _ranks(seen.shapes) != ranks and self._is_right(seen, name):
                 self._look_wider(seen.shapes, case, setting)
                 if not any(Standing.WRONG in one.standings for one in self._general(seen.shapes, setting)):
                     return True
@@ -301,9 +290,12 @@ class Table:
 
     def _has_too_few(self, case: Case) -> bool:
         """Return whether backward is wrong only for what labels do not reach, and right where sizes agree."""
-        kind, setting = kind_of(case), setting_of(case)
-        return self.answer(case).standing is Standing.BEYOND and any(
-            of == setting and is_plain(seen.shapes) and is_special(seen.shapes, kind) and self._is_right(seen)
+        kind, setting, answer = kind_of(case), setting_of(case), self.answer(case)
+        return answer.standing is Standing.BEYOND and any(
+            of == setting
+            and is_plain(seen.shapes)
+            and is_special(seen.shapes, kind)
+            and self._is_right(seen, answer.wrong)
             for (_, of), seen in self._seen.items()
         )
 
@@ -311,8 +303,9 @@ class Table:
         """Return whether labels are repeated along an axis of size 1, and backward is right where there are enough."""
         shapes, setting, inputs = shapes_of(case), setting_of(case), enumerate(case.inputs.values())
         labels = {place for place, value in inputs if isinstance(value, np.ndarray) and value.dtype.kind in "iu"}
+        name = self.answer(case).wrong
         return any(
-            of == setting and is_plain(seen.shapes) and includes(kind, shapes, labels) and self._is_right(seen)
+            of == setting and is_plain(seen.shapes) and includes(kind, shapes, labels) and self._is_right(seen, name)
             for (kind, of), seen in list(self._seen.items())
             if not includes(kind, shapes)
         )
@@ -346,7 +339,8 @@ class Table:
 
     def is_open(self, case: Case) -> bool:
         """Return whether backward is right on a kind beside which a case is special: else it belongs to a misfit."""
-        return any(map(self._is_right, self._general(shapes_of(case), setting_of(case))))
+        name = self.answer(case).wrong
+        return any(self._is_right(seen, name) for seen in self._general(shapes_of(case), setting_of(case)))
 
 
 def signs(search: SearchScope, shapes: Sequence[Case]) -> Iterator[Unserved]:

@@ -130,7 +130,9 @@ def declared_in(
                 mistakes.append(error.error(UsageError, where[name]))
     if given["INPLACE"] and not overwrites:
         said = "INPLACE: a kernel of an op directory must not write to its arguments"
-        mistakes.append(UsageError(said, where=where["INPLACE"], help="write to a copy in the kernel, and take this out"))
+        mistakes.append(
+            UsageError(said, where=where["INPLACE"], help="write to a copy in the kernel, and take this out")
+        )
     mistakes += _wrong_tolerance(tolerance or {}, where["TOLERANCE"])
     mistakes += _wrong_allow(allow or {}, where["ALLOW"])
     return Declared(

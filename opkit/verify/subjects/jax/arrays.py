@@ -7,7 +7,8 @@ Trees of arrays as Python text: what a script needs to put arrays back where a f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -18,12 +19,20 @@ from opkit.ops.core.types import Function
 from opkit.verify.subjects.foreign.running import angles
 
 
-def width_of(leaves: Sequence[Any]) -> Any:
-    """Return a context in which JAX keeps 64 bits where an array has them, and is as usual where all have 32.
+@contextmanager
+def width_of(leaves: Sequence[Any]) -> Iterator[None]:
+    """Let JAX keep 64 bits where an array has them, as usual where all have 32, and leave what is raised as it is.
 
-    The process's own setting is left alone.
+    To take JAX's own frames out of a traceback takes longer than the call, and a search raises thousands of times. The
+    process's own settings are left alone.
     """
-    return jax.enable_x64(any(np.asarray(leaf).dtype == np.float64 for leaf in leaves))
+    filtering = jax.config.jax_traceback_filtering
+    jax.config.update("jax_traceback_filtering", "off")
+    try:
+        with jax.enable_x64(any(np.asarray(leaf).dtype == np.float64 for leaf in leaves)):
+            yield
+    finally:
+        jax.config.update("jax_traceback_filtering", filtering)
 
 
 #: The classes of arrays of JAX and numpy.

@@ -38,6 +38,23 @@ def evaluate(closed: Any, args: Sequence[Any]) -> list[np.ndarray]:
         return _run(closed, [_as(np.asarray(item), _dtype(to)) for item, to in zip(args, closed.jaxpr.invars)])
 
 
+def computed_in(program: Any, given: Sequence[bool]) -> list[bool]:
+    """Return of each output of a jaxpr whether it is computed of inputs: other outputs are constants.
+
+    Args:
+        program: the jaxpr, closed or not.
+        given: of each input, whether it counts.
+    """
+    jaxpr = getattr(program, "jaxpr", program)
+    counts = {variable for variable, is_given in zip(jaxpr.invars, given) if is_given}
+    for item in jaxpr.eqns:
+        among = [not isinstance(atom, core.Literal) and atom in counts for atom in item.invars]
+        inner = item.params.get("jaxpr") if item.primitive.name in ("jit", "pjit") else None
+        every = [any(among)] * len(item.outvars) if inner is None else computed_in(inner, among)
+        counts.update(variable for variable, is_computed in zip(item.outvars, every) if is_computed)
+    return [not isinstance(atom, core.Literal) and atom in counts for atom in jaxpr.outvars]
+
+
 def _run(program: Any, args: Sequence[Any]) -> list[Any]:
     """Evaluate a jaxpr, closed or not."""
     jaxpr = getattr(program, "jaxpr", program)

@@ -23,6 +23,7 @@ from opkit.record import record
 from opkit.verify.subjects.foreign.running import ForeignRunner, by_name
 from opkit.verify.subjects.jax.arrays import is_open, numpy_of, shapes_of, width_of
 from opkit.verify.subjects.jax.device import NUMPY, Device
+from opkit.verify.subjects.jax.interpret import computed_in
 from opkit.verify.subjects.parameters import leaves_in, nested
 from opkit.verify.subjects.subject import Signature
 
@@ -225,12 +226,25 @@ class Runner(ForeignRunner):
             return [np.asarray(item) for item in found]
 
     def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
-        """Return the float inputs for which backward gives None or nothing but zeros."""
+        """Return the float inputs for which backward gives None, or zeros whatever the values are."""
         outputs, pullback = self.vjp(arrays, attrs)
         rng = np.random.default_rng(0)
         seeds = [rng.uniform(0.5, 1.5, item.shape).astype(item.dtype) for item in outputs]
         found = pullback(seeds, self.inputs)
-        return frozenset(name for name, value in found.items() if not any(map(np.any, listed(value))))
+        zeros = {name for name, value in found.items() if not any(map(np.any, listed(value)))}
+        return frozenset(zeros - self._computed(arrays, attrs, seeds) if zeros else zeros)
+
+    def _computed(self, arrays: Arrays, attrs: Attrs, seeds: Sequence[np.ndarray]) -> set[str]:
+        """Return the inputs whose gradient is computed of others: 0 by chance, as in a softmax of one."""
+        call = self.call_of(arrays, attrs)
+        given = [seed for seed in seeds if seed.dtype.kind == "f"]
+        try:
+            with width_of(call.arrays):
+                traced = jax.make_jaxpr(call.gradient)(call.arrays, given).jaxpr
+        except Exception:  # user code: what cannot be traced tells nothing
+            return set()
+        every = computed_in(traced, [True] * len(traced.invars))
+        return {leaf.name for leaf, is_computed in zip(call.sources, every) if is_computed}
 
     def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
         """Say of each output whether it takes no part in differentiation."""
