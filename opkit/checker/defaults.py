@@ -65,7 +65,7 @@ def _deciding(session: CheckSession, item: CheckResult) -> Iterator[tuple[str, s
         others = [one for one in alike if plain(one.attrs) == plain(usual.attrs)]
         marked = _renumbered(session, usual, value, default)
         if is_right(session, item, [usual, *marked, *sorted(others, key=lambda one: one.regime != "marked")[:SOME]]):
-            yield f"at {name} = {plain(default)!r}, the default", unused([name])
+            yield f"at {name} = {plain(default)!r}, the default, on these and like inputs", unused([name])
         for other in _numbers(case)[_numbers(case) != value][:1] if marked else ():
             others = [one for one in alike if plain(one.attrs) == plain(case.attrs)][:SOME]
             without = [made for one in (case, *others) for made in _renumbered(session, one, value, int(other))]

@@ -57,7 +57,8 @@ def beyond(session: CheckSession, check: Check) -> Iterator[CheckResult]:
 
 def unused(options: Iterable[str]) -> str:
     """Return what is suggested where a gradient is wrong at other values of options than those at which it is right."""
-    return f"backward may not get the option {' and '.join(options)}, not use it, or use it otherwise than forward"
+    names = " and ".join(options)
+    return f"backward may not get the option {names}, not use it, use it otherwise than forward, or lack a branch of it"
 
 
 def _share(item: CheckResult) -> float:

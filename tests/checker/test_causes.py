@@ -285,7 +285,7 @@ def test_an_option_that_breaks_a_gradient_beyond_a_recording_is_a_hint() -> None
     """The finding names the option that backward may not get."""
     report = gradcheck(forward=lambda x, k=1.0: x * k, backward=lambda x, dy: dy, inputs=[np.arange(3.0)])
     open_ = [item for item in report.ops[0].checks if item.beyond]
-    assert [item.hint for item in open_] == ["backward may not get the option k, not use it, or use it otherwise than forward"]
+    assert [item.hint for item in open_] == ["backward may not get the option k, not use it, use it otherwise than forward, or lack a branch of it"]
 
 
 def test_a_gradient_through_a_step_brings_the_way_to_declare_it() -> None:

@@ -30,8 +30,8 @@ def wrong(slope: Slope, *declared: Case) -> CheckResult:
 def test_the_default_at_which_a_derivative_is_right_is_named() -> None:
     """Backward forgot the option: neither the values nor the shapes have to do with it."""
     found = wrong(lambda x, alpha: np.cos(x))
-    assert "; it holds at alpha = 1.0, the default" in found.message
-    assert found.hint == "backward may not get the option alpha, not use it, or use it otherwise than forward"
+    assert "; it holds at alpha = 1.0, the default, on these and like inputs" in found.message
+    assert found.hint == "backward may not get the option alpha, not use it, use it otherwise than forward, or lack a branch of it"
 
 
 def test_cases_that_give_an_option_another_value_are_compared_with_its_default_too() -> None:

@@ -452,7 +452,7 @@ def test_what_is_wrong_and_not_served_says_that_others_are_right() -> None:
         Unserved(Answer(Case({"x": np.ones(1)}, {}), standing, "it is so"))
         for standing in (Standing.WRONG, Standing.RAISED)
     )
-    assert (wrong.said, raised.said) == ("it is so; right on other shapes", "it is so")
+    assert (wrong.said, raised.said) == ("wrong there: it is so; not counted, for it is right on other shapes", "it is so")
 
 
 def test_what_is_wrong_along_a_direction_says_which_number_is_measured() -> None:

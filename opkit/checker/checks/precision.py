@@ -175,7 +175,10 @@ def _off(
     elif is_found:  # a bound decides where no change of an input changes a result (rule 5)
         single = np.where(spread == 0, exact, single)
     what = f"the gradient of {name}" if isinstance(name, InputLeaf) else session.output_name(name)
-    message = _explain(what, exact, single, spread, floor)
+    # Terms that cancel may be as large as the products of the other inputs: attention with weights next to 0 or 1.
+    is_open = is_found and widest > ORDINARY_MOST
+    terms = high.others(name) if isinstance(name, InputLeaf) and is_open else 0.0
+    message = _explain(what, exact, single, spread, max(floor, terms))
     loss, size = float(np.abs(values[1] - exact).max()), largest(exact)
     if is_gradient and size <= SINGLE_ROUNDINGS * RESOLUTION * floor and loss < LITTLE * highest.get(name, 0.0):
         return _AGREES  # all of it cancels: no order of computing keeps any digits
@@ -183,7 +186,7 @@ def _off(
         return _AGREES  # terms that are saturated in float32 and guarded against log(0)
     if regime == "steep" and is_gradient and loss < LITTLE * max(size, floor):
         return _AGREES  # where the terms of a norm cancel nearly all, no order of computing keeps these digits
-    if not message or (is_found and widest > ORDINARY_MOST):  # nothing says that such values are meant (rule 5)
+    if not message or is_open:  # nothing says that such values are meant (rule 5)
         return message, True
     if regime == "offset":  # the author decides which of a formula's digits matter: UNDECIDED, and not a failure
         return (f"{message}; the digits are lost to cancellation" if loss > SLIGHT * size else "", True)

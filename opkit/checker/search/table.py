@@ -67,7 +67,9 @@ class Unserved:
     @property
     def said(self) -> str:
         """What backward does there; what is wrong there is excused by what is right."""
-        return self.answer.said + f"; right {self.others}" * (self.answer.standing is Standing.WRONG)
+        said = self.answer.said
+        is_wrong = self.answer.standing is Standing.WRONG
+        return f"wrong there: {said}; not counted, for it is right {self.others}" if is_wrong else said
 
 
 def described(case: Case) -> str:

@@ -145,6 +145,12 @@ class Framework(ABC):
     ) -> Checkable | OpReport:
         if cases is None and options.shapes:
             subject.named(options.shapes, said="a shape is given for")
+            if missing := subject.missing_in(options.shapes):
+                said = f"--shape gives none for {', '.join(missing)}, for which {subject.name} has no default"
+                help = (
+                    f"--shape {missing[0]}=3,4 besides; whole numbers and truth values: def cases_{subject.name}(rng)"
+                )
+                raise UsageError(said, where=subject.forward_where, help=help)
             said = "with --shape each float input takes a gradient; cases, as --write-cases writes, may say otherwise"
             subject = replace(subject, if_zero=f"{subject.if_zero} {said}")
 
