@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.checker import Arg, Attr, Checkable, Options, Status, check
+from opkit.checker import Arg, Attr, Checkable, Options, Status, check, first_cases
 from opkit.checker.collect import collect
 from opkit.checker.derivative.columns import Columns
 from opkit.checker.derivative.rows import candidates
@@ -618,6 +618,21 @@ def test_thresholds_in_ascending_order_are_found(is_told: bool) -> None:
     made = Checkable("odds", (Arg("x"), Arg("cuts")), (Arg("y"),), forward)  # type: ignore[arg-type]
     found = collect(made, Options(effort=0.2), Trial(made)).cases
     assert any(case.inputs["cuts"].size > FEW for case in found)
+
+
+def test_knots_are_floats_where_forward_says_that_they_must_ascend() -> None:
+    """Whole numbers are in order by chance, too; a piecewise linear map has heights of one shape with its knots."""
+
+    def forward(arrays: Mapping[str, Any], attrs: object) -> list[np.ndarray]:
+        x, knots, heights = arrays["x"], arrays["knots"], arrays["heights"]
+        if knots.ndim != 1 or knots.shape != heights.shape or knots.size < 2 or (np.diff(knots) <= 0).any():
+            raise ValueError("knots must ascend")
+        return [np.interp(x, knots, heights)]
+
+    where = Location(__file__, 1)
+    made = Checkable("lerp", tuple(map(Arg, ("x", "knots", "heights"))), (Arg("y"),), forward, forward_where=where)  # type: ignore[arg-type]
+    found = first_cases(made, Options(), 12, trials=600)
+    assert {array.dtype.kind for case in found for array in case.inputs.values()} == {"f"}
 
 
 def _masked(refused: list[int]) -> Checkable:

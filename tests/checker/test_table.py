@@ -357,7 +357,7 @@ def test_coincidences_of_many_axes_are_taken_apart_one_after_the_other() -> None
     assert table.is_excused(case)
 
 
-@pytest.mark.parametrize(("slope", "told"), [(abs, "scale -0.5 (backward gives "), (float, "")])
+@pytest.mark.parametrize(("slope", "told"), [(abs, "scale -0.5 (wrong there: backward gives "), (float, "")])
 def test_a_default_declares_the_sign_of_an_option(slope: Callable[[float], float], told: str) -> None:
     """Wrong for a negative scale alone, where the default is positive: a line, no failure."""
     scale = Attr("scale", "float", 1.0)

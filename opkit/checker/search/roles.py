@@ -77,11 +77,11 @@ class Roles(SearchScope):
             yield from [known] if is_known else self._with_domains(known, assignment, attrs)
             return
         yield (Role(),) * count
-        if self.is_plain:
-            return
         said = trial.said
         if _IN_ORDER.search(said):
             yield from _ascending((Role(),) * count)
+        if self.is_plain:
+            return
         is_told = not said  # where nothing raised, other values may be what is wanted
         others = [Role(name) for name in DOMAINS if name != "real"]
         if any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment):
