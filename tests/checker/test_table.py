@@ -426,7 +426,7 @@ def test_what_forward_does_not_read_hides_no_other_gradient(factor: float, stand
     case = Case({"x": np.arange(1.0, 13).reshape(3, 4), "y": np.arange(2.0, 6), "labels": np.array([0, 2])}, {})
     answer = answer_of(op, case)
     assert answer.standing is standing
-    assert ("forward does not read beside these values of labels" in answer.said) == (standing is Standing.BEYOND)
+    assert ("that are not reached, or not read, with these values of labels" in answer.said) == (standing is Standing.BEYOND)
 
 
 @pytest.mark.parametrize(("is_inverse", "status"), [(True, Status.PASS), (False, Status.FAIL)])

@@ -26,7 +26,7 @@ class Standing(Enum):
 
     RIGHT = "its gradients, not all of them 0, agree with differences along a direction"
     WRONG = "its gradients have their inputs' shapes and are wrong"
-    BEYOND = "its gradients are wrong only for elements that forward does not read, beside whole numbers"
+    BEYOND = "its gradients are wrong only for what whole numbers do not reach, or forward does not read beside them"
     OPEN = "its gradients have their inputs' shapes; no difference decides"
     MISFIT = "a gradient has another shape than its input"
     RAISED = "backward raises"
@@ -136,8 +136,9 @@ def _compared(
         probe = probe_leaf(ev, leaf, rng, is_slow=is_slow, gradient=given[leaf])
         slopes[leaf.name] = max(abs(probe.actual), slopes.get(leaf.name, 0.0))
         if probe.is_wrong:
-            is_read = _read(ev, leaf) if has_labels(ev.case) else np.ones(1, dtype=bool)
-            if is_read.all() or probe_leaf(ev, leaf, rng, is_read, is_slow=is_slow, gradient=given[leaf]).is_wrong:
+            parts = (part(ev, leaf) for part in (_reached, _read) if has_labels(ev.case))
+            some = (part for part in parts if part.any() and not part.all())
+            if all(probe_leaf(ev, leaf, rng, part, is_slow=is_slow, gradient=given[leaf]).is_wrong for part in some):
                 wrong = f"backward gives {probe.actual:.12g} along a direction of {leaf}"
                 return Answer(ev.case, Standing.WRONG, f"{wrong}, measured is {probe.expected:.12g}", leaf.name)
             beyond = leaf
@@ -146,16 +147,23 @@ def _compared(
     flat = frozenset(name for name, slope in slopes.items() if slope <= NEGLIGIBLE * max(slopes.values()))
     if beyond.name:
         held = [str(name) for name, array in leaves_of(ev.inputs) if not is_float(array)]
-        said = f"backward gives a gradient to elements of {beyond} that forward does not read"
-        return Answer(
-            ev.case, Standing.BEYOND, f"{said} beside these values of {' and '.join(held)}", beyond.name, flat
-        )
+        said = f"backward is wrong only for elements of {beyond} that are not reached, or not read,"
+        return Answer(ev.case, Standing.BEYOND, f"{said} with these values of {' and '.join(held)}", beyond.name, flat)
     return Answer(ev.case, standing if any(slopes.values()) else Standing.OPEN, flat=flat)
 
 
 def has_labels(case: Case) -> bool:
     """Return whether some inputs hold whole numbers."""
     return len(case.floats) < len(case.arrays)
+
+
+def _reached(ev: Evaluator, leaf: InputLeaf) -> np.ndarray:
+    """Return which elements of an input lie where an array of whole numbers has one: of rows, those with a label."""
+    is_reached = np.zeros(ev.array(leaf).shape, dtype=bool)
+    for _, array in leaves_of(ev.inputs):
+        if array.dtype.kind in "iu" and array.ndim:
+            is_reached[tuple(map(slice, array.shape[: is_reached.ndim]))] = True
+    return is_reached
 
 
 def _read(ev: Evaluator, leaf: InputLeaf) -> np.ndarray:

@@ -39,7 +39,7 @@ from opkit.checker.model.thresholds import (
 from opkit.checker.model.trial import Trial
 from opkit.checker.search import marks, sweeps
 from opkit.checker.search.attributes import alternatives
-from opkit.checker.search.kinds import shapes_of
+from opkit.checker.search.kinds import is_plain, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, with_item
 from opkit.checker.search.table import Table, Unserved, signs
@@ -164,11 +164,12 @@ def _around(case: Case, results: Sequence[Shape]) -> Iterator[Assignment]:
 
 
 def _left_out(search: SearchScope, shapes: Sequence[Case]) -> list[Case]:
-    """Return cases without each array that may be left out and that all cases have: this default is declared."""
+    """Return cases without each array that may be left out and that all usual cases have: this default is declared."""
     found: list[Case] = []
     for name in (arg.name for arg in search.checkable.inputs if arg.is_optional):
-        if all(case.inputs[name] is not None for case in shapes if not case.is_empty):
-            others = (replace(case, inputs={**case.inputs, name: None}) for case in shapes)
+        if not any(case.inputs[name] is None and is_plain(shapes_of(case)) for case in shapes):
+            usual = sorted(shapes, key=lambda case: not is_plain(shapes_of(case)))
+            others = (replace(case, inputs={**case.inputs, name: None}) for case in usual)
             found += islice((case for case in others if search.trial.attempt(case).is_accepted), FEW)
     return found
 

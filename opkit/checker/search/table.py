@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.evaluate import frozen, leaves_of
+from opkit.checker.model.evaluate import frozen, is_float, leaves_of
 from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SLOW_FIRST
 from opkit.checker.model.trial import without_particulars
 from opkit.checker.search.answers import Answer, Seen, Standing, answer_of, has_labels
@@ -291,14 +291,19 @@ class Table:
         return False
 
     def _has_too_few(self, case: Case) -> bool:
-        """Return whether backward is wrong only for what labels do not reach, and right where sizes agree."""
+        """Return whether backward is wrong only for what labels do not reach, and right where there are enough."""
         kind, setting, answer = kind_of(case), setting_of(case), self.answer(case)
-        return answer.standing is Standing.BEYOND and any(
-            of == setting
-            and is_plain(seen.shapes)
-            and is_special(seen.shapes, kind)
-            and self._is_right(seen, answer.wrong)
-            for (_, of), seen in self._seen.items()
+        whole = case.inputs.get(answer.wrong) if answer.standing is Standing.BEYOND else None
+        if not isinstance(whole, np.ndarray):
+            return False
+        shapes = [one.shape if is_float(one) else whole.shape[: one.ndim] for one in case.arrays]
+        full = self.scope.case(tuple(shapes), case.attrs, self.scope.held, seed=case.seed)
+        if len(shapes) == len(case.inputs) and self.scope.trial.probe(full).is_accepted:
+            self.answer(full)
+        return any(
+            of == setting and is_plain(seen.shapes) and self._is_right(seen, answer.wrong)
+            for (one, of), seen in list(self._seen.items())
+            if one == kind_of(full) or is_special(seen.shapes, kind)
         )
 
     def _has_single_labels(self, case: Case) -> bool:
