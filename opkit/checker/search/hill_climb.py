@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import combinations, product
@@ -95,6 +95,7 @@ def climb(
     most: Mapping[int, int] = EVERY_SIZE,
     alike: Sequence[Shape] = (),
     is_enough: Callable[[Assignment], bool] = lambda further: False,
+    told: Callable[[Depth], Iterable[Shape]] = lambda reached: (),
 ) -> tuple[Assignment, Depth]:
     """Return the shapes that get furthest, and how far; TAKEN where they are taken.
 
@@ -105,6 +106,7 @@ def climb(
         start: shapes to begin with, of which the first input's stays.
         most: sizes of each axis that are tried, by rank.
         alike: shapes that all inputs get at first; where infer alone is asked, all shapes are.
+        told: shapes that are worth a try once that far.
         is_enough: whether shapes that got further than all before end the climb: other things stop forward there.
     """
     every = range(start is not None, len(args))
@@ -113,7 +115,7 @@ def climb(
     best = ask(found)
     for _ in range(FEW if best != TAKEN else 0):
         before = best
-        options = [*dict.fromkeys(start or ()), *_shapes(sizes(best), most)]
+        options = [*dict.fromkeys((*(start or ()), *told(best))), *_shapes(sizes(best), most)]
         few = [shape for shape in options if len(shape) < 3 and max(shape, default=0) < 8]
         same = (*alike, *(options if most is EVERY_SIZE else ()))
         together = [dict.fromkeys(every, shape) for shape in same if start is None]

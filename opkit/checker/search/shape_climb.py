@@ -45,6 +45,8 @@ _WHOLE = ("int64", "int32", "bool", "uint8", "int8")
 _TELLING = ("int64", "bool")
 #: Further than any line of an infer function.
 _PAST_INFER = float(sys.maxsize)
+#: A shape in a message: of a gradient that does not fit, or of what an operation wants.
+_SHAPE = re.compile(r"[(\[](\d{1,4}(?:, \d{1,4})*),?[)\]]")
 #: A number in a message that may be a size, also in "3x4".
 _SIZE = re.compile(r"(?:\b|(?<=\dx))\d{1,4}(?:\b|(?=x\d))")
 
@@ -63,6 +65,8 @@ class Climber(Roles):
 
     Args:
         _named: the numbers in what forward raised, by how far it got: a size that is wanted is often among them.
+        _told: the shapes in it, likewise, and in what is said of a gradient of another shape.
+        _takes_whole: whether forward took whole numbers, where backward is to answer.
         _is_wanting: whether what it raised last mentions whole numbers.
         assumed: what inputs held where forward raised nothing and gave no numbers: other shapes may go with it.
         _last: where the last climb ended.
@@ -71,7 +75,9 @@ class Climber(Roles):
     _goal: _Goal = _Goal.TAKES
     _attrs: Mapping[str, Any] = field(default_factory=dict)
     _named: defaultdict[Depth, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    _told: defaultdict[Depth, dict[Shape, None]] = field(default_factory=lambda: defaultdict(dict))
     _is_wanting: bool = False
+    _takes_whole: bool = False
     assumed: tuple[Role, ...] | None = None
     _last: Assignment = ()
 
@@ -82,6 +88,7 @@ class Climber(Roles):
             taken: what forward takes: an input of it may be meant without its first axis, the same for a whole batch.
         """
         before, found = self.roles, list[Case]()
+        self._takes_whole = any(role.is_integer for role in self.held)
         self._goal, self._attrs = _Goal.ANSWERS, self.attrs
         dtypes = [role.dtype or own for role, own in zip(self.held, self.floats)]
         known: list[Any] = list(map(shapes_of, taken[:FEW]))
@@ -127,7 +134,9 @@ class Climber(Roles):
                 found, reached = self._last, TAKEN
             else:
                 alike = RANKED_SHAPES if self._goal is _Goal.TAKES else ()
-                found, reached = climb(self.args, ask, sizes, None, self._sizes, alike, self._wants_whole(dtypes))
+                told = self._told.__getitem__
+                is_enough = self._wants_whole(dtypes)
+                found, reached = climb(self.args, ask, sizes, None, self._sizes, alike, is_enough, told)
             former = self.roles
             if former is None and reached == TAKEN:
                 self.roles = self.assumed = self.roles_of_dtypes(self._unwhole(dtypes, found))
@@ -148,6 +157,9 @@ class Climber(Roles):
         floats = self.floats
         if self.roles is not None:
             yield tuple(role.dtype or own for role, own in zip(self.roles, floats))
+            return
+        if self._goal is not _Goal.TAKES and not self._takes_whole:
+            yield floats  # a gradient that does not fit is none of a whole number
             return
         alike = [as_assignment(self.args, [shape] * len(floats)) for shape in RANKED_SHAPES]
         shapes = alike if declared is None else [declared]
@@ -238,6 +250,8 @@ class Climber(Roles):
         depth = depth if depth == TAKEN else (*past, *depth)
         self._is_wanting = bool(said and WHOLE.search(said[-1]))
         self._named[depth].update(size for text in said for size in {*map(int, _SIZE.findall(text))} if size > 1)
+        shapes = (found.split(", ") for text in said for found in _SHAPE.findall(text))
+        self._told[depth].update((tuple(map(int, sizes)), None) for sizes in shapes)
         return depth
 
     def _answering(self, case: Case, file: str, said: list[str]) -> Depth:
@@ -251,15 +265,17 @@ class Climber(Roles):
         standing = answer.standing
         if standing.is_answered or self._goal is _Goal.NOTHING_ELSE:
             return TAKEN if standing.is_answered else (-1.0,)
+        number = _SIZE.search(answer.said)  # of the first gradient that does not fit
+        further = float(number.group()) if number else 0.0
         if standing is Standing.MISFIT:
-            number = _SIZE.search(answer.said)  # of the first gradient that does not fit
-            return (2.0, float(number.group()) if number else 0.0)
+            said.append(answer.said)
+            return (2.0, further)
 
         def call() -> None:
             ev.prepare()
             ev.gradients([np.ones(item.shape, item.dtype) for item in ev.outputs])
 
-        return (1.0, *depth_of(call, file, said))
+        return (1.0, *depth_of(call, file, said), further)
 
     def _climbed_on(
         self,
