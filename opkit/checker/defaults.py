@@ -23,7 +23,7 @@ from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import SOME
 from opkit.checker.search.kinds import kind_of, setting_of
-from opkit.checker.search.table import described
+from opkit.checker.search.unserved import described
 from opkit.checker.verdict import unused
 
 

@@ -42,7 +42,7 @@ from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.search.fatal import FatalCallError
 from opkit.checker.search.pipeline import Collected
-from opkit.checker.search.table import unserved_line
+from opkit.checker.search.unserved import unserved_line
 from opkit.checker.verdict import allowed, deaths, idle, settled, stated
 from opkit.errors import unknown
 from opkit.replaced import put_back

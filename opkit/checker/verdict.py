@@ -26,7 +26,8 @@ from opkit.checker.search.attributes import unlike
 from opkit.checker.search.fatal import is_huge
 from opkit.checker.search.kinds import kind_of
 from opkit.checker.search.pipeline import Collected
-from opkit.checker.search.table import Table, Unserved, described, unserved_line
+from opkit.checker.search.table import Table
+from opkit.checker.search.unserved import Unserved, described, unserved_line
 
 
 def beyond(session: CheckSession, check: Check) -> Iterator[CheckResult]:

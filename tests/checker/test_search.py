@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise as neighbours
 from typing import Any
 
 import numpy as np
@@ -633,6 +634,55 @@ def test_knots_are_floats_where_forward_says_that_they_must_ascend() -> None:
     made = Checkable("lerp", tuple(map(Arg, ("x", "knots", "heights"))), (Arg("y"),), forward, forward_where=where)  # type: ignore[arg-type]
     found = first_cases(made, Options(), 12, trials=600)
     assert {array.dtype.kind for case in found for array in case.inputs.values()} == {"f"}
+
+
+def _bags(table: np.ndarray, places: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    if places.ndim != 1 or starts.ndim != 1 or table.ndim != 2 or not places.dtype.kind == starts.dtype.kind == "i":
+        raise TypeError("vectors of places, and a table")
+    lengths = np.diff(np.append(starts, len(places)))
+    if (lengths < 0).any():
+        raise ValueError("bags follow each other")
+    found = np.zeros((len(starts), table.shape[1]))
+    np.add.at(found, np.repeat(np.arange(len(starts)), lengths), table[places])
+    return found
+
+
+def test_whole_numbers_that_begin_parts_rise_and_others_repeat() -> None:
+    """One of two vectors of whole numbers says where bags begin: forward refuses the other orders of both."""
+    found = _natural(_bags).accepted({}, 8, 0)
+    repeats = [case for case in found if len(np.unique(case.inputs["places"])) < case.inputs["places"].size]
+    assert any(case.inputs["starts"].size > 2 for case in repeats)
+    assert all((np.diff(case.inputs["starts"]) >= 0).all() for case in found)
+
+
+@pytest.mark.parametrize(("is_right", "status"), [(True, Status.PASS), (False, Status.FAIL)])
+def test_parts_that_backward_alone_wants_in_order_are_found(is_right: bool, status: Status) -> None:
+    """Forward cuts slices at any whole numbers; backward repeats by their differences, which may not be negative."""
+
+    def forward(x: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        if x.ndim != 2 or ends.ndim != 1 or len(ends) < 2 or ends.dtype.kind != "i":
+            raise TypeError("rows, and where parts begin")
+        return np.stack([x[start:end].sum(axis=0) for start, end in neighbours(ends)])
+
+    def backward(x: np.ndarray, ends: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, None]:
+        return np.repeat(dy if is_right else dy[::-1], np.diff(ends), axis=0), None
+
+    made = replace(op("x ends", forward, backward), forward_where=Location(__file__, 1), gradients=frozenset({"x"}))
+    assert check(made, Options()).status is status
+
+
+def test_the_shape_of_a_gradient_that_does_not_fit_is_tried() -> None:
+    """Forward takes vectors that it broadcasts to four axes; backward gives the gradient of four."""
+
+    def forward(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        return np.asarray(x[..., ::-1] * scale[None, :, None, :])
+
+    def backward(x: np.ndarray, scale: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, None]:
+        return (dy * scale[None, :, None, :])[..., ::-1], None
+
+    made = replace(op("x scale", forward, backward), forward_where=Location(__file__, 1), gradients=frozenset({"x"}))
+    found = check(made, Options())
+    assert found.status is Status.PASS, found.findings
 
 
 def _masked(refused: list[int]) -> Checkable:

@@ -16,7 +16,8 @@ from opkit.checker.search import table as tables
 from opkit.checker.search.answers import Answer, Standing
 from opkit.checker.search.kinds import generalised, is_special, kind_between, setting_of, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.table import Table, Unserved, unserved_line
+from opkit.checker.search.table import Table
+from opkit.checker.search.unserved import Unserved, unserved_line
 from opkit.errors import Location
 
 
@@ -268,6 +269,30 @@ def test_one_label_for_all_rows_is_not_served(wrong_at: int | None, status: Stat
     inputs = (Arg("x"), Arg("labels"))
     first = Case({"x": np.ones((3, 4)), "labels": np.zeros(3, int)})
     loss = Checkable("loss", inputs, (Arg("y"),), forward, backward, gradients=frozenset("x"), first=first)  # type: ignore[arg-type]
+    assert check(loss, Options(select=frozenset({"GC101"}))).status is status
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (2.0, Status.FAIL)])
+def test_rows_without_a_label_are_not_served(factor: float, status: Status) -> None:
+    """A smoothed cross entropy reads them all the same; which labels it has is right for rows that have one."""
+
+    def target(arrays: Arrays) -> np.ndarray:
+        x, labels = arrays["x"], arrays["labels"]
+        if x.ndim != 2 or labels.ndim != 1 or labels.dtype.kind != "i" or len(labels) > len(x):
+            raise TypeError("a row of numbers for each label")
+        found = np.full(x.shape, 0.1 / x.shape[1])
+        found[np.arange(len(labels)), labels] += 0.9
+        return found
+
+    def forward(arrays: Arrays, attrs: object) -> list[np.ndarray]:
+        return [-(target(arrays) * np.log(_weights(arrays["x"]))).sum() / len(arrays["x"])]
+
+    def backward(arrays: Arrays, outputs: object, douts: object, *_: object) -> dict[str, np.ndarray | None]:
+        away = _weights(arrays["x"]) - target(arrays)
+        return {"x": factor * douts[0] * away / len(arrays["x"]), "labels": None}  # type: ignore[index]
+
+    first = Case({"x": np.ones((3, 4)), "labels": np.zeros(3, int)})
+    loss = Checkable("loss", (Arg("x"), Arg("labels")), (Arg("y"),), forward, backward, gradients=frozenset("x"), first=first)  # type: ignore[arg-type]
     assert check(loss, Options(select=frozenset({"GC101"}))).status is status
 
 

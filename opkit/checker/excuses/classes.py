@@ -38,7 +38,7 @@ from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_LARGE, NONZERO, OWN_SIZE, PLENTY, ROW_SUM, SLIGHT
 from opkit.checker.search.kinds import elements, generalised, setting_of, shapes_of
-from opkit.checker.search.table import described
+from opkit.checker.search.unserved import described
 from opkit.record import record
 
 

@@ -42,7 +42,8 @@ from opkit.checker.search.attributes import alternatives
 from opkit.checker.search.kinds import is_plain, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, with_item
-from opkit.checker.search.table import Table, Unserved, signs
+from opkit.checker.search.table import Table, signs
+from opkit.checker.search.unserved import Unserved
 from opkit.checker.search.usual_shapes import UsualShapes
 from opkit.checker.search.values import LIMITS
 from opkit.errors import KernelError
@@ -276,8 +277,10 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> Collected:
         return Collected(dtype=natural.dtype)
     is_open = natural.is_open(shapes[0])
     if is_open:
-        if checkable.infer is None and not table.has_answers(shapes):
-            shapes = natural.answered(shapes) + shapes
+        if checkable.infer is None and not table.has_slopes(shapes):
+            answered = natural.answered(shapes)
+            known, table = {shapes_of(case) for case in answered}, Table(natural)  # others were asked with other values
+            shapes = answered + [case for case in shapes if shapes_of(case) not in known]
         shapes = table.served(shapes)
     shapes += _left_out(natural, shapes)
     # An array among the options goes with the sizes that were seen.

@@ -73,6 +73,12 @@ class Roles(SearchScope):
             trial.counts[Answer.REFUSED] += 1
             return
         if known is not None:
+            starts = list(map(_begins, known))
+            if any(starts):
+                for roles in self.with_offsets(known, assignment):
+                    if list(map(_begins, roles)) == starts:
+                        yield from self._with_limits(roles, assignment, attrs)
+                return
             is_known = all(role.is_fixed or not role.is_integer for role in known)
             yield from [known] if is_known else self._with_domains(known, assignment, attrs)
             return
@@ -125,7 +131,7 @@ class Roles(SearchScope):
         """
 
         def limited(limit: int, least: int) -> tuple[Role, ...]:
-            return tuple(replace(role, limit=limit, least=least) if role.is_integer else role for role in roles)
+            return tuple(replace(role, limit=limit, least=least) if _is_free(role) else role for role in roles)
 
         def case(limit: int, least: int) -> Case:
             return self.case(assignment, attrs, limited(limit, least))
@@ -133,15 +139,29 @@ class Roles(SearchScope):
         sizes = {*chain(*every_shape(assignment))}
         for least, named in ((1, attrs.values()), (2, self.checkable.constants)):
             sizes |= {value for value in named if type(value) is int and least <= value <= PLENTY}
-        if any(self.trial.attempt(case(*few)).is_accepted for few in ((1, 0), (2, 1), (2, 0))):
+        if not any(map(_is_free, roles)):
+            yield tuple(roles)
+        elif any(self.trial.attempt(case(*few)).is_accepted for few in ((1, 0), (2, 1), (2, 0))):
             for limit, least in product([*sorted(sizes, reverse=True), 2], (0, 1)):
                 if limit > least and self._takes_extremes(case(limit, least), limited(limit, least)):
                     if (least, limit) == (1, 2):  # 1 alone: or both signs
                         yield tuple(replace(role, structure="signs") if role.is_integer else role for role in roles)
                     yield limited(limit, least)
                     return
+        if any(role.structure == "offsets" for role in roles):
+            return
+        for offsets in self.with_offsets(roles, assignment):
+            yield from self._with_limits(offsets, assignment, attrs)
         if any(role.dtype in _PLACES for role in roles):  # places that must not repeat
             yield tuple(replace(role, is_order=True) if role.dtype in _PLACES else role for role in roles)
+
+    def with_offsets(self, roles: Sequence[Role], assignment: Assignment) -> Iterator[tuple[Role, ...]]:
+        """Yield the roles with a vector of whole numbers that rise from 0 to the length of an axis of another input."""
+        for place, (role, shape) in enumerate(zip(roles, assignment)):
+            lengths = chain(*every_shape((*assignment[:place], *assignment[place + 1 :])))
+            for axis, limit in enumerate(lengths if role.dtype in _PLACES and len(shape or ()) == 1 else ()):
+                rising = replace(role, structure="offsets", limit=limit, least=axis)
+                yield (*roles[:place], rising, *roles[place + 1 :])
 
     def _takes_extremes(self, case: Case, roles: Sequence[Role]) -> bool:
         """Return whether forward takes the least and the greatest of the whole numbers, and notices one beyond."""
@@ -151,7 +171,7 @@ class Roles(SearchScope):
             inputs = dict(case.inputs)
             for number, (name, role) in enumerate(zip(inputs, roles)):
                 array = inputs[name]
-                if role.is_integer and isinstance(array, np.ndarray) and array.size and role.dtype != "bool":
+                if _is_free(role) and isinstance(array, np.ndarray) and array.size and role.dtype != "bool":
                     inputs[name] = array = array.copy()
                     array.flat[number % array.size] = value(role)
             return self.trial.attempt(replace(case, inputs=inputs))
@@ -162,8 +182,18 @@ class Roles(SearchScope):
         if not greatest.is_accepted or not self.trial.attempt(case).is_accepted:
             return False
         # Places beyond an array may be taken in silence: for the last one, or for none.
-        is_least = all(role.limit <= 2 for role in roles if role.is_integer)
+        is_least = all(role.limit <= 2 for role in roles if _is_free(role))
         return is_least or not greatest.gives_the_same(with_one(lambda role: role.limit))
+
+
+def _begins(role: Role) -> tuple[int, ...]:
+    """Return the axis of which whole numbers begin the parts, () for others."""
+    return (role.least,) if role.structure == "offsets" else ()
+
+
+def _is_free(role: Role) -> bool:
+    """Return whether an input holds whole numbers whose limit is open."""
+    return role.is_integer and role.structure != "offsets"
 
 
 def _ascending(roles: Sequence[Role]) -> Iterator[tuple[Role, ...]]:

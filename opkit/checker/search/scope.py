@@ -27,10 +27,10 @@ class Role:
     Args:
         domain: a key of ``values.DOMAINS``.
         dtype: that of whole numbers, "" for floats.
-        limit, least: whole numbers lie from ``least`` to below ``limit``.
+        limit, least: whole numbers lie from ``least`` to below ``limit``; of offsets the axis's length and its number.
         is_fixed: whether these bounds were seen in a run, and are not to be searched.
         structure: what arrays of floats are beside their domain: a key of ``values.STRUCTURES``; "signs" for whole
-            numbers that are -1 and 1.
+            numbers that are -1 and 1, "offsets" for such as rise from 0 to the limit, where parts of an axis begin.
         is_order: whether whole numbers are the places along their last axis, each once.
     """
 
@@ -160,6 +160,10 @@ class SearchScope:
             return rng.integers(0, 2, shape).astype(bool)
         if role.is_order:
             return (np.argsort(rng.uniform(size=shape), axis=-1) if shape else np.zeros(())).astype(role.dtype)
+        if role.structure == "offsets" and shape and shape[-1] > 1:
+            values = np.sort(rng.integers(0, role.limit + 1, shape), axis=-1)
+            values[..., 0], values[..., -1] = 0, role.limit
+            return values.astype(role.dtype)
         if role.structure == "signs":
             return (2 * rng.integers(0, 2, shape) - 1).astype(role.dtype)
         values = np.asarray(rng.integers(role.least, max(role.limit, role.least + 1), shape))

@@ -89,6 +89,9 @@ class Climber(Roles):
         """
         before, found = self.roles, list[Case]()
         self._takes_whole = any(role.is_integer for role in self.held)
+        for case in self._with_starts(taken):
+            others = (self.attempt(shapes_of(other), self.attrs, 9100) for other in taken)
+            return [case, *(other for other in others if other is not None)]
         self._goal, self._attrs = _Goal.ANSWERS, self.attrs
         dtypes = [role.dtype or own for role, own in zip(self.held, self.floats)]
         known: list[Any] = list(map(shapes_of, taken[:FEW]))
@@ -104,6 +107,17 @@ class Climber(Roles):
             self.roles = before
         self._goal = _Goal.TAKES
         return found
+
+    def _with_starts(self, taken: Sequence[Case]) -> Iterator[Case]:
+        """Yield a case that backward answers where whole numbers begin the parts of an axis; others forward cuts."""
+        before = self.held
+        for case in taken[:SOME] if any(role.is_integer for role in before) and not self.is_near else ():
+            for roles in self.with_offsets(before, shapes_of(case)):
+                made = self.case(shapes_of(case), case.attrs, roles, seed=case.seed)
+                is_taken = not made.is_empty and self.trial.attempt(made).is_accepted
+                if is_taken and answer_of(self.checkable, made, compares=False).standing.is_answered:
+                    self.roles = roles
+                    yield made
 
     @property
     def _sizes(self) -> Mapping[int, int]:

@@ -321,7 +321,7 @@ def _with_regime(search: SearchScope, carrier: Case, regime: str, seed: int, onl
     inputs = dict(search.case(shapes_of(carrier), carrier.attrs, search.held, regime, seed=seed).inputs)
     for name, role in zip(inputs, search.held):
         if role.is_integer or only not in ("", name):
-            is_tied = regime == "ties" and not only and not role.is_order
+            is_tied = regime == "ties" and not only and not (role.is_order or role.structure)
             inputs[name] = each(_tied, carrier.inputs[name]) if is_tied else carrier.inputs[name]
     return replace(carrier, inputs=inputs, regime=f"{regime} {only}".strip(), seed=seed)
 

@@ -6,7 +6,7 @@ for. Looks and keeps; statuses are made in verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import reduce
 from itertools import chain, islice
@@ -16,9 +16,8 @@ from typing import TypeAlias
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.evaluate import frozen, is_float, leaves_of
+from opkit.checker.model.evaluate import frozen, is_float
 from opkit.checker.model.thresholds import FEW, MANY, MOST_LARGE, OWN_SIZE, SLOW_FIRST
-from opkit.checker.model.trial import without_particulars
 from opkit.checker.search.answers import Answer, Seen, Standing, answer_of, has_labels
 from opkit.checker.search.attributes import unlike
 from opkit.checker.search.kinds import (
@@ -39,43 +38,11 @@ from opkit.checker.search.kinds import (
 )
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
-from opkit.record import mutable, record
+from opkit.checker.search.unserved import Unserved
+from opkit.record import mutable
 
 #: A kind of shapes with a setting of the options.
 Key: TypeAlias = "tuple[Kind, Setting]"
-
-
-@record
-class Unserved:
-    """A kind that forward takes and the checks leave out.
-
-    Args:
-        answer: what backward does there.
-        is_special: whether it answers there, wrongly, and rightly on a kind with fewer coincidences.
-        others: what it answers rightly on.
-    """
-
-    answer: Answer
-    is_special: bool = False
-    others: str = "on other shapes"
-
-    @property
-    def shapes(self) -> str:
-        """The shapes and options, for a sentence."""
-        return described(self.answer.case)
-
-    @property
-    def said(self) -> str:
-        """What backward does there; what is wrong there is excused by what is right."""
-        said = self.answer.said
-        is_wrong = self.answer.standing is Standing.WRONG
-        return f"wrong there: {said}; not counted, for it is right {self.others}" if is_wrong else said
-
-
-def described(case: Case) -> str:
-    """Return a case's shapes and options, for a sentence."""
-    options = [f"{name} {value!r}" for name, value in case.attrs.items()]
-    return ", ".join([f"{leaf} of shape {list(array.shape)}" for leaf, array in leaves_of(case.inputs)] + options)
 
 
 @mutable
@@ -113,7 +80,9 @@ class Table:
         if not any(array.size > 1 and array.dtype.kind in "iu" for array in case.arrays):
             return case
         roles = [
-            replace(role, limit=min(role.limit, role.least + 2)) if role.is_integer and not role.is_order else role
+            replace(role, limit=min(role.limit, role.least + 2))
+            if role.is_integer and not (role.is_order or role.structure)
+            else role
             for role in self.scope.held
         ]
         shapes = shapes_of(case)
@@ -218,6 +187,12 @@ class Table:
             not case.is_empty and self.answer(case).standing.is_answered and not self._is_one_of_misfits(case)
             for case in cases
         )
+
+    def has_slopes(self, cases: Sequence[Case]) -> bool:
+        """Return whether it answers with a gradient other than 0, or with such alone and nothing is a misfit."""
+        standings = {self.answer(case).standing for case in cases}
+        is_flat = standings <= {Standing.OPEN, Standing.RAISED, Standing.MISFIT} and len(standings) > 1
+        return self.has_answers(cases) and not is_flat
 
     def _is_one_of_misfits(self, case: Case) -> bool:
         """Return whether backward answers a case for its sizes of 1 alone: without them there is a misfit."""
@@ -380,22 +355,3 @@ def _given(shapes: Assignment) -> list[bool]:
 def _ranks(shapes: Assignment) -> list[int | None]:
     """Return how many axes each input has, None for a list and for one left out."""
     return [None if shape is None or is_list(shape) else len(shape) for shape in shapes]
-
-
-def unserved_line(told: Mapping[str, str]) -> str:
-    """Return what is not served, as a sentence; "" for nothing: some of it, by what backward does there.
-
-    Args:
-        told: what backward does, by the shapes and options that forward takes.
-    """
-    if not told:
-        return ""
-    alike: dict[str, list[str]] = {}
-    for shapes, said in islice(told.items(), FEW):
-        alike.setdefault(without_particulars(said), []).append(shapes)
-    parts = [
-        f"{first} ({told[first]})" + "".join(f", and likewise {shapes}" for shapes in others)
-        for first, *others in alike.values()
-    ]
-    more = f"; and {len(told) - FEW} more (--verbose lists all)" if len(told) > FEW else ""
-    return f"not served: forward takes {'; '.join(parts)}{more}"

@@ -27,7 +27,7 @@ from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import FEW, MOST_SHAPES
 from opkit.checker.model.trial import is_unbound
 from opkit.checker.search.hill_climb import RANKED_SHAPES, Depth, depth_of, reached_by
-from opkit.checker.search.table import described
+from opkit.checker.search.unserved import described
 from opkit.record import mutable, record
 from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.subjects.annotated import dimensions_in, shaped
