@@ -77,6 +77,23 @@ def _pooled_back(kept: Any, g: Any) -> Any:
 pooled.defvjp(_pooled, _pooled_back)
 
 
+@pytest.mark.parametrize(("factor", "status"), [(1.0, "pass"), (0.5, "fail")])
+def test_a_number_with_a_default_is_differentiated(factor: float, status: str) -> None:
+    """JAX gives it a tangent, whatever its default; a rule of JAX's that leaves it out says that it is a constant."""
+
+    @jax.custom_jvp
+    def softplus(x: Any, beta: Any = 1.0) -> Any:
+        return jnp.logaddexp(beta * x, 0.0) / beta
+
+    @softplus.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        x, beta = primals
+        y, slope = softplus(x, beta), jax.nn.sigmoid(beta * x)
+        return y, slope * tangents[0] + factor * (slope * x - y) / beta * tangents[1]
+
+    assert gradcheck(softplus, replay=False).ops[0].status.value == status
+
+
 @pytest.mark.parametrize("call", [pooled, jax.jit(pooled)])
 def test_a_gradient_that_is_0_by_chance_is_no_missing_one(call: Any) -> None:
     """Of one score the softmax is 1: a gradient that is computed is one, None for the mask is none."""

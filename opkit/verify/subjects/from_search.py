@@ -28,58 +28,23 @@ from opkit.checker.model.thresholds import FEW, MOST_SHAPES
 from opkit.checker.model.trial import is_unbound
 from opkit.checker.search.hill_climb import RANKED_SHAPES, Depth, depth_of, reached_by
 from opkit.checker.search.unserved import described
-from opkit.record import mutable, record
+from opkit.record import mutable
 from opkit.verify.isolation.announced_calls import Looks
 from opkit.verify.subjects.annotated import dimensions_in, shaped
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.from_cases import finished, frame, saying, silent_in
+from opkit.verify.subjects.from_cases import frame, silent_in
 from opkit.verify.subjects.half_precision import given_in, in_formats
 from opkit.verify.subjects.input_formats import Formats, formats_tried
 from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.readings import Reading, UntakenError, raising, readings
 from opkit.verify.subjects.subject import Subject, SubjectRunner
+from opkit.verify.subjects.taken import Taken
 
 #: Seconds after which further readings of a signature are given up, cases of each that are looked at, and of the first
 #: that forward takes where backward answers none of them.
 _SECONDS, _LOOKED_AT, _MOST_LOOKED_AT = 12.0, 12, 100
 #: Attempts after which a reading is given up at first, so that all readings are tried on the usual shapes.
 _FEW_TRIALS = 600
-
-
-@record
-class _Taken:
-    """A reading that forward takes.
-
-    Args:
-        made: the subject so read.
-        runner: runs it.
-        case: that forward took; backward answered it where it answered any.
-        constants: the inputs for which backward gives None.
-        is_answered: whether backward answered a case.
-        said: what is to be said of backward where it answered none.
-        formats: in which it gets its inputs, where it takes neither float32 nor float64.
-    """
-
-    made: Checkable
-    runner: SubjectRunner
-    case: Case
-    constants: frozenset[str] = frozenset()
-    is_answered: bool = False
-    said: str = ""
-    formats: Formats = field(default_factory=dict)
-
-    def finished(self, announced: Looks, unserved: _Taken | None = None) -> Checkable:
-        """Return the subject as a checkable, which says what another reading is not served with (rule 4)."""
-        made = replace(self.made, first=self.case)
-        if made.starts_in == "float32":
-            made = saying(made, "checked in float32: forward refuses float64, or drops its digits")
-        known = {arg.name for arg in made.inputs}
-        others = [arg.name for arg in unserved.made.inputs if arg.name not in known] if unserved else []
-        if unserved is not None and unserved.said and others:
-            line = f"not served: {' and '.join(others)} as {'arrays' if others[1:] else 'an array'} ({unserved.said})"
-            made = saying(made, line)
-        case = given_in(self.runner, self.formats, self.case)
-        return finished(made, self.runner, announced, case, self.constants)
 
 
 def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
@@ -118,8 +83,8 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
 def _searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
     search = _Search(subject, declared, label, options)
     search.load()
-    first: _Taken | None = None
-    empty: _Taken | None = None
+    first: Taken | None = None
+    empty: Taken | None = None
     for trials, seconds in ((_FEW_TRIALS, _SECONDS / 2), (MOST_SHAPES, _SECONDS)):
         for reading, count in search.readings():
             search.trials = trials // count
@@ -215,16 +180,29 @@ class _Search:
             given = {name: [array] * 2 if name in reading.lists else array for name, array in arrays.items()}
             yield np.errstate(all="ignore")(partial(made.forward, given, made.default_attrs))
 
-    def wider(self, reading: Reading, taken: _Taken) -> _Taken | None:
-        """Return a reading with arrays that may be left out besides, which no search gave; None where none is taken."""
-        names = next(readings(self.subject)).optional.difference(reading.inputs)
-        inputs = tuple(name for name in self.subject.parameters.names if name in {*names, *reading.inputs})
-        options = {name: value for name, value in reading.options.items() if name not in names}
-        case = replace(taken.case, inputs={name: taken.case.inputs.get(name) for name in inputs}, attrs=options)
-        found = self.taken(replace(reading, inputs=inputs, options=options, optional=names), case) if names else None
-        return found if found is not None and found.is_answered else None
+    def wider(self, reading: Reading, taken: Taken) -> Taken | None:
+        """Return a reading with arrays that may be left out besides, which no search gave; None where none is taken.
 
-    def taken(self, reading: Reading, known: Case | None = None) -> _Taken | None:
+        Also with the numbers among the options that its framework differentiates, as arrays without axes.
+        """
+        left_out = next(readings(self.subject)).optional.difference(reading.inputs)
+        dtype = taken.case.floats[0].dtype
+        numbers = {
+            name: np.asarray(value, dtype)
+            for name, value in reading.options.items()
+            if name in self.subject.scalars and type(value) is float
+        }
+        for names, given in ((left_out | {*numbers}, numbers), (left_out, {})) if numbers else ((left_out, {}),):
+            inputs = tuple(name for name in self.subject.parameters.names if name in {*names, *reading.inputs})
+            options = {name: value for name, value in reading.options.items() if name not in names}
+            known = {name: given.get(name, taken.case.inputs.get(name)) for name in inputs}
+            wider = replace(reading, inputs=inputs, options=options, optional=reading.optional | left_out)
+            found = self.taken(wider, replace(taken.case, inputs=known, attrs=options)) if names else None
+            if found is not None and found.is_answered:
+                return found
+        return None
+
+    def taken(self, reading: Reading, known: Case | None = None) -> Taken | None:
         """Return a reading that forward takes, None for one that it does not; on a known case, or on searched ones."""
         runner = self.subject.make(frozenset(reading.inputs), frozenset())
         made = self._made(runner, reading)
@@ -251,7 +229,7 @@ class _Search:
         if not given.issuperset(reading.inputs):  # it was never taken: an option, not an array that may be left out
             return self.taken(self._without(reading, set(reading.inputs) - given), known)
         constants: frozenset[str] = frozenset()
-        found: _Taken | None = None
+        found: Taken | None = None
         unanswered, said = set(reading.optional), ""
         # A backward that answers only where no array has several elements says little.
         for case in sorted(cases, key=lambda case: max(case.sizes, default=0) < 2):
@@ -267,13 +245,13 @@ class _Search:
                 answer = None if is_mute else answer_of(self.announced.over(made), case, compares=False)
                 said = said or (answer.said if answer else "")
                 if answer is not None and answer.standing.is_answered:
-                    found = found or _Taken(made, runner, case, constants, is_answered=True, formats=formats)
+                    found = found or Taken(made, runner, case, constants, is_answered=True, formats=formats)
                     unanswered -= {name for name in unanswered if case.inputs.get(name) is not None}
             if found is not None and not unanswered:
                 return found
         if found is not None:  # backward answers only where these are left out: they are options
             return self.taken(self._without(reading, unanswered), known)
-        return _Taken(made, runner, cases[0], constants, said=said, formats=formats)
+        return Taken(made, runner, cases[0], constants, said=said, formats=formats)
 
     def _with_arrays(self, made: Checkable, cases: Sequence[Case], names: Sequence[str]) -> Case:
         """Return a case with arrays that were left out in all, of the sizes of others, as far as forward takes them."""
@@ -289,7 +267,7 @@ class _Search:
                     case = replace(case, inputs={**case.inputs, name: array})
         return case
 
-    def called(self, taken: _Taken) -> str:
+    def called(self, taken: Taken) -> str:
         """Return the parameter that backward calls of what forward alone takes, "" for none."""
         case, called = taken.case, list[str]()
         for name in (*case.inputs, *case.attrs):
