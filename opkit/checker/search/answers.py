@@ -84,6 +84,11 @@ class Seen:
         return Standing.RIGHT in self.standings and Standing.WRONG not in self.standings
 
     @property
+    def is_answered(self) -> bool:
+        """Whether backward answered a case."""
+        return any(standing.is_answered for standing in self.standings)
+
+    @property
     def shapes(self) -> Assignment:
         """The shapes of the first case."""
         return shapes_of(self.case)

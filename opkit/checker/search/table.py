@@ -317,6 +317,8 @@ class Table:
             wrong = [seen.shapes for seen in general if Standing.WRONG in seen.standings]
             for shapes in wrong:
                 self._look_wider(shapes, case, setting)
+        if has_labels(case):  # that backward refuses other labels beside the same floats makes no coincidence of these
+            general = [seen for seen in general if seen.is_answered or _floats(seen.case) != _floats(case)]
         return bool(general) and all(self._general(shapes, setting) for shapes in wrong)
 
     def is_open(self, case: Case) -> bool:
@@ -345,6 +347,11 @@ def signs(search: SearchScope, shapes: Sequence[Case]) -> Iterator[Unserved]:
 def _is_tied(case: Case) -> bool:
     """Return whether an array of whole numbers holds one number alone."""
     return any(array.size > 1 and array.dtype.kind in "iu" and not np.ptp(array) for array in case.arrays)
+
+
+def _floats(case: Case) -> Kind:
+    """Return how the shapes of a case's floats relate."""
+    return kind_between(tuple(array.shape for array in case.floats))
 
 
 def _given(shapes: Assignment) -> list[bool]:
