@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
-from opkit.checker import Case, Checkable, Options, Status, check
+from opkit.checker import Arg, Case, Checkable, Options, Status, check
 from opkit.checker.checks.purity import backward_purity, forward_purity
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.trial import Trial
 from tests.checker.functions import checkable_of
+
+
+def test_whole_numbers_stay_as_the_cases_have_them_in_every_layout() -> None:
+    """A permutation of which each number is the first one is none; two of them are not handed over for each other."""
+    seen: set[tuple[int, ...]] = set()
+
+    def forward(arrays: Any, attrs: Any) -> list[np.ndarray]:
+        seen.update(tuple(arrays[name].tolist()) for name in ("first", "second"))
+        return [arrays["x"][arrays["first"]] * arrays["x"][arrays["second"]]]
+
+    def cases(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+        yield {"x": rng.normal(size=(4, 2)), "first": np.array([1, 2, 0, 3]), "second": np.array([3, 2, 1, 0])}
+
+    inputs = (Arg("x"), Arg("first"), Arg("second"))
+    check(Checkable("shuffled", inputs, (Arg("y"),), forward, cases=cases), Options())
+    assert {places for places in seen if len(places) == 4} == {(1, 2, 0, 3), (3, 2, 1, 0)}
 
 
 def test_a_gradient_remembered_by_the_place_of_its_argument_is_found() -> None:

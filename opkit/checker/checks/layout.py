@@ -224,7 +224,7 @@ class _Moved:
     def _shared(self) -> Iterator[_Fault]:
         """Two arguments that are views of one buffer, against the same values in buffers of their own."""
         ev = self.ev
-        leaves = [(leaf, array) for leaf, array in leaves_of(ev.inputs) if array.size > 1]
+        leaves = [(leaf, array) for leaf, array in leaves_of(ev.inputs) if array.size > 1 and is_float(array)]
         for (first, array), (second, other) in pairwise(leaves):
             if array.shape != other.shape or array.dtype != other.dtype:
                 continue
@@ -239,10 +239,13 @@ class _Moved:
                     yield from self._compared("GC130", call, expected, f"{first} and {second} as {how}", apart)
 
     def _spread(self, axis: int | None) -> Iterator[_Fault]:
-        """Zero strides change values, so both sides of the comparison are made of the same repeated values."""
+        """Zero strides change values, so both sides of the comparison are made of the same repeated values.
+
+        Whole numbers stay: places and lengths that repeat may be none that are meant.
+        """
         ev, gradients = self.ev, self.gradients
-        repeated = ev.map_inputs(lambda array: frozen(_broadcast(array, axis)))
-        plain = ev.map_inputs(lambda array: frozen(_broadcast(array, axis).copy()))
+        repeated = ev.map_inputs(lambda array: frozen(_broadcast(array, axis)) if is_float(array) else array)
+        plain = ev.map_inputs(lambda array: frozen(_broadcast(array, axis).copy()) if is_float(array) else array)
         if gradients and ev.entries:
             spread = [_broadcast(item, axis) for item in self.douts]
             with suppress(Exception):  # then the layout is not the cause
