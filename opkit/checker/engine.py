@@ -336,8 +336,9 @@ def _notes(checkable: Checkable, session: CheckSession) -> Iterator[str]:
     if checkable.has_gradient and session.cases:
         bound = checkable.bound(session.cases[0].inputs, session.cases[0].attrs)
         optional = {arg.name for arg in checkable.inputs if arg.is_optional}
-        for leaf, array in leaves_of(session.cases[0].inputs):
-            if bound is not None and is_float(array) and leaf.name not in bound:
+        every = ((leaf, is_float(array)) for case in session.cases for leaf, array in leaves_of(case.inputs))
+        for leaf in dict.fromkeys(leaf for leaf, is_open in every if is_open):
+            if bound is not None and leaf.name not in bound:
                 where = ", where it is an array," if leaf.name in optional else ""
                 how = "took no gradient where it was seen" if checkable.recorded else "gets no gradient"
                 yield f"input {leaf}{where} {how} and counts as a constant"

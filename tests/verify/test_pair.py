@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opkit.checker import Status
 from opkit.errors import UsageError
 from opkit.testing import GradientError, assert_gradients
 from opkit.verify import gradcheck
@@ -412,6 +413,22 @@ def test_complex_inputs_that_were_given_are_not_differentiated() -> None:
     z = np.array([1 + 2j, 3 - 1j])
     (op,) = gradcheck(forward=np.abs, backward=lambda z, dy: dy * z / np.abs(z), inputs=[z]).ops
     assert op.status.value == "skip"
+
+
+def test_an_input_that_a_pair_gives_none_for_is_a_constant_where_nothing_declares_it() -> None:
+    """A line says so; beside inputs that are given it fails."""
+
+    def forward(x: Any, target: Any) -> Any:
+        return ((x - target) ** 2).sum()
+
+    def backward(x: Any, target: Any, dy: Any) -> Any:
+        return 2 * dy * (x - target), None
+
+    (found,) = gradcheck(forward=forward, backward=backward).ops
+    assert found.status is Status.PASS, str(found)
+    assert "input target gets no gradient and counts as a constant" in found.notes
+    (given,) = gradcheck(forward=forward, backward=backward, inputs=[np.ones(3), np.zeros(3)]).ops
+    assert [item.code for item in given.findings] == ["GC145"]
 
 
 def test_a_pair_that_takes_nothing_says_what_forward_raised() -> None:

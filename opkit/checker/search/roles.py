@@ -192,7 +192,7 @@ def _begins(role: Role) -> tuple[int, ...]:
 
 
 def _is_free(role: Role) -> bool:
-    """Return whether an input holds whole numbers whose limit is open."""
+    """Return whether the limit of an input of whole numbers is open."""
     return role.is_integer and role.structure != "offsets"
 
 

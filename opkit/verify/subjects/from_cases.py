@@ -372,7 +372,7 @@ def finished(
         made,
         outputs=outputs,
         nondifferentiable_outputs=hidden,
-        gradients=None if runner.gives_none else floats,
+        gradients=None if runner.gives_none and not constants else floats,
         own=_own(made, runner),
         fatal=announced.fatal,
     )
