@@ -210,6 +210,14 @@ def test_a_row_that_is_wrong_throughout_is_named() -> None:
     assert guess_pattern(claimed, right, VALUES.reshape(3, 4), "x") == "wrong by a factor of 0.5 at x[1] only"
 
 
+def test_a_whole_row_is_named_before_a_bound_on_its_values() -> None:
+    """That the row of the padding has the largest numbers is chance."""
+    values = np.array([[3.0, -2.5, 2.0, 4.0], [0.1, 0.5, 1.0, 0.2], [1.1, 0.3, -0.7, 0.9]])
+    right = np.diag(np.linspace(1.0, 2.0, 12))
+    claimed = right + np.sin(np.arange(144)).reshape(12, 12) * (np.arange(12) < 4)
+    assert guess_pattern(claimed, right, values, "table") == "wrong at table[0] only"
+
+
 def test_the_pattern_of_one_result_is_not_blurred_by_another() -> None:
     """A mean is right beside a variance of which the gradient is that of the other variance."""
     report = check_functions(

@@ -79,7 +79,17 @@ def test_what_float32_loses_too_is_lost_by_cancellation(added: float, is_told: b
 
     given = {"x": np.array([-0.65382861, -0.12961363])}
     found = half_precision(run, given, {}, [np.array([-0.09098672, 1.50240355])])
-    assert [item.message for item in found] == ["the gradient of x is another one in float16 than in float32"] * is_told
+    assert [item.message.partition(":")[0] for item in found] == ["the gradient of x is another one in float16 than in float32"] * is_told
+
+
+def test_a_gradient_that_cancels_in_float32_is_not_compared() -> None:
+    """A softmax of one has none: what bfloat16 leaves of the difference of two equal sums is rounding."""
+
+    def run(arrays: Any, attrs: Any, douts: Any, form: str) -> Any:
+        left = np.full(3, 0.03 if form == "bfloat16" else 0.0)
+        return [np.ones(3)], {"x": left if douts is not None else None}
+
+    assert half_precision(run, {"x": np.ones(3)}, {}, [np.ones(3)]) == []
 
 
 @pytest.mark.parametrize("seed", range(3))

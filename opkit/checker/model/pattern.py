@@ -152,7 +152,8 @@ def _partial(claimed: ndarray, numeric: ndarray, values: ndarray, name: str, clo
     where = _where(columns, values.shape, name)
     if is_part:
         places = wrong.any(axis=0)
-        where = _of_a_matrix(places, values.shape, name) or _condition(values.reshape(-1), places, name) or where
+        bound = "" if len(columns) > 1 and where.endswith("only") else _condition(values.reshape(-1), places, name)
+        where = _of_a_matrix(places, values.shape, name) or bound or where
     mine, right = claimed[:, columns], numeric[:, columns]
     if not largest(mine):
         return f"zero {where}"

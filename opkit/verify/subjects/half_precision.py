@@ -28,6 +28,7 @@ from opkit.checker.model.checkable import Infer, describe_inputs
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import InputLeaf, frozen, is_float, leaves_of
 from opkit.checker.model.formats import FORMATS, HALVES, Format
+from opkit.checker.model.numbers import place_of
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.checker.model.reference import InFormat
 from opkit.checker.model.thresholds import CANCELLED, COARSE_ULPS, FEW, SINGLE_RESOLUTION
@@ -99,7 +100,9 @@ def _gradient_fault(
                 apart &= differing(exact, there[leaf], form.eps, lost)
             off[leaf] = off.get(leaf, False) | apart
             if are_most(off[leaf]):
-                said = f"is another one in {form.name} than in float32"
+                place = place_of(np.argmax(np.where(apart, np.abs(exact - there[leaf]), -1)), exact.shape)
+                numbers = f"{there[leaf][place]:.4g} and {exact[place]:.4g} at {list(place)}"
+                said = f"is another one in {form.name} than in float32: {numbers}"
                 if not is_held:
                     said = "is not finite in float16, which can hold what float32 gives"
                 return Fault(f"the gradient of {leaf.name} {said}", input=leaf.name)

@@ -168,8 +168,13 @@ def _nothing_taken(subject: Subject, said: str) -> str:
         return (
             f"{subject.name} takes nothing that could be differentiated: forward's first parameter is the context, ctx"
         )
+    told = (
+        f"there are no cases for {subject.name}, {subject.remark}"
+        if subject.remark
+        else f"there are no cases for {subject.name}"
+    )
     return (
-        f"there are no cases for {subject.name}, and {said}; define "
+        f"{told}, and {said}; define "
         f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or, for plain arrays, give "
         "--shape NAME=3,4; or check a script that calls it"
     )

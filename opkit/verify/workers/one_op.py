@@ -198,11 +198,14 @@ def offer(report: OpReport, checkable: Checkable) -> OpReport:
             note = f"{command} the inputs found as cases, which decide once they are corrected"
     elif checkable.infer is None and not checkable.recorded:
         found = [item.evidence.case for item in report.findings if item.evidence is not None]
-        if not checkable.declares_shapes and any(case is not None and len(case.shapes) > 1 for case in found):
+        if any(case is not None and len(case.shapes) > 1 for case in found):
+            which, shapes = "values", ""
+            if not checkable.declares_shapes:
+                shapes = ', annotate the parameters (Annotated[Any, "n d"]; float where a number is meant)'
+                which = "shapes and values"
             note = (
-                "nothing declares the shapes of the inputs; where those of a failure are not meant, raise in forward, "
-                'annotate the parameters (Annotated[Any, "n d"]; float where a number is meant), or correct the cases '
-                f"that {command}"
+                f"nothing declares the {which} of the inputs; where those of a failure are not meant, raise in "
+                f"forward{shapes}, or correct the cases that {command}"
             )
     return replace(report, notes=(*report.notes, note)) if note else report
 
