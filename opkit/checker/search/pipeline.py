@@ -243,6 +243,14 @@ def first_cases(
     return [*found, *broken][:most]
 
 
+def answered_cases(checkable: Checkable, options: Options, taken: Case, seconds: float) -> list[Case]:
+    """Return cases that backward answers, found from one that forward takes and backward does not."""
+    end = min(seconds, FIRST_SECONDS)
+    natural = UsualShapes(checkable, options, Trial(checkable, end, end, clock=Spent()), checkable.starts_in)
+    known = natural.attempt(shapes_of(taken), taken.attrs, 0)
+    return natural.answered([taken]) if known is not None and checkable.has_gradient else []
+
+
 def search(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     """Search cases for an op: in proportion to the effort.
 

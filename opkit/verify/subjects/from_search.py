@@ -27,6 +27,7 @@ from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import FEW, MOST_SHAPES
 from opkit.checker.model.trial import is_unbound
 from opkit.checker.search.hill_climb import RANKED_SHAPES, Depth, depth_of, reached_by
+from opkit.checker.search.pipeline import answered_cases
 from opkit.checker.search.unserved import described
 from opkit.record import mutable
 from opkit.verify.isolation.announced_calls import Looks
@@ -114,7 +115,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
     if called:
         said = f"backward calls {called}: a function is not searched"
         raise UntakenError(subject, said, subject.backward_where)
-    return first.finished(search.announced)
+    return (search.answered(first) or first).finished(search.announced)
 
 
 @mutable
@@ -252,6 +253,24 @@ class _Search:
         if found is not None:  # backward answers only where these are left out: they are options
             return self.taken(self._without(reading, unanswered), known)
         return Taken(made, runner, cases[0], constants, said=said, formats=formats)
+
+    def answered(self, taken: Taken) -> Taken | None:
+        """Return a reading on shapes that backward answers, where it answers none of the usual ones: None for none.
+
+        What has no gradient there is a constant, which no call that raises tells.
+        """
+        args = taken.made.inputs
+        reading = Reading(
+            tuple(arg.name for arg in args),
+            {attr.name: attr.default for attr in taken.made.attrs},
+            frozenset(arg.name for arg in args if arg.is_optional),
+            frozenset(arg.name for arg in args if arg.is_variadic),
+        )
+        made = self.announced.over(taken.made)
+        with np.errstate(all="ignore"):
+            cases = answered_cases(made, self.options, taken.case, _SECONDS - self.spent())
+        found = (self.taken(reading, case) for case in cases[:1])
+        return next((one for one in found if one is not None and one.is_answered), None)
 
     def _with_arrays(self, made: Checkable, cases: Sequence[Case], names: Sequence[str]) -> Case:
         """Return a case with arrays that were left out in all, of the sizes of others, as far as forward takes them."""
