@@ -415,20 +415,6 @@ def test_complex_inputs_that_were_given_are_not_differentiated() -> None:
     assert op.status.value == "skip"
 
 
-@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (0.5, Status.FAIL)])
-def test_an_input_without_a_gradient_is_one_on_shapes_that_are_found_later_too(factor: float, status: Status) -> None:
-    """Forward broadcasts vectors to four axes, where backward gives no gradient that fits: nothing tells there."""
-
-    def forward(x: Any, scale: Any) -> Any:
-        return x[..., ::-1] * scale[None, :, None, :]
-
-    def backward(x: Any, scale: Any, dy: Any) -> Any:
-        return factor * (dy * scale[None, :, None, :])[..., ::-1], None
-
-    (found,) = gradcheck(forward=forward, backward=backward).ops
-    assert found.status is status, str(found)
-
-
 def test_an_input_that_a_pair_gives_none_for_is_a_constant_where_nothing_declares_it() -> None:
     """A line says so; beside inputs that are given it fails."""
 

@@ -169,6 +169,34 @@ def test_an_input_that_is_overwritten_on_purpose_is_declared() -> None:
     assert any("INPLACE" in note for note in report.notes)
 
 
+class Turned(torch.autograd.Function):
+    """The features of tokens in four axes, by the tables of a rotary embedding, which take no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Any, k: Any, cosines: Any, sines: Any) -> Any:
+        ctx.save_for_backward(cosines, sines)
+        return Turned.of(q, cosines, sines), Turned.of(k, cosines, sines)
+
+    @staticmethod
+    def of(x: Any, cosines: Any, sines: Any) -> Any:
+        """Return the features turned, the first half against the second."""
+        cosines, sines = cosines[None, :, None, :], sines[None, :, None, :]
+        first, second = x.chunk(2, dim=-1)
+        return torch.cat((first * cosines - second * sines, first * sines + second * cosines), dim=-1)
+
+    @staticmethod
+    def backward(ctx: Any, dq: Any, dk: Any) -> Any:
+        cosines, sines = ctx.saved_tensors
+        return Turned.of(dq, cosines, -sines), Turned.of(dk, cosines, -sines), None, None
+
+
+def test_an_input_without_a_gradient_is_one_on_shapes_that_are_found_later_too() -> None:
+    """Forward broadcasts vectors to four axes, where torch refuses the gradient: nothing tells there."""
+    report = searched(Turned)
+    assert report.status is Status.PASS, report.checks
+    assert any("cosines gets no gradient" in note for note in report.notes)
+
+
 class Chosen(torch.autograd.Function):
     """What is kept of x; a gradient of which the rest is written to, or not."""
 
