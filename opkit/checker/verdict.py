@@ -87,7 +87,7 @@ def _difference(case: Case, options: Mapping[str, str], other: Checkable) -> str
         return ", ".join(f"{name} = {value}" for name, value in options.items())
     if case.shapes not in {one.shapes for one in other.seen}:
         return f"shapes {', '.join(str(list(shape)) for shape in case.shapes)}"
-    return f"values: {case.regime}"
+    return "other values" if case.regime == "normal" else f"values: {case.regime}"
 
 
 #: Wrong only after the caller changed an input or a result in place: undecided wherever it is found (rule 5).

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ from opkit.verify.targets.target import Target, resolve
 #: How many cases are written of an op, and of how many elements at most: a person is to read them.
 _MOST, _ELEMENTS = 12, 256
 _SECONDS = 60.0
+#: By how much the numbers of every second case are larger than those that a search begins with, which reach 2.
+_WIDER = 4.0
 #: Digits of a number that is read well, of one without what multiplying left at its end, and of any.
 _FEW, _NEARLY_ALL, _ALL = 4, 12, 17
 
@@ -133,7 +136,15 @@ def _lines(checkable: Checkable, options: RunOptions, op: str) -> list[str]:
         kept = sorted(kinds.values(), key=lambda case: id(case) not in first)[:_MOST]
         chosen = sorted(kept, key=_sizes, reverse=True)
         spans = _spans(chosen)
-        return [line for case in chosen if (line := _line(found, case, op, trial, spans))]
+        # Every second case has ordinary numbers of any size: what breaks at 3 is found again.
+        ways = cycle((spans, {name: span * _WIDER if _is_any(span) else span for name, span in spans.items()}))
+        every = (_line(found, case, op, trial, way, spans) for case, way in zip(chosen, ways))
+        return [line for line in every if line]
+
+
+def _is_any(span: np.ndarray) -> bool:
+    """Return whether an input holds floats of either sign."""
+    return span.dtype.kind == "f" and span.min() < 0 < span.max() and not (span == np.round(span)).all()
 
 
 def _spans(cases: Iterable[Case]) -> dict[str, np.ndarray]:
@@ -170,23 +181,33 @@ def _is_readable(case: Case) -> bool:
     return bool(arrays) and all(sizes) and sum(sizes) <= _ELEMENTS and all(np.isfinite(item).all() for item in arrays)
 
 
-def _line(checkable: Checkable, case: Case, op: str, trial: Trial, spans: Mapping[str, np.ndarray]) -> str:
+def _line(
+    checkable: Checkable,
+    case: Case,
+    op: str,
+    trial: Trial,
+    first: Mapping[str, np.ndarray],
+    spans: Mapping[str, np.ndarray],
+) -> str:
     """Return a case as text: drawn where forward and backward take that too, else rounded, or exact; "" for none."""
     defaults = {attr.name: attr.default for attr in checkable.attrs if not attr.is_required}
     options = {key: value for key, value in case.attrs.items() if value != defaults.get(key, case)}
     if any(not is_plain_option(value) for value in options.values()):
         return ""
     given = {name: value for name, value in case.inputs.items() if value is not None}
-    for drawn, digits in ((spans, _FEW), (_spans([case]), _FEW), ({}, _FEW), ({}, _ALL)):
+    for drawn, digits in ((first, _FEW), (spans, _FEW), (_spans([case]), _FEW), ({}, _FEW), ({}, _ALL)):
         texts = {name: _text(value, drawn.get(name), digits) for name, value in given.items()}
         space = {"rng": np.random.default_rng(case.seed), "np": np}
         inputs = {**case.inputs, **{name: eval(text, space) for name, text in texts.items()}}
         again = replace(case, inputs=inputs)
-        if digits == _ALL or (
-            trial.attempt(again).is_accepted
-            and answer_of(checkable, again).standing is answer_of(checkable, case).standing
-        ):
-            break
+        if digits == _ALL or trial.attempt(again).is_accepted:
+            one, other = answer_of(checkable, again).standing, answer_of(checkable, case).standing
+            if (
+                digits == _ALL
+                or one is other
+                or (drawn is first is not spans and one.is_answered and other.is_answered)
+            ):
+                break
     for name in _constants(checkable, case) if _mark() else ():
         texts[name] = f"{_mark()}({texts[name]})"
     parts = [f'"op": {op!r}'] if op else []

@@ -15,7 +15,7 @@ from opkit.checker.model.dimensions import Axis
 from opkit.checker.model.report import Evidence
 from opkit.checker.model.trial import Trial
 from opkit.errors import UsageError
-from opkit.verify import RunOptions, run_targets
+from opkit.verify import RunOptions, gradcheck, run_targets
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.targets.load import load
 from opkit.verify.targets.target import resolve
@@ -175,7 +175,21 @@ def test_what_forward_takes_exactly_alone_is_exact(here: Path) -> None:
     (here / "layers.py").write_text(narrow)
     case = Case({"x": np.ones(2), "w": np.array([-1.0, 1.0]) * 2**0.5})
     (op,) = load(resolve(["layers.py::Weighted"])[0], QUICK, Flight()).made().checkables
-    assert repr(2**0.5) in _line(op, case, "", Trial(op), _spans([case]))
+    assert repr(2**0.5) in _line(op, case, "", Trial(op), _spans([case]), _spans([case]))
+
+
+def test_what_breaks_at_larger_numbers_is_found_again_by_the_cases_that_are_written(here: Path) -> None:
+    """A search begins with numbers up to 2: every second case has larger ones."""
+    text = (
+        "from paddle.autograd import PyLayer\nimport paddle\n\n\nclass Hard(PyLayer):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        ctx.save_for_backward(x)\n        return x * paddle.clip(x + 3.0, 0.0, 6.0) / 6.0\n\n    @staticmethod\n    def backward(ctx, dy):\n"
+        "        (x,) = ctx.saved_tensor()\n        inside = paddle.cast(paddle.abs(x) < 3.0, x.dtype)\n        return dy * inside * (2.0 * x + 3.0) / 6.0\n"
+    )
+    (here / "hard.py").write_text(text)
+    list(write_cases(["hard.py::Hard"], RunOptions(), False))
+    (op,) = gradcheck(str(here / "hard.py::Hard"), replay=False).ops
+    assert "cases drawn" in op.rests_on
+    assert op.status is Status.FAIL
 
 
 def searched(*recorded: Case, **axes: tuple[Axis, ...]) -> Any:
@@ -203,12 +217,12 @@ def test_an_undecided_report_offers_the_command(op: str, directory: str | None, 
 
 
 def test_a_failure_on_several_inputs_says_how_to_declare_their_shapes() -> None:
-    """They may be an accidental broadcast, or one may be meant as a number; of one input, and of declared ones, nothing is said."""
+    """They may be an accidental broadcast, or one may be meant as a number; of one input nothing is said, of declared ones nothing of shapes."""
 
     def noted(*sizes: int, **axes: tuple[Axis, ...]) -> bool:
         case = Case({f"x{index}": np.ones(size) for index, size in enumerate(sizes)})
         result = CheckResult("jacobian", Status.FAIL, "GC101", "wrong", evidence=Evidence(case))
-        return "--write-cases" in "".join(offer(OpReport("a.py::F", (result,)), searched(**axes)).notes)
+        return "annotate" in "".join(offer(OpReport("a.py::F", (result,)), searched(**axes)).notes)
 
     assert [noted(3, 4), noted(3, 3), noted(3)] == [True, True, False]
     assert not noted(3, 4, x0=())

@@ -102,7 +102,10 @@ def with_untaken(found: tuple[Found, ...], names: Mapping[str, Any], label: str,
         mistakes = list(unread(names, {_last(reported_as(item)) for item in found}, sorted(known)))
         return (*found, unloadable(label, together(mistakes))) if mistakes else found
     cases = [value for name, value in names.items() if f"{name}_".startswith("cases_") and callable(value)]
-    said = "no function of the file takes these cases: those of a py_func stand in the script that calls it"
+    said = (
+        "no function of the file takes these cases: those of a py_func stand in the script that calls it, and plain "
+        "functions are checked by opkit.gradcheck(forward=f, backward=g, cases=...)"
+    )
     return tuple(unloadable(label, UsageError(said, where=location_of(value))) for value in cases[:1])
 
 

@@ -152,7 +152,9 @@ class Framework(ABC):
                 )
                 raise UsageError(said, where=subject.forward_where, help=help)
             said = "with --shape each float input takes a gradient; cases, as --write-cases writes, may say otherwise"
-            subject = replace(subject, if_zero=f"{subject.if_zero} {said}")
+            few = "with --shape values are normal and options at their defaults: annotations, or cases, have more tried"
+            remark = "; ".join(filter(None, (subject.remark, few)))
+            subject = replace(subject, if_zero=f"{subject.if_zero} {said}", remark=remark)
 
             def cases(rng: Any) -> Any:
                 return [{name: rng.standard_normal(shape) for name, shape in options.shapes.items()} for _ in range(3)]
