@@ -273,6 +273,16 @@ def test_a_gradient_of_nothing_but_zeros_asks_for_a_return() -> None:
     assert "is a return missing" in finding.hint
 
 
+def test_zeros_at_kinks_alone_are_no_missing_gradient() -> None:
+    """A gate that is closed at its edge is 0 there: nothing is None, and nothing need be returned."""
+    gated = checkable_of(
+        lambda x: x * np.clip(x + 3, 0, 6) / 6, lambda x, y, dy: dy * np.where(np.abs(x) < 3, (2 * x + 3) / 6, 0.0), [np.full(4, 3.0)]
+    )
+    (finding,) = [item for item in check(gated).findings if item.code == "GC103"]
+    assert "always zero" not in finding.message
+    assert "None" not in finding.hint
+
+
 def test_a_0d_input_is_not_called_broadcast() -> None:
     """A gradient with an axis too many for a 0-d input has another reason."""
     made = checkable_of(lambda x: x * 2.0, lambda x, y, dy: np.atleast_1d(2.0 * dy), [np.array(1.5)])

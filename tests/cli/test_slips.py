@@ -337,6 +337,16 @@ def test_what_is_declared_for_a_function_that_is_not_there_is_told(written: str,
     assert not said or "--> a.py:4\n" in done.stdout
 
 
+def test_all_cases_that_no_function_takes_are_told_each_at_its_line(tmp_path: Path) -> None:
+    """And where plain functions are checked, which no target names."""
+    text = "def cases_{}(rng):\n    yield {{'x': 1.0}}\n"
+    (tmp_path / "plain.py").write_text(text.format("first") + text.format("second"))
+    done = opkit(tmp_path, "gradcheck", "plain.py")
+    assert done.returncode == 3
+    assert [line for line in (1, 3) if f"--> plain.py:{line}\n" in done.stdout] == [1, 3]
+    assert "opkit.gradcheck(forward=f, backward=g, cases=...)" in " ".join(done.stdout.split())
+
+
 def test_misspelt_cases_of_an_op_directory_are_refused(tmp_path: Path) -> None:
     """They would be searched for."""
     scaffold("t", tmp_path)

@@ -57,8 +57,9 @@ def described(
             text, wanted, bound = f"{what} is {actual:.12g}; {endless}", "a slope without bound", None
     where = pattern.partition(f"{EXACTLY} ")[2]
     is_lost = failure.code == "GC152" and ROUNDED in pattern  # where terms cancel, any share of the digits may go
-    # At ties the elements have no slopes of their own.
+    # At ties the elements have no slopes of their own; at kinks alone, zeros are no missing gradient.
     is_told = np.isfinite(failure.actual) and not is_lost and failure.code != "GC106"
+    is_told = is_told and (pattern != ZERO or failure.kind is not Behaviour.KINK)
     pattern = pattern if is_told else ""
     if pattern == "transposed" and checkable.unlike:  # complex numbers are pairs here
         pattern = "as where a conjugate is missing, or transposed"

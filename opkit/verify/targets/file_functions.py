@@ -106,7 +106,8 @@ def with_untaken(found: tuple[Found, ...], names: Mapping[str, Any], label: str,
         "no function of the file takes these cases: those of a py_func stand in the script that calls it, and plain "
         "functions are checked by opkit.gradcheck(forward=f, backward=g, cases=...)"
     )
-    return tuple(unloadable(label, UsageError(said, where=location_of(value))) for value in cases[:1])
+    mistakes = [UsageError(said, where=location_of(value)) for value in cases]
+    return (unloadable(label, together(mistakes)),) if mistakes else ()
 
 
 def _last(name: str) -> str:
