@@ -136,9 +136,9 @@ def _lines(checkable: Checkable, options: RunOptions, op: str) -> list[str]:
         kept = sorted(kinds.values(), key=lambda case: id(case) not in first)[:_MOST]
         chosen = sorted(kept, key=_sizes, reverse=True)
         spans = _spans(chosen)
-        # Every second case has ordinary numbers of any size: what breaks at 3 is found again.
-        ways = cycle((spans, {name: span * _WIDER if _is_any(span) else span for name, span in spans.items()}))
-        every = (_line(found, case, op, trial, way, spans) for case, way in zip(chosen, ways))
+        # Every second case has larger numbers: what breaks at 3 is found again.
+        wide = {name: span * _WIDER if _is_any(span) else span for name, span in spans.items()}
+        every = (_line(found, case, op, trial, spans, one) for case, one in zip(chosen, cycle((None, wide))))
         return [line for line in every if line]
 
 
@@ -186,8 +186,8 @@ def _line(
     case: Case,
     op: str,
     trial: Trial,
-    first: Mapping[str, np.ndarray],
     spans: Mapping[str, np.ndarray],
+    wide: Mapping[str, np.ndarray] | None = None,
 ) -> str:
     """Return a case as text: drawn where forward and backward take that too, else rounded, or exact; "" for none."""
     defaults = {attr.name: attr.default for attr in checkable.attrs if not attr.is_required}
@@ -195,18 +195,15 @@ def _line(
     if any(not is_plain_option(value) for value in options.values()):
         return ""
     given = {name: value for name, value in case.inputs.items() if value is not None}
-    for drawn, digits in ((first, _FEW), (spans, _FEW), (_spans([case]), _FEW), ({}, _FEW), ({}, _ALL)):
+    larger = [] if wide is None else [(wide, _FEW)]
+    for drawn, digits in (*larger, (spans, _FEW), (_spans([case]), _FEW), ({}, _FEW), ({}, _ALL)):
         texts = {name: _text(value, drawn.get(name), digits) for name, value in given.items()}
         space = {"rng": np.random.default_rng(case.seed), "np": np}
         inputs = {**case.inputs, **{name: eval(text, space) for name, text in texts.items()}}
         again = replace(case, inputs=inputs)
         if digits == _ALL or trial.attempt(again).is_accepted:
             one, other = answer_of(checkable, again).standing, answer_of(checkable, case).standing
-            if (
-                digits == _ALL
-                or one is other
-                or (drawn is first is not spans and one.is_answered and other.is_answered)
-            ):
+            if digits == _ALL or one is other or (drawn is wide and one.is_answered and other.is_answered):
                 break
     for name in _constants(checkable, case) if _mark() else ():
         texts[name] = f"{_mark()}({texts[name]})"

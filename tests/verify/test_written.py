@@ -175,7 +175,7 @@ def test_what_forward_takes_exactly_alone_is_exact(here: Path) -> None:
     (here / "layers.py").write_text(narrow)
     case = Case({"x": np.ones(2), "w": np.array([-1.0, 1.0]) * 2**0.5})
     (op,) = load(resolve(["layers.py::Weighted"])[0], QUICK, Flight()).made().checkables
-    assert repr(2**0.5) in _line(op, case, "", Trial(op), _spans([case]), _spans([case]))
+    assert repr(2**0.5) in _line(op, case, "", Trial(op), _spans([case]))
 
 
 def test_what_breaks_at_larger_numbers_is_found_again_by_the_cases_that_are_written(here: Path) -> None:

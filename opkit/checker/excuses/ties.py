@@ -33,7 +33,8 @@ def tied(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, 
     """
     excused: dict[int, str] = {}
     not_finite = {index: item for index, item in failed.items() if item.code in NOT_FINITE}
-    unread = {index: item for index, item in failed.items() if is_flat(item)}
+    # Along a direction of many elements what forward does not read may be some of them.
+    unread = {index: item for index, item in failed.items() if item.code == "GC102" or is_flat(item)}
     for bring, kinds, some, text in (
         (_mixed, "b", unread, "no row of {} is all true or all false"),
         (_apart, "iu", not_finite, "the numbers along each axis of {} differ"),
@@ -94,9 +95,9 @@ def _turned(array: ndarray, number: int) -> ndarray | None:
 def is_flat(item: CheckResult) -> bool:
     """Return whether a failure may be of what a mask leaves nothing of: forward does not change there.
 
-    A mask that leaves nothing out is an ordinary one. Along a direction of many elements that may be of some of them.
+    A mask that leaves nothing out is an ordinary one.
     """
-    return item.code == "GC102" or not isinstance(item.expected, float) or abs(item.expected) <= (item.bound or 0.0)
+    return not isinstance(item.expected, float) or abs(item.expected) <= (item.bound or 0.0)
 
 
 def _holds(value: object, kinds: str) -> bool:

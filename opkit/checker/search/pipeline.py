@@ -287,7 +287,9 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     if is_open:
         if checkable.infer is None and not table.has_slopes(shapes):
             answered = natural.answered(shapes)
-            known, table = {shapes_of(case) for case in answered}, Table(natural)  # others were asked with other values
+            if answered:
+                table = Table(natural)  # these shapes were asked with other values
+            known = {shapes_of(case) for case in answered}
             shapes = answered + [case for case in shapes if shapes_of(case) not in known]
         shapes = table.served(shapes)
     shapes += _left_out(natural, shapes)

@@ -107,7 +107,7 @@ def _searched(subject: Subject, declared: Declared, label: str, options: Options
             break
     first = first or empty
     if first is None:
-        error, case = search.furthest or (None, Case({}))
+        _, error, case = search.furthest or ((), None, Case({}))
         said = f"{raising(subject, error)} raised on all arguments that were tried"
         said += "" if error is None else f"; what came furthest, {described(case)}, gave {words_of(error)}"
         raise UntakenError(subject, said, raised_at(error, subject.forward_where))
@@ -127,7 +127,7 @@ class _Search:
         trials: attempts after which a reading is given up.
         looks: cases of a reading that are looked at.
         first_error: what forward raised first.
-        furthest: what it raised where it got furthest, and the case.
+        furthest: how far it got where it got furthest, what it raised there, and the case.
         announced: the calls.
     """
 
@@ -139,7 +139,7 @@ class _Search:
     trials: int = MOST_SHAPES
     looks: int = _LOOKED_AT
     first_error: Exception | None = None
-    furthest: tuple[Exception, Case] | None = None
+    furthest: tuple[Depth, Exception, Case] | None = None
     announced: Looks = field(default_factory=Looks)
     _others: list[Reading] | None = None
 
@@ -184,7 +184,7 @@ class _Search:
     def wider(self, reading: Reading, taken: Taken) -> Taken | None:
         """Return a reading with arrays that may be left out besides, which no search gave; None where none is taken.
 
-        Also with the numbers among the options that its framework differentiates, as arrays without axes.
+        Also with the numbers among the options that its framework differentiates, as arrays.
         """
         left_out = next(readings(self.subject)).optional.difference(reading.inputs)
         dtype = taken.case.floats[0].dtype
@@ -193,7 +193,8 @@ class _Search:
             for name, value in reading.options.items()
             if name in self.subject.scalars and type(value) is float
         }
-        for names, given in ((left_out | {*numbers}, numbers), (left_out, {})) if numbers else ((left_out, {}),):
+        for given in (numbers, {}) if numbers else ({},):
+            names = left_out | given.keys()
             inputs = tuple(name for name in self.subject.parameters.names if name in {*names, *reading.inputs})
             options = {name: value for name, value in reading.options.items() if name not in names}
             known = {name: given.get(name, taken.case.inputs.get(name)) for name in inputs}
@@ -317,8 +318,9 @@ class _Search:
                 return made.forward(arrays, attrs)
             except Exception as error:  # user code
                 self.first_error = self.first_error or error
-                if self.furthest is None or reached_by(error, file) > reached_by(self.furthest[0], file):
-                    self.furthest = error, Case(arrays, attrs)
+                reached = reached_by(error, file)
+                if self.furthest is None or reached > self.furthest[0]:
+                    self.furthest = reached, error, Case(arrays, attrs)
                 raise
 
         with np.errstate(all="ignore"):

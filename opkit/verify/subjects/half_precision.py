@@ -92,8 +92,8 @@ def _gradient_fault(
             is_held = form.name != "float16" or bool(np.isfinite(there[leaf]).all())
             if not is_held and _is_beyond_half(exact, there[leaf], sources):
                 continue
-            if _largest([exact]) <= COARSE_ULPS * SINGLE_RESOLUTION * _largest(douts):
-                continue  # all of it cancels, as of a softmax of one: no format keeps any digits
+            if _all_cancels(exact, there[leaf], form, _largest(douts), _largest(sources)):
+                continue  # as of a softmax of one
             apart = differing(exact, there[leaf], form.eps, _largest(douts))
             if apart.any():
                 lost = _lost(run, given, attrs, seeds, leaf, exact) / CANCELLED
@@ -109,6 +109,13 @@ def _gradient_fault(
         if not any(item.any() for item in off.values()):
             break
     return None
+
+
+def _all_cancels(exact: ndarray, given: ndarray, form: Format, dout: float, source: float) -> bool:
+    """Return whether float32 leaves nothing of a gradient, and half precision what rounding leaves of products."""
+    if _largest([exact]) > COARSE_ULPS * SINGLE_RESOLUTION * dout:
+        return False
+    return bool((np.abs(given) <= COARSE_ULPS * form.eps * dout * max(source, 1.0) ** 2).all())
 
 
 def _signed(dout: ndarray, number: int) -> ndarray:
