@@ -13,10 +13,11 @@ import numpy as np
 
 from opkit.errors import UsageError
 from opkit.formula.bounds import within_budget
+from opkit.formula.branches import reaching
 from opkit.formula.careful_steps import careful_steps
 from opkit.formula.cpp_design import CppDesign, NumpyLines, cpp_design
 from opkit.formula.definition import infer_backward, infer_forward, sbp
-from opkit.formula.domain import Region, concrete_shapes, find_domain
+from opkit.formula.domain import Region, are_taken, concrete_shapes, find_domain
 from opkit.formula.ends import weak_ends
 from opkit.formula.exact import exact_values
 from opkit.formula.gradient import backward as derive
@@ -132,8 +133,13 @@ def _design(text: str, attrs: Mapping[str, Any], inputs: Sequence[str], outputs:
     reads = reverse.inputs if reverse is not None else []
     run_forward = _compile(forward, formula, helpers, attrs)
     run_backward = _compile(back, reverse, helpers, attrs) if back is not None and reverse is not None else None
-    domain = partial(find_domain, formula, shapes, forward=run_forward, backward=run_backward, reads=reads)
-    regions = domain(attrs)
+    taken = partial(are_taken, formula, concrete_shapes(formula, shapes), run_forward, run_backward, reads)
+
+    def domain(attrs: Mapping[str, Any]) -> dict[str, Region]:
+        return find_domain(formula.inputs, partial(taken, attrs))
+
+    found = domain(attrs)
+    regions = reaching(written, concrete_shapes(formula, shapes, 6), attrs, found, partial(taken, attrs))
     runs = [run for run in (run_forward, run_backward) if run is not None]
     numpy_forward = NumpyLines(_lines(forward), formula.inputs, {name: name for name in formula.outputs})
     numpy_back = NumpyLines(_lines(back), reads, sources) if back is not None else None
@@ -158,7 +164,7 @@ def _design(text: str, attrs: Mapping[str, Any], inputs: Sequence[str], outputs:
         forward_sbp=sbp(formula, shapes, [*formula.inputs, *formula.outputs], formula.inputs[0]),
         backward_sbp=sbp(formula, shapes, [*reads, *sources], reads[0]) if reverse is not None else [],
         regions=regions,
-        varied=[name for name, value in attrs.items() if _is_same(domain, {**attrs, name: value + 1}, regions)],
+        varied=[name for name, value in attrs.items() if _is_same(domain, {**attrs, name: value + 1}, found)],
         shapes=[concrete_shapes(formula, shapes, *sizes) for sizes in ((3, 4, 5), (1, 2, 3), (4, 1, 2))],
         needs_cases=products or any(region.low is not None for region in regions.values()),
         example=_example(written, attrs, regions, concrete_shapes(formula, shapes, 2, 3, 2), shapes),
@@ -168,7 +174,7 @@ def _design(text: str, attrs: Mapping[str, Any], inputs: Sequence[str], outputs:
 
 
 def _is_same(
-    domain: Callable[..., Mapping[str, Region]], attrs: Mapping[str, Any], regions: Mapping[str, Region]
+    domain: Callable[[Mapping[str, Any]], Mapping[str, Region]], attrs: Mapping[str, Any], regions: Mapping[str, Region]
 ) -> bool:
     """Return whether other attributes leave the regions as they are."""
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ class Region:
         high: the largest value.
         signs: whether the values may have the other sign, too.
         is_far: whether it goes on beyond what is drawn, in both directions.
+        reach: what normal numbers are multiplied with, where every number is taken.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Region:
     high: float | None = None
     signs: bool = False
     is_far: bool = False
+    reach: int = 1
 
     def holds(self, point: float) -> bool:
         """Return whether a value is of the region, also where none is drawn: near its end, or far out."""
@@ -44,13 +46,13 @@ class Region:
     def text(self, shape: str) -> str:
         """Return the Python that draws an array of the region from ``rng``."""
         if self.low is None:
-            return f"rng.standard_normal({shape})"
+            return f"{self.reach} * " * (self.reach > 1) + f"rng.standard_normal({shape})"
         return f"rng.choice([-1, 1], {shape}) * " * self.signs + f"rng.uniform({self.low}, {self.high}, {shape})"
 
     def plain(self, rng: np.random.Generator, shape: Shape) -> ndarray[Any, Any]:
         """Return an array of ordinary values of the region."""
         if self.low is None or self.high is None:
-            return rng.standard_normal(shape)
+            return self.reach * rng.standard_normal(shape)
         values = rng.uniform(self.low, self.high, shape)
         return values * rng.choice([-1, 1], shape) if self.signs else values
 
@@ -90,47 +92,55 @@ _WIDER = (
 )
 
 
-def find_domain(
+def are_taken(
     formula: Formula,
-    shapes: Shapes,
-    attrs: Mapping[str, object],
+    sizes: Mapping[str, Shape],
     forward: Any,
     backward: Any | None,
     reads: Sequence[str],
-) -> dict[str, Region]:
-    """Return the region of each input.
+    attrs: Mapping[str, object],
+    regions: Mapping[str, Region],
+) -> bool:
+    """Return whether running forward and backward gives finite numbers in regions.
 
     Args:
         formula: the forward formula.
-        shapes: its shapes.
-        attrs: the attributes' defaults.
+        sizes: {input: shape}.
         forward: the forward kernel, ``forward(args, attrs)``.
         backward: the backward kernel, None where there is none.
         reads: the backward op's inputs.
+        attrs: the attributes' values.
+        regions: {input: its region}.
+    """
+
+    def is_taken(seed: int) -> bool:
+        rng = np.random.default_rng(seed)
+        values = {name: region.draw(rng, sizes[name]) for name, region in regions.items()}
+        far = {name: _far(region, values[name]) for name, region in regions.items()}
+        has_gap = _is_finite(formula, far, attrs, forward, None, reads) and not _is_finite(
+            formula, far, attrs, forward, backward, reads
+        )
+        return not has_gap and _is_finite(formula, values, attrs, forward, backward, reads)
+
+    return all(map(is_taken, range(_DRAWS)))
+
+
+def find_domain(inputs: Sequence[str], is_taken: Callable[[Mapping[str, Region]], bool]) -> dict[str, Region]:
+    """Return the region of each input.
+
+    Args:
+        inputs: their names.
+        is_taken: whether forward and backward give finite numbers in regions.
 
     Raises:
         UsageError: none of the regions gives finite results.
     """
-    sizes = concrete_shapes(formula, shapes)
-
-    def are_taken(regions: Mapping[str, Region]) -> bool:
-        def is_taken(seed: int) -> bool:
-            rng = np.random.default_rng(seed)
-            values = {name: region.draw(rng, sizes[name]) for name, region in regions.items()}
-            far = {name: _far(region, values[name]) for name, region in regions.items()}
-            has_gap = _is_finite(formula, far, attrs, forward, None, reads) and not _is_finite(
-                formula, far, attrs, forward, backward, reads
-            )
-            return not has_gap and _is_finite(formula, values, attrs, forward, backward, reads)
-
-        return all(map(is_taken, range(_DRAWS)))
-
-    for pick in itertools.islice(_picks(len(formula.inputs)), _MOST_PICKS):
-        regions = {name: REGIONS[index] for name, index in zip(formula.inputs, pick, strict=True)}
-        if are_taken(regions):
+    for pick in itertools.islice(_picks(len(inputs)), _MOST_PICKS):
+        regions = {name: REGIONS[index] for name, index in zip(inputs, pick, strict=True)}
+        if is_taken(regions):
             for name in (name for name, region in regions.items() if region.name == "positive"):
                 choices = ({**regions, name: wider} for wider in _WIDER)
-                regions = next(filter(are_taken, choices), regions)
+                regions = next(filter(is_taken, choices), regions)
             return regions
     raise UsageError(
         "the formula or its derivative is not finite in any region of inputs that was tried: "

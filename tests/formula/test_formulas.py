@@ -191,6 +191,28 @@ def test_a_gradient_that_overflows_alone_bounds_the_domain() -> None:
     assert design("exp(x)", {}).regions["x"].name == "any number"
 
 
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("where(abs(x) > 3, x - 3 * sign(x), 0 * x)", -3, 3),
+        ("where(x > 20, x, log1p(exp(x)))", 20, 20),
+        ("where(x > y + 9, x, y)", None, 9),
+        ("relu6(x + 3)", -3, 3),
+        ("tanh(x)", None, None),
+        ("where(x > 1000000, x, 2 * x)", None, None),
+    ],
+)
+def test_values_reach_each_branch(text: str, low: float | None, high: float | None) -> None:
+    """The numbers of a scaffold's cases lie on both sides of every condition, as widely as these ask for."""
+    made = design(text, {})
+    rng = np.random.default_rng(5)
+    values = [made.regions[name].plain(rng, (18,)) for name in made.inputs]
+    values = values[0] - values[1] if len(values) > 1 else values[0]
+    assert low is None or (values < low).any()
+    assert high is None or (values > high).any()
+    assert low is not None or high is not None or {region.reach for region in made.regions.values()} == {1}
+
+
 def test_a_domain_has_no_pole_within() -> None:
     """A formula with poles at whole numbers gets a region between them, or beside them."""
     assert design("exp(-1 / (1 - x**2))", {}).regions["x"].name == "between -1 and 1"
