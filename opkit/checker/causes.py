@@ -102,8 +102,10 @@ def _shapes(item: CheckResult) -> object:
 #: What a finding suggests by its code, what it gave, its pattern and its message, the first that fits.
 _HINTS: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"^GC145|NoneType|returned None": "a return may be missing, or there is a None among what is returned",
-    r"values to unpack.*got 0|^GC181.*tuple index out of range": (
-        "nothing was there: a backward gets what forward kept with ctx.save_for_backward"
+    r"values to unpack.*got 0": "nothing was there: a backward gets what forward kept with ctx.save_for_backward",
+    r"^GC181.*tuple index out of range": (
+        "ctx.saved_tensors holds what forward kept with ctx.save_for_backward, and ctx.needs_input_grad has an entry "
+        "for each argument of the call, which may leave some out"
     ),
     r"bwd rule must produce.*PyTreeDef\(\*\)": (
         "a rule returns a tuple with one gradient per argument, also of one: return (g,)"

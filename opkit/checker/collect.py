@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.checks.contract import is_write
 from opkit.checker.model.case import FORMER, Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, NAMED
 from opkit.checker.model.copies import option_copied
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, narrows, snapshot
 from opkit.checker.model.options import Options
-from opkit.checker.model.raised import raised_at, words_of
+from opkit.checker.model.raised import is_write, raised_at, words_of
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.thresholds import COARSER, FINER
@@ -99,7 +98,8 @@ def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iter
                 told.update(said)
                 found.findings += [_result("GC183", Status.ERROR, f"case {number} {item}", checkable) for item in said]
             else:
-                yield case if checkable.cases_where or not options.shapes else replace(case, label=_SHAPES)
+                is_drawn = checkable.cases_where or not options.shapes
+                yield case if is_drawn else replace(case, label=_SHAPES, regime="normal")
         if number + 1 == options.max_cases:
             found.notes.append(f"no more than {options.max_cases} cases are drawn of the cases function")
         return

@@ -16,7 +16,7 @@ import numpy as np
 
 from opkit.checker.basis import rests_on
 from opkit.checker.causes import folded
-from opkit.checker.checks.contract import forward_contract, gradient_contract, is_write, registration, single_cases
+from opkit.checker.checks.contract import forward_contract, gradient_contract, registration, single_cases
 from opkit.checker.checks.gradient import gradients
 from opkit.checker.checks.layout import layouts
 from opkit.checker.checks.linearity import linearity
@@ -34,7 +34,7 @@ from opkit.checker.model.codes import CODES, INTERNAL, ORDINARY
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.options import Options
-from opkit.checker.model.raised import is_users, raised_at, words_of
+from opkit.checker.model.raised import is_users, is_write, raised_at, words_of
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import CALLS_A_CHECK, CLOCK_SEARCH, FEW, SEARCH_SHARE

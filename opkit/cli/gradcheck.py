@@ -96,8 +96,8 @@ def gradcheck(
 
     A pair of plain functions is checked in Python: opkit.gradcheck(forward=f, backward=df, inputs=[x]).
 
-    Exit status: 0 clean, 1 a check failed, 2 a name or an option is not there, 3 an op directory does not build, 5
-    nothing to check.
+    Exit status: 0 clean, 1 a check failed, 2 a name or an option is not there, 3 an op directory does not build
+    or cases are not well formed, 5 nothing to check.
     """
     from opkit.cli.arguments import KERNELS, choice, pair_of
     from opkit.cli.checking import check, debug, options_of, put_cases, put_repro

@@ -198,10 +198,11 @@ def _line(
     larger = [] if wide is None else [(wide, _FEW)]
     for drawn, digits in (*larger, (spans, _FEW), (_spans([case]), _FEW), ({}, _FEW), ({}, _ALL)):
         texts = {name: _text(value, drawn.get(name), digits) for name, value in given.items()}
-        space = {"rng": np.random.default_rng(case.seed), "np": np}
-        inputs = {**case.inputs, **{name: eval(text, space) for name, text in texts.items()}}
-        again = replace(case, inputs=inputs)
-        if digits == _ALL or trial.attempt(again).is_accepted:
+        again, *ends = (
+            replace(case, inputs={**case.inputs, **{name: eval(text, space) for name, text in texts.items()}})
+            for space in ({"rng": rng, "np": np} for rng in (np.random.default_rng(case.seed), _End(0), _End(-1)))
+        )
+        if digits == _ALL or all(trial.attempt(one).is_accepted for one in (again, *ends)):
             one, other = answer_of(checkable, again).standing, answer_of(checkable, case).standing
             if digits == _ALL or one is other or (drawn is wide and one.is_answered and other.is_answered):
                 break
@@ -211,6 +212,20 @@ def _line(
     parts += [f'"{name}": {text}' for name, text in texts.items()]
     parts += [f'"{name}": {_shortened(value, _NEARLY_ALL)!r}' for name, value in options.items()]
     return "{" + ", ".join(parts) + "}"
+
+
+class _End:
+    """A generator whose whole numbers are all the least, or all the largest: forward must take both."""
+
+    def __init__(self, place: int) -> None:
+        self._place, self._rng = place, np.random.default_rng(0)
+
+    def integers(self, low: int, high: int, shape: tuple[int, ...]) -> np.ndarray:
+        """Return an array of one end of [low, high)."""
+        return np.full(shape, (low, high - 1)[self._place])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rng, name)
 
 
 def _mark() -> str:

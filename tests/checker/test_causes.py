@@ -179,6 +179,7 @@ def test_what_backward_raises_stands_under_the_failure_at_empty_arrays_too() -> 
     [
         ("backward raised ValueError: not enough values to unpack (expected 2, got 0)", "ctx.save_for_backward"),
         ("backward raised IndexError: tuple index out of range", "ctx.save_for_backward"),
+        ("backward raised IndexError: tuple index out of range", "needs_input_grad"),
         ("backward raised TypeError: bwd() missing 1 required positional argument: 'g'", "forward's rule first"),
         ("backward raised ValueError: Linearization failed to produce known values for all", "primals first"),
         ("backward raised AttributeError: module 'numpy' has no attribute 'expp'", "did you mean 'exp'?"),

@@ -65,6 +65,25 @@ def test_ties_of_several_hundred_elements_are_broken_too() -> None:
     assert not _codes(report)
 
 
+@pytest.mark.parametrize(("factor", "actual"), [(1, 3.0), (0, 0.0)])
+def test_a_wrong_tie_is_shown_at_its_own_elements(factor: int, actual: float) -> None:
+    """Of several ties the one is named that is wrong, by what moving it alone changes and what backward says of it."""
+    x = np.array([[5.0, 5.0, 1.0, 0.0], [2.0, 3.0, 3.0, 3.0]])
+
+    def each(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
+        hit = (x == x.max(axis=1, keepdims=True)).astype(float)
+        hit[0, 1] = 0.0  # the first row's tie goes to one of both
+        hit[1] *= factor
+        return hit * dy[:, None]
+
+    report = check_functions(lambda x: x.max(axis=1), each, [x])
+    (failure,) = [item for item in report.findings if item.code == "GC106"]
+    assert failure.evidence is not None
+    assert (failure.evidence.element, failure.evidence.output_element) == ((1, 1), (1,))
+    assert "x[1, 1] and what is equal to it (3 elements) change out[1] by 1 a unit" in failure.message
+    assert (failure.expected, failure.actual) == (pytest.approx(1.0), actual)
+
+
 def test_a_zero_has_no_sign_in_what_is_shown() -> None:
     """A gradient of -0 is shown as 0, in words and in numbers."""
     report = check_functions(np.tanh, lambda x, dy: -0.0 * np.abs(dy), [X])

@@ -17,7 +17,7 @@ from opkit.checker.search.answers import Answer, Standing
 from opkit.checker.search.kinds import generalised, is_special, kind_between, setting_of, shapes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.table import Table
-from opkit.checker.search.unserved import Unserved, unserved_line
+from opkit.checker.search.unserved import Unserved, described, unserved_line
 from opkit.errors import Location
 
 
@@ -78,6 +78,12 @@ def test_what_is_not_served_is_a_line_of_a_pass() -> None:
     report = check(_product(_plain), Options())
     assert report.status is Status.PASS
     assert any(note.startswith("not served: ") for note in report.notes)
+
+
+def test_an_input_that_is_left_out_is_named() -> None:
+    """A case without it has the same shapes as others have."""
+    case = Case({"x": np.ones((2, 3)), "bias": None}, {"groups": 1})
+    assert described(case) == "x of shape [2, 3], without bias, groups 1"
 
 
 def test_what_is_not_served_has_its_own_reason() -> None:

@@ -432,13 +432,14 @@ def test_an_input_that_a_pair_gives_none_for_is_a_constant_where_nothing_declare
 
 
 def test_a_pair_that_takes_nothing_says_what_forward_raised() -> None:
-    """A function that overwrites its argument is refused with the reason."""
+    """What came furthest is told, with its shape."""
 
     def forward(x: Any) -> Any:
-        x[x < 0] = 0
-        return x
+        if x.ndim != 2:
+            raise ValueError("rows")
+        raise ValueError("nothing will do")
 
-    with pytest.raises(UsageError, match=r"x of shape \[3, 4\], gave ValueError: assignment destination is read-only"):
+    with pytest.raises(UsageError, match=r"x of shape \[3, 4\], gave ValueError: nothing will do"):
         gradcheck(forward=forward, backward=lambda x, dy: dy * (x > 0))
 
 
@@ -447,3 +448,16 @@ def test_a_clipped_gradient_is_not_called_wrong_at_exact_values() -> None:
     (op,) = gradcheck(forward=lambda x: +x, backward=lambda x, dy: np.clip(dy, -1, 1)).ops
     assert op.status.value == "undecided"
     assert not any("exactly these values" in item.message for item in op.checks)
+
+
+def test_a_forward_that_writes_to_its_input_fails_as_such() -> None:
+    """Nothing that was tried got past the write, so that it is what there is to say."""
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        if x.ndim != 2:
+            raise ValueError("rows")
+        x -= x.max(axis=1, keepdims=True)
+        return np.exp(x)
+
+    report = gradcheck(forward=forward, backward=lambda x, dy: dy * np.exp(x))
+    assert [item.code for op in report.ops for item in op.findings] == ["GC122"]

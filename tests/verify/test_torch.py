@@ -502,6 +502,98 @@ def test_a_repro_of_a_large_input_shows_the_derivative_along_a_direction(tmp_pat
     assert abs(numeric - claimed) > 1
 
 
+_OF_ITS_OWN = """\
+import torch
+
+
+class Tied(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.amax(0)
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        return (x == x.amax(0)) * dy
+
+
+class Alone(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return x * w
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, w = ctx.saved_tensors
+        return dy * w, dy * x * (2 - ctx.needs_input_grad[0])
+
+
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        return dy * x.cos() * (3 if x.dtype == torch.bfloat16 else 1)
+
+
+@torch.library.custom_op("shown::faked", mutates_args=())
+def faked(x: torch.Tensor) -> torch.Tensor:
+    return x.sum(-1)
+
+
+faked.register_fake(lambda x: x.new_empty(x.shape))
+faked.register_autograd(
+    lambda ctx, dy: dy[..., None].expand(ctx.shape).clone(),
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "shape", inputs[0].shape),
+)
+
+
+def cases_Tied(rng):
+    yield {"x": torch.tensor([[1.0, 2.0], [3.0, 4.0], [3.0, 0.0], [3.0, 1.0]], dtype=torch.float64).numpy()}
+
+
+def cases_Alone(rng):
+    yield {"x": rng.normal(size=3), "w": rng.normal(size=3)}
+
+
+def cases_Half(rng):
+    yield {"x": rng.normal(size=5)}
+
+
+def cases_faked(rng):
+    yield {"x": rng.normal(size=(2, 3))}
+"""
+
+
+def test_a_repro_shows_what_its_finding_is_about(tmp_path: Path) -> None:
+    """Ties move together, each input needs a gradient alone, the fake kernel runs, and all formats do."""
+    file = tmp_path / "shown.py"
+    file.write_text(_OF_ITS_OWN)
+    done = run("gradcheck", str(file), "--format", "json", cache=tmp_path)
+    found = {item["check"]: item for op in json.loads(done.stdout)["ops"] for item in op["checks"] if item["status"] == "fail"}
+    assert found.keys() == {"ties", "needs_gradient", "fake_kernel", "half_precision"}
+    shown = {}
+    for path in tmp_path.glob("opkit/failures/*/*.npz"):
+        run("gradcheck", "--repro", path.stem, cache=tmp_path, folder=tmp_path)
+        script = [sys.executable, str(tmp_path / f"repro_{path.stem}.py")]
+        out = subprocess.run(script, capture_output=True, text=True, timeout=300).stdout
+        shown[next(name for name, item in found.items() if f"{item['code']} {name}" in out)] = out
+    assert "moved together: {'x': [[1, 0], [2, 0], [3, 0]]}" in shown["ties"]
+    assert re.search(r"slope: +(1\.0|0\.99999)\d*\nbackward gives: 3.0", shown["ties"])
+    alone = dict(re.findall(r"gradient of w (with all|alone): tensor\(\[ *(\S+),", shown["needs_gradient"]))
+    assert float(alone["alone"]) == pytest.approx(2 * float(alone["with all"]), rel=1e-3)
+    assert "fake kernel: [(torch.float64, (2, 3)" in shown["fake_kernel"]
+    assert "real kernel: [(torch.float64, (2,)" in shown["fake_kernel"]
+    rows = dict(re.findall(r"torch.(float32|bfloat16) backward: \[\[(\S+),", shown["half_precision"]))
+    assert float(rows["bfloat16"]) == pytest.approx(3 * float(rows["float32"]), rel=0.05)
+
+
 def test_a_wrong_gradient_of_the_gradient_fails_where_it_is_promised() -> None:
     """``--second-order`` asks for it too; without either it is not checked."""
 

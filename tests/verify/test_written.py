@@ -192,6 +192,21 @@ def test_what_breaks_at_larger_numbers_is_found_again_by_the_cases_that_are_writ
     assert op.status is Status.FAIL
 
 
+def test_whole_numbers_are_drawn_as_far_as_each_of_them_is_taken(here: Path) -> None:
+    """Of a table of three rows no fourth one is drawn, by whatever seed: other cases have tables of more."""
+    (here / "layers.py").write_text(
+        "import numpy as np\nfrom opkit.eager import PyLayer, Tensor\n\n\nclass Rows(PyLayer):\n    @staticmethod\n"
+        "    def forward(ctx, table, ids):\n        if table.ndim != 2 or ids.ndim != 1 or ids.numpy().dtype.kind != 'i':\n            raise ValueError\n"
+        "        ctx.table, ctx.ids = table.numpy(), ids.numpy()\n        return Tensor(ctx.table[ctx.ids])\n\n"
+        "    @staticmethod\n    def backward(ctx, dy):\n        found = np.zeros_like(ctx.table)\n        np.add.at(found, ctx.ids, dy.numpy())\n"
+        "        return Tensor(found), None\n"
+    )
+    ((_, text, _),) = write_cases(["layers.py::Rows"], RunOptions(), False)
+    assert "rng.integers(0, 4, (1,))" in text, text
+    draws = re.findall(r"\((\d), \d\)\), \"ids\": rng.integers\(-?\d, (\d),", text)
+    assert all(int(most) <= int(rows) for rows, most in draws), text
+
+
 def searched(*recorded: Case, **axes: tuple[Axis, ...]) -> Any:
     """Return what an offer asks of an op of one input without cases."""
     return SimpleNamespace(recorded=recorded, cases=None, infer=None, declares_shapes=bool(axes))

@@ -17,7 +17,7 @@ from opkit.checker.model.agreement import same
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import KernelCall, describe_inputs
 from opkit.checker.model.evaluate import Evaluator, flat, is_float
-from opkit.checker.model.raised import raised_at, words_of
+from opkit.checker.model.raised import is_write, raised_at, words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings, cast_case
 from opkit.checker.model.steps import is_step
@@ -225,18 +225,6 @@ def _check_call(call: KernelCall, ev: Evaluator, found: _Edges) -> None:
             continue
         says = [f"{kernel} returned {name} {what} {{}}; its infer promises {{}}" for what in ("of shape", "as")]
         found.compare(ev, item, ("GC148", "GC148"), says, (desc.shape, desc.dtype), output=name, where=where)
-
-
-def is_write(error: BaseException | None) -> bool:
-    """Return whether an exception comes from writing to a read-only array."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        text = words_of(error).lower()
-        if any(words in text for words in ("read-only", "read only", "not writeable", "not writable")):
-            return True
-        seen.add(id(error))
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def registration(session: CheckSession) -> Iterator[CheckResult]:

@@ -50,6 +50,10 @@ def described(
         text = f"{what} is {actual:.9g}; any value in [{failure.low:.9g}, {failure.high:.9g}] is valid"
     elif failure.code == "GC106":
         text = f"along directions that keep the ties, {output} changes by {expected:.9g}, not {actual:.9g}"
+        if failure.ties:
+            alike = f"{failure.leaf}{index_of(place)} and what is equal to it ({failure.ties} elements)"
+            changes = f"change {output}{index_of(element)} by {expected:.9g} a unit"
+            text = f"moved together, {alike} {changes}; backward gives {actual:.9g}"
     else:
         text = f"{what} is {actual:.12g}, numerically {expected:.12g} +- {failure.bound:.1e}"
         endless = _endless(_slopes(ev, failure)) if failure.bound > LITTLE * abs(expected) else ""

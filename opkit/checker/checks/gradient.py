@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from opkit.checker.checks.beside import is_exact, is_right_beside, is_tied, is_torn
 from opkit.checker.checks.cone_tips import Tipped
-from opkit.checker.checks.contract import edge_code, is_write
+from opkit.checker.checks.contract import edge_code
 from opkit.checker.checks.entries import described, index_of, undecided
 from opkit.checker.derivative.columns import Steps
 from opkit.checker.derivative.directions import bisect, probe_leaf
@@ -26,7 +26,7 @@ from opkit.checker.model.budget import takes_longer
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.numbers import largest, median
-from opkit.checker.model.raised import is_users, words_of
+from opkit.checker.model.raised import is_users, is_write, words_of
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (

@@ -16,12 +16,11 @@ import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
-from opkit.checker.checks.contract import is_write
 from opkit.checker.model.agreement import same
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, rounding_shift, snapshot
 from opkit.checker.model.formats import FORMATS
 from opkit.checker.model.numbers import largest, resolution_of
-from opkit.checker.model.raised import words_of
+from opkit.checker.model.raised import is_write, words_of
 from opkit.checker.model.report import CheckResult, Evidence
 from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import COARSE_ULPS, LITTLE, MANY, SOME, SUM_ULPS

@@ -15,11 +15,10 @@ import numpy as np
 from numpy import ndarray
 from numpy.random import Generator
 
-from opkit.checker.checks.contract import is_write
 from opkit.checker.model.agreement import same
 from opkit.checker.model.case import first_of_each
 from opkit.checker.model.evaluate import Evaluator, copies, is_float, leaves_of
-from opkit.checker.model.raised import is_users, words_of
+from opkit.checker.model.raised import is_users, is_write, words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, Findings
 from opkit.checker.model.thresholds import FEW, MANY, REPEATS, SOME

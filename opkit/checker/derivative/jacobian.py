@@ -11,7 +11,7 @@ Along them ties stay ties, so that one correct answer is left where single eleme
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from time import perf_counter
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy import ndarray
 from numpy.random import Generator
 
 from opkit.checker.derivative.columns import USUAL, Columns, Steps
-from opkit.checker.derivative.estimate import Behaviour
+from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.judge import EntryFailure, Judge
 from opkit.checker.derivative.ladder import Line, settle, steps_for
 from opkit.checker.derivative.resolution import Looks
@@ -54,16 +54,42 @@ def compare_ties(
     rng: Generator,
     known: set[int],
 ) -> list[EntryFailure]:
-    """Compare along directions that move equal values alike: ties stay ties, so one correct answer is left."""
+    """Compare along directions that move equal values alike: ties stay ties, so that one correct answer is left.
+
+    All values move at once; where that is wrong, those of each tie alone, so that a failure has a place.
+    """
     arrays = [evaluator.array(leaf) for leaf in evaluator.leaves]
     pooled = np.concatenate([array.ravel().astype(np.float64) for array in arrays])
-    _, places = np.unique(pooled, return_inverse=True)
-    if places.max(initial=0) + 1 == pooled.size:
+    values, places, counts = np.unique(pooled, return_inverse=True, return_counts=True)
+    if counts.max(initial=0) < 2:
         return []
-    rates = signed(rng, pooled.size)
-    direction = rates[places.reshape(-1)] * max(float(np.abs(pooled).max()), 1 / 2)
-    parts = np.split(direction, np.cumsum([array.size for array in arrays])[:-1])
+    matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
+    size, rates = max(float(np.abs(pooled).max()), 1 / 2), signed(rng, pooled.size)
+    found, actual, wrong = _along_ties(evaluator, matrix, rates[places.reshape(-1)] * size, single)
+    failures = {
+        entry: EntryFailure.of(found, (0, entry), "GC106", evaluator.leaves[0], 0, float(actual[entry]))
+        for entry in np.flatnonzero(wrong).tolist()
+        if entry not in known
+    }
+    ends = np.cumsum([array.size for array in arrays])
+    for value in values[counts > 1] if failures else ():
+        tied = pooled == value
+        found, actual, wrong = _along_ties(evaluator, matrix, tied.astype(np.float64), single)
+        for entry in failures.keys() & set(np.flatnonzero(wrong).tolist()):
+            first = int(np.argmax(np.where(tied, np.abs(matrix[entry]) + 1, 0)))
+            number = int(np.searchsorted(ends, first, side="right"))
+            element = first - int(ends[number] - arrays[number].size)
+            at = (0, entry), "GC106", evaluator.leaves[number], element, float(actual[entry])
+            failures[entry] = replace(EntryFailure.of(found, *at), ties=int(tied.sum()))
+    return list(failures.values())
 
+
+def _along_ties(
+    evaluator: Evaluator, matrix: ndarray, direction: ndarray, single: ndarray
+) -> tuple[Estimate, ndarray, ndarray]:
+    """Return what is measured along a direction of all inputs, what backward gives, and which entries are wrong."""
+    arrays = [evaluator.array(leaf) for leaf in evaluator.leaves]
+    parts = np.split(direction, np.cumsum([array.size for array in arrays])[:-1])
     ways = {leaf: part.reshape(array.shape) for leaf, part, array in zip(evaluator.leaves, parts, arrays)}
     line = Line(evaluator, ways)
     resolution = resolution_of(arrays[0])
@@ -71,7 +97,6 @@ def compare_ties(
     plus, minus = line.ladder(steps.ravel())
     base = evaluator.value_at(evaluator.inputs)
     found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones((1, 1)))
-    matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
     actual, size = matrix @ direction, np.abs(matrix) @ np.abs(direction)
     tolerance = BOUNDS * found.bound[0] + np.where(single, FLOOR_SINGLE, PROMISE) * size
     grid = GRID_ULPS * evaluator.eps() * max(largest(base), evaluator.typical)
@@ -82,12 +107,12 @@ def compare_ties(
     )
     looks = Looks(*line.ladder(whole.ravel()), base, whole, whole, evaluator.eps())
     is_sure &= ~(looks.oscillate(found.value) | looks.have(actual[None], found.value))[0]
-    wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= LITTLE * size)
-    return [
-        EntryFailure.of(found, (0, entry), "GC106", evaluator.leaves[0], 0, float(actual[entry]))
-        for entry in np.flatnonzero(wrong).tolist()
-        if entry not in known
-    ]
+    wrong = (
+        is_sure
+        & (np.abs(actual - found.value[0]) > tolerance)
+        & (found.bound[0] <= LITTLE * np.maximum(size, np.abs(found.value[0])))
+    )
+    return found, actual, wrong
 
 
 @mutable

@@ -54,7 +54,7 @@ from opkit.record import record
 
 @record
 class EntryFailure:
-    """One entry of a Jacobian that is wrong."""
+    """One entry of a Jacobian that is wrong; with ties, along the direction that moves so many equal elements."""
 
     code: str
     leaf: InputLeaf
@@ -66,6 +66,7 @@ class EntryFailure:
     low: float
     high: float
     kind: Behaviour
+    ties: int = 0
 
     @classmethod
     def of(

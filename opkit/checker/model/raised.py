@@ -34,6 +34,18 @@ def readable(error: Exception) -> Exception:
     return made.with_traceback(error.__traceback__)
 
 
+def is_write(error: BaseException | None) -> bool:
+    """Return whether an exception comes from writing to a read-only array."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        text = words_of(error).lower()
+        if any(words in text for words in ("read-only", "read only", "not writeable", "not writable")):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def words_of(error: BaseException) -> str:
     """Return an exception's name and text, whatever its class does."""
     why = _unreadable(error)

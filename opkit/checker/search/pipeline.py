@@ -23,6 +23,7 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import narrows
 from opkit.checker.model.numbers import is_square, resolution_of
 from opkit.checker.model.options import Options
+from opkit.checker.model.raised import is_write
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.thresholds import (
     COARSE_ULPS,
@@ -232,14 +233,15 @@ def first_cases(
 ) -> list[Case]:
     """Return some cases of usual shapes that forward takes, none where it takes none of them: a short search.
 
-    A forward that breaks a rule of its own (``KernelError``) has taken its inputs. Nothing is tried after these seconds
-    (see ``Spent``), nor after FIRST_SECONDS; where calls take long and something was taken, nor after SLOW_FIRST.
+    A forward that breaks a rule of its own (``KernelError``), or writes to its inputs, has taken them. Nothing is tried
+    after these seconds (see ``Spent``), nor after FIRST_SECONDS; where calls take long and something was taken, nor
+    after SLOW_FIRST.
     """
     end = min(seconds, FIRST_SECONDS)
     trial = Trial(checkable, min(end, SLOW_FIRST), end, most=trials, give_up=end, clock=Spent())
     attrs = {**checkable.default_attrs, **options.attrs}
     found = UsualShapes(checkable, options, trial, checkable.starts_in).accepted(attrs, most, 0, PATIENCE)
-    broken = [case for case, error in trial.errors if isinstance(error, KernelError)]
+    broken = [case for case, error in trial.errors if isinstance(error, KernelError) or is_write(error)]
     return [*found, *broken][:most]
 
 

@@ -42,7 +42,8 @@ class Unserved:
 
 def described(case: Case) -> str:
     """Return a case's shapes and options, for a sentence."""
-    options = [f"{name} {value!r}" for name, value in case.attrs.items()]
+    options = [f"without {name}" for name, value in case.inputs.items() if value is None]
+    options += [f"{name} {value!r}" for name, value in case.attrs.items()]
     return ", ".join([f"{leaf} of shape {list(array.shape)}" for leaf, array in leaves_of(case.inputs)] + options)
 
 

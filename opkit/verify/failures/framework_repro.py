@@ -9,11 +9,11 @@ A fresh interpreter loads the target once more and says so; the arrays are those
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from opkit.checker.model.evaluate import input_of
-from opkit.record import record
+from opkit.verify.failures import jax_repro, torch_repro
 from opkit.verify.failures.store import Failure
 from opkit.verify.isolation.child import FreshCall, Outbox, Task
 from opkit.verify.isolation.supervisor import Supervisor, can_fork
@@ -70,27 +70,6 @@ def arguments(function, values):
     return args
 '''
 
-_TORCH_CALL = '''
-
-def call(values):
-    """Call the Function or the op with arguments by name."""
-    if not isinstance(target, type):
-        return target(**values)
-    return target.apply(*arguments(target.forward, values))
-
-
-def results(values):
-    found = call(values)
-    return list(found) if isinstance(found, (list, tuple)) else [found]
-'''
-
-_JAX_CALL = '''
-
-def results(values):
-    """Call the function with arguments by name and return the arrays that it gives."""
-    return jax.tree.leaves(target(*arguments(target, values)))
-'''
-
 
 def framework_lines(failure: Failure, options: RunOptions) -> tuple[str, list[str]] | None:
     """Return what the script needs, and its lines.
@@ -102,23 +81,23 @@ def framework_lines(failure: Failure, options: RunOptions) -> tuple[str, list[st
     attrs, inputs = dict(failure.case.attrs), failure.case.inputs
     if not file or "#" in name or failure.code == "GC171" or not all(map(is_plain_option, attrs.values())):
         return None
-    kind = next((item for item in _FRAMEWORKS if item.module in imported_roots(root)), None)
+    kind = next((item for item in _FRAMEWORKS if item.MODULE in imported_roots(root)), None)
     has_lists = any(isinstance(value, (list, tuple)) for value in inputs.values())
-    texts = trees(failure, options) if kind is _JAX and has_lists else {}
+    texts = trees(failure, options) if kind == jax_repro and has_lists else {}
     if kind is None or texts is None:
         return None
     first, *rest = name.split(".")
-    lines = ["import inspect", "import runpy", "", f"import {kind.module}", "import numpy as np", ""]
+    lines = ["import inspect", "import runpy", "", f"import {kind.MODULE}", "import numpy as np", ""]
     lines += [*kind.settings(failure), f"names = runpy.run_path({root!r})"]
     lines += [f"target = {'.'.join([f'names[{first!r}]', *rest])}", 'data = np.load(__file__[:-3] + ".npz")']
-    lines += [*_ARGUMENTS.splitlines(), *kind.call.splitlines(), "", "", f"values = {attrs!r}"]
+    lines += [*_ARGUMENTS.splitlines(), *kind.CALL.splitlines(), "", "", f"values = {attrs!r}"]
     for key, value in inputs.items():
         if isinstance(value, (list, tuple)):
             leaves = ", ".join(kind.leaf(_stored(key, index), item, failure) for index, item in enumerate(value))
             lines += [f"leaf = [{leaves}]", f"values[{key!r}] = {texts.get((key, len(value)), 'leaf')}"]
         elif value is not None:
             lines.append(f"values[{key!r}] = {kind.leaf(_stored(key, 0), value, failure)}")
-    return f"{kind.name} and numpy", [*lines, *_shown(failure, kind), "print(__doc__)"]
+    return f"{kind.NAME} and numpy", [*lines, *_shown(failure, kind), "print(__doc__)"]
 
 
 def _stored(name: str, index: int) -> str:
@@ -133,13 +112,15 @@ def _shown(failure: Failure, kind: _Framework) -> list[str]:
     element, output = failure.facts.get("element"), failure.facts.get("output_element")
     place = int(failure.key[2][1:]) if failure.key[2][1:].isdigit() else 0
     is_list = isinstance(failure.case.inputs.get(which), (list, tuple))
-    is_single = not is_list or bool(part and kind is _JAX)
+    is_single = not is_list or bool(part and kind == jax_repro)
+    if failure.code in kind.OWN:
+        return kind.OWN[failure.code].splitlines()
     if failure.code == "GC102" and is_single:
         return [*_SIGNED.splitlines(), *kind.direction(which, part)]
     if element is None or output is None or not is_single:
         return kind.facts(failure)
     at = f"at, out, place = {tuple(element)!r}, {tuple(output)!r}, {place}"
-    return [at, *kind.slopes(which, part)]
+    return [at, *(kind.ties if failure.code == "GC106" else kind.slopes)(which, part)]
 
 
 _SIGNED = """
@@ -152,177 +133,33 @@ def signed(shape, seed):
 """
 
 
-@record
-class _Framework:
-    """What differs between frameworks.
+class _Framework(Protocol):
+    """What differs between frameworks: a module each."""
 
-    Args:
-        name: as people write it.
-        module: which files import.
-        call: lines that define ``results(values)``.
-        settings: gives the lines before the user's file is run.
-        leaf: gives the text of an array: of its text in the data, its value, and the failure.
-        slopes: gives the lines that print slopes and gradient at an element of an input, and of a part of its tree.
-        direction: gives those that print them along a direction, with ``signed(shape, seed)`` for it and the results.
-        facts: gives the lines that show results and gradients.
-    """
+    #: As people write it; which files import; lines that define ``results(values)``.
+    NAME: str
+    MODULE: str
+    CALL: str
+    #: {code: lines} of what is shown otherwise.
+    OWN: Mapping[str, str]
 
-    name: str
-    module: str
-    call: str
-    settings: Callable[[Failure], list[str]]
-    leaf: Callable[[str, Any, Failure], str]
-    slopes: Callable[[str, str], list[str]]
-    direction: Callable[[str, str], list[str]]
-    facts: Callable[[Failure], list[str]]
+    def settings(self, failure: Failure, /) -> list[str]:
+        """Return the lines before the user's file is run."""
 
+    def leaf(self, text: str, value: Any, failure: Failure, /) -> str:
+        """Return the text of an array: of its text in the data, its value, and the failure."""
 
-# --- torch
-def _torch_leaf(text: str, value: Any, failure: Failure) -> str:
-    made = f"torch.from_numpy({text}){_to_device(failure)}"
-    return f"{made}.requires_grad_()" if value.dtype.kind == "f" else made
+    def slopes(self, which: str, part: str, /) -> list[str]:
+        """Return the lines that print slopes and gradient at an element of an input, and of a part of its tree."""
+
+    def ties(self, which: str, part: str, /) -> list[str]:
+        """Return those that move all that is equal to an element."""
+
+    def direction(self, which: str, part: str, /) -> list[str]:
+        """Return those along a direction, with ``signed(shape, seed)`` for it and the results."""
+
+    def facts(self, failure: Failure, /) -> list[str]:
+        """Return the lines that show results and gradients."""
 
 
-def _to_device(failure: Failure) -> str:
-    """Return what puts a tensor on the device that the failure was found on."""
-    device = failure.facts.get("device", "")
-    return f".to({device!r})" if device else ""
-
-
-def _torch_slopes(which: str, _part: str) -> list[str]:
-    return f"""\
-outputs = results(values)
-x = values[{which!r}]
-(gradient,) = torch.autograd.grad(outputs[place][out], x, allow_unused=True, retain_graph=True)
-step = 1e-6 * max(1.0, abs(float(x.detach()[at])))
-
-
-def moved(by):
-    other = x.detach().clone()
-    other[at] += by
-    return float(results({{**values, {which!r}: other.requires_grad_()}})[place].detach()[out])
-
-
-print("slope from the left: ", (moved(0) - moved(-step)) / step)
-print("slope from the right:", (moved(step) - moved(0)) / step)
-print("backward gives:      ", None if gradient is None else float(gradient[at]))""".split("\n")
-
-
-def _torch_direction(which: str, _part: str) -> list[str]:
-    return f"""\
-x = values[{which!r}].detach()
-along, at = torch.from_numpy(signed(x.shape, 0)).to(x), x.new_zeros((), requires_grad=True)
-
-
-def moved(by):
-    found = results({{**values, {which!r}: x + (at + by) * along}})
-    return sum((item * torch.from_numpy(signed(item.shape, 1)).to(item)).sum() for item in found if item.requires_grad)
-
-
-step = torch.finfo(x.dtype).eps ** (1 / 3)
-print("slope along a direction:", float((moved(step) - moved(-step)).detach()) / (2 * step))
-print("backward gives:         ", float(torch.autograd.grad(moved(0.0), at)[0]))""".split("\n")
-
-
-def _torch_facts(failure: Failure) -> list[str]:
-    to, given = (
-        _to_device(failure),
-        f"number < {len(failure.douts)} else torch.ones_like(item) for number, item in open_",
-    )
-    return f"""\
-before = {{name: item.detach().clone() for name, item in values.items() if isinstance(item, torch.Tensor)}}
-outputs = results(values)
-leaves = [item for item in values.values() if isinstance(item, torch.Tensor) and item.requires_grad]
-open_ = [(number, item) for number, item in enumerate(outputs) if item.requires_grad]
-seeds = [torch.from_numpy(data[f'dout_{{number}}']){to} if {given}]
-kept = [seed.clone() for seed in seeds]
-print("forward:", [(item.dtype, tuple(item.shape)) for item in outputs])
-found = torch.autograd.grad([item for _, item in open_], leaves, seeds, allow_unused=True, retain_graph=True)
-print("backward:", [None if item is None else item.flatten()[:6] for item in found])
-print("inputs unchanged:", all(torch.equal(values[name], item) for name, item in before.items()))
-print("incoming gradients unchanged:", all(map(torch.equal, seeds, kept)))""".split("\n")
-
-
-# --- JAX
-def _jax_settings(failure: Failure) -> list[str]:
-    """Return the lines that set JAX up as it was: 64 bits, the device."""
-    lines = []
-    if any(item.dtype.name == "float64" for item in failure.case.arrays):
-        lines.append('jax.config.update("jax_enable_x64", True)')
-    kind, _, number = str(failure.facts.get("device", "")).partition(":")
-    if kind:
-        lines.append(f'jax.config.update("jax_default_device", jax.devices({kind!r})[{int(number or 0)}])')
-    return lines
-
-
-def _jax_part(which: str, part: str) -> list[str]:
-    return f"""\
-found, tree = jax.tree_util.tree_flatten_with_path(values[{which!r}])
-leaves = [leaf for _, leaf in found]
-number = [jax.tree_util.keystr(path) for path, _ in found].index({part!r})
-x = leaves[number]""".split("\n")
-
-
-def _jax_direction(which: str, part: str) -> list[str]:
-    lines = f"""\
-along, step = signed(x.shape, 0).astype(x.dtype), np.finfo(x.dtype).eps ** (1 / 3)
-
-
-def moved(by):
-    leaves[number] = x + by * along
-    found = results({{**values, {which!r}: jax.tree.unflatten(tree, leaves)}})
-    return sum((item * signed(item.shape, 1)).sum() for item in found if item.dtype.kind == "f")
-
-
-print("slope along a direction:", float(moved(step) - moved(-step)) / (2 * step))
-print("the rule gives:         ", float(jax.grad(moved)(0.0)))""".split("\n")
-    return [*_jax_part(which, part), *lines]
-
-
-def _jax_slopes(which: str, part: str) -> list[str]:
-    lines = f"""\
-step = 1e-6 * max(1.0, abs(float(x[at])))
-
-
-def moved(by):
-    leaves[number] = x.at[at].add(by)
-    return results({{**values, {which!r}: jax.tree.unflatten(tree, leaves)}})[place][out]
-
-
-print("slope from the left: ", float(moved(0) - moved(-step)) / step)
-print("slope from the right:", float(moved(step) - moved(0)) / step)
-print("the rule gives:      ", float(jax.grad(moved)(0.0)))""".split("\n")
-    return [*_jax_part(which, part), *lines]
-
-
-_JAX_FACTS = """\
-leaves, tree = jax.tree.flatten(values)
-opened = [place for place, leaf in enumerate(leaves) if getattr(leaf, 'dtype', np.dtype(int)).kind == 'f']
-
-
-def of_opened(*chosen):
-    whole = dict(enumerate(leaves)) | dict(zip(opened, chosen))
-    return results(jax.tree.unflatten(tree, list(whole.values())))
-
-
-outputs, pullback = jax.vjp(of_opened, *(leaves[place] for place in opened))
-print("forward:", [(item.dtype, item.shape) for item in results(values)])
-print("under differentiation:", [item.ravel()[:6] for item in outputs])
-ones = [jax.numpy.ones_like(item) for item in outputs]
-paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(values)[0]]
-print("gradients:", {paths[place]: item.ravel()[:6] for place, item in zip(opened, pullback(ones))})
-"""
-_TORCH = _Framework(
-    "torch", "torch", _TORCH_CALL, lambda _: [], _torch_leaf, _torch_slopes, _torch_direction, _torch_facts
-)
-_JAX = _Framework(
-    "JAX",
-    "jax",
-    _JAX_CALL,
-    _jax_settings,
-    lambda text, *_: f"jax.numpy.asarray({text})",
-    _jax_slopes,
-    _jax_direction,
-    lambda _: _JAX_FACTS.splitlines(),
-)
-_FRAMEWORKS = (_TORCH, _JAX)
+_FRAMEWORKS: tuple[_Framework, ...] = (torch_repro, jax_repro)

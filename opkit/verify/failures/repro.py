@@ -249,13 +249,14 @@ def _slopes(failure: Failure, recipe: _Recipe, has_gradient: bool) -> list[str]:
     lines += [f"{_of('dout', name)} = np.zeros_like({_of('out', name)})" for name in recipe.outputs]
     lines += [f"at, out = {element!r}, {'...' if output is None else repr(tuple(output))}", f"d_{out}[out] = 1"]
     lines += _backward(recipe) if has_gradient else []
-    lines += [f"x = {x}.astype(np.float64)", "unit = np.zeros_like(x)", "unit[at] = max(1.0, abs(x[at]))"]
-    lines += [f"f = [{moved}[{place}][out].sum() for by in (-1e-6, 0, 1e-6)]"]
-    lines += ['print("slope from the left: ", (f[1] - f[0]) / (1e-6 * unit[at]))']
-    lines += ['print("slope from the right:", (f[2] - f[1]) / (1e-6 * unit[at]))']
+    lines += [f"x = {x}.astype(np.float64)", "size, unit = max(1.0, abs(x[at])), np.zeros_like(x)"]
+    lines += ["at = x == x[at]  # moved together"] if failure.code == "GC106" else []
+    lines += ["unit[at] = size", f"f = [{moved}[{place}][out].sum() for by in (-1e-6, 0, 1e-6)]"]
+    lines += ['print("slope from the left: ", (f[1] - f[0]) / (1e-6 * size))']
+    lines += ['print("slope from the right:", (f[2] - f[1]) / (1e-6 * size))']
     claimed = repr(failure.facts["result"]["actual"])
     if has_gradient and recipe.gradient is not None:
-        claimed = f"np.asarray({_name(recipe.gradient)})[at]"
+        claimed = f"np.asarray({_name(recipe.gradient)})[at].sum()"
     return [*lines, f'print("backward gives:      ", {claimed})']
 
 

@@ -100,11 +100,12 @@ def _gradient_fault(
                 apart &= differing(exact, there[leaf], form.eps, lost)
             off[leaf] = off.get(leaf, False) | apart
             if are_most(off[leaf]):
-                place = place_of(np.argmax(np.where(apart, np.abs(exact - there[leaf]), -1)), exact.shape)
-                numbers = f"{there[leaf][place]:.4g} and {exact[place]:.4g} at {list(place)}"
-                said = f"is another one in {form.name} than in float32: {numbers}"
+                gaps = np.nan_to_num(np.abs(exact - there[leaf]), nan=np.inf)
+                place = place_of(np.argmax(np.where(apart, gaps, -1)), exact.shape)
+                half, single = f"{there[leaf][place]:.4g} at {list(place)}", f"{exact[place]:.4g}"
+                said = f"is another one in {form.name} than in float32: {half}, not {single}"
                 if not is_held:
-                    said = "is not finite in float16, which can hold what float32 gives"
+                    said = f"is not finite in float16: {half}, where float32 gives {single}, which float16 can hold"
                 return Fault(f"the gradient of {leaf.name} {said}", input=leaf.name)
         if not any(item.any() for item in off.values()):
             break
