@@ -73,7 +73,8 @@ def _is_array(value: Any) -> bool:
 
 def _array(value: Mapping[str, Any]) -> str:
     shape = value["shape"]
-    return f"{value['dtype']} ({', '.join(str(size) for size in shape)}{',' if len(shape) == 1 else ''})"
+    told = f" {value_text(value['values'])}" if "values" in value else ""
+    return f"{value['dtype']} ({', '.join(str(size) for size in shape)}{',' if len(shape) == 1 else ''}){told}"
 
 
 def _circumstances(case: Mapping[str, Any]) -> str:

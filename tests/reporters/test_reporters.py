@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from opkit.checker import OpReport, Report
+from opkit.checker import Case, OpReport, Report
 from opkit.errors import UsageError
 from opkit.reporters import (
     ProgressBar,
@@ -29,6 +29,7 @@ from opkit.reporters import (
     text_report,
 )
 from opkit.reporters.heatmap import heat_map
+from opkit.reporters.values import case_text
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -227,3 +228,10 @@ def test_an_unknown_form_names_the_nearest(run) -> None:
     """A mistyped form is a usage error with a suggestion."""
     with pytest.raises(UsageError, match="junitt"):
         render(run, "junitt")
+
+
+def test_a_few_whole_numbers_of_a_case_are_told() -> None:
+    """Labels, lengths and masks decide more than their shapes; longer ones are described."""
+    inputs = {"x": np.ones((2, 3)), "lengths": np.array([3, 1]), "keep": np.array([[True, False]]), "ids": np.arange(9)}
+    text = case_text(Case(inputs, {"k": 2}).to_json())
+    assert text == "x float64 (2, 3), lengths int64 (2,) [3, 1], keep bool (1, 2) [[True, False]], ids int64 (9,) (normal values, seed 0); k = 2"

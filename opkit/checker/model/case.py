@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from opkit.checker.model.thresholds import EXTREME, MOST_BITS
+from opkit.checker.model.thresholds import EXTREME, MOST_BITS, SOME
 from opkit.checker.model.types import Attrs
 from opkit.ir import Shape
 from opkit.record import entity
@@ -131,6 +131,8 @@ class Case:
     def to_json(self, formats: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return {"x": {"shape", "dtype", "regime", "seed"}, attribute: value} (arrays only by description).
 
+        A few whole numbers, or truth values, are told besides, as "values": labels, lengths, masks.
+
         Args:
             formats: {input: its dtype}, where that is not its arrays'.
         """
@@ -139,11 +141,13 @@ class Case:
 
     def _describe(self, value: Any, dtype: str | None) -> Any:
         if isinstance(value, ndarray):
+            is_told = value.dtype.kind in "biu" and 0 < value.size <= SOME
             return {
                 "shape": list(value.shape),
                 "dtype": dtype or value.dtype.name,
                 "regime": self.regime,
                 "seed": self.seed,
+                **({"values": value.tolist()} if is_told else {}),
             }
         if isinstance(value, (list, tuple)):
             return [self._describe(item, dtype) for item in value]

@@ -14,6 +14,7 @@ import numpy as np
 from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.agreement import agree
 from opkit.checker.model.evaluate import InputLeaf, leaves_of
+from opkit.checker.model.numbers import place_of
 from opkit.checker.model.own import Fault
 from opkit.checker.model.reference import InFormat
 from opkit.checker.model.types import Computed
@@ -100,5 +101,18 @@ def differing(
     other = [leaf for leaf, one in expected.items() if not agree(one, actual.get(leaf))]
     if other:
         is_nan = any(item is not None and np.isnan(item).any() for item in map(actual.get, other))
-        said = f"the gradient of {' and of '.join(map(str, other))} {what}{': it is nan' if is_nan else ''}"
+        told = (f"{leaf} ({_apart(actual.get(leaf), expected[leaf])})" for leaf in other)
+        said = f"the gradient of {' and of '.join(told)} {what}"
         yield Fault(said, input=other[0].name, actual=np.nan if is_nan else None)
+
+
+def _apart(got: np.ndarray | None, wanted: np.ndarray | None) -> str:
+    """Say where a gradient is furthest from the one expected: "2 at [0, 1], not 1"; none counts as zeros."""
+    some = wanted if got is None else got
+    assert some is not None
+    one, other = (np.zeros_like(some) if item is None else item for item in (got, wanted))
+    if one.shape != other.shape:
+        return f"of shape {list(one.shape)}, not {list(other.shape)}"
+    place = place_of(np.argmax(np.nan_to_num(np.abs(one - other), nan=np.inf)), one.shape)
+    given = "none" if got is None else f"{one[place]:.4g}"
+    return f"{given} at {list(place)}, not {other[place]:.4g}"
