@@ -309,8 +309,23 @@ def test_a_gradient_through_a_step_brings_the_way_to_declare_it() -> None:
 def test_whole_numbers_that_make_float64_of_float32_are_named() -> None:
     """No number of numpy's floats need be there: a difference of float32 and int64 is float64."""
     (op,) = gradcheck(lambda x: x - np.arange(x.size).reshape(x.shape), lambda x, dy: dy.astype(x.dtype)).ops
-    (finding,) = [item for item in op.findings if item.code == "GC141"]
-    assert "whole numbers (x - np.arange(3))" in finding.hint
+    assert any("whole numbers (x - np.arange(3))" in note for note in op.notes)
+
+
+def test_a_pair_of_functions_promises_no_dtype_of_its_results() -> None:
+    """Numpy makes float64 of float32 and whole numbers, and computes on with both: a line. A gradient has its input's dtype all the same."""
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        return x * np.arange(1, x.shape[-1] + 1)
+
+    def backward(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
+        return dy * np.arange(1, x.shape[-1] + 1)
+
+    (op,) = gradcheck(forward, backward).ops
+    assert op.status is Status.PASS, op.findings
+    assert sum("forward returned y as float64 for float32 inputs" in note for note in op.notes) == 1
+    (op,) = gradcheck(lambda x: np.tanh(x), lambda x, dy: (dy * (1 - np.tanh(x) ** 2)).astype(np.float64)).ops
+    assert {item.code for item in op.findings} == {"GC143"}
 
 
 def test_the_case_with_many_elements_does_not_repeat_what_small_ones_raise(tmp_path: Path) -> None:

@@ -105,13 +105,25 @@ def _check_outputs(ev: Evaluator, found: _Edges) -> None:
 
 
 def _check_kept_dtype(ev: Evaluator, found: _Edges) -> None:
-    """Without an infer function a float result has the float inputs' common dtype, or is a narrow step of all."""
+    """Without an infer function a float result has the float inputs' common dtype, or is a narrow step of all.
+
+    A wider one is a line where it is mixed with others in silence: nothing promises its dtype.
+    """
     dtypes = {array.dtype.name for array in ev.case.floats}
     for index, item in enumerate(ev.outputs) if len(dtypes) == 1 else ():
         if is_float(item) and item.dtype.name not in dtypes and not _is_step(ev, index):
-            name, (expected,) = found.session.output_name(index), dtypes
+            name, (expected,), session = found.session.output_name(index), dtypes, found.session
             message = f"forward returned {name} as {item.dtype.name} for {expected} inputs"
-            found.add("GC141", message, ev, output=name, expected=expected, actual=item.dtype.name)
+            line = f"{message}, as numpy does: {session.checkable.widening}"
+            if not _is_promoted(ev, item):
+                found.add("GC141", message, ev, output=name, expected=expected, actual=item.dtype.name)
+            elif line not in session.notes:
+                session.notes.append(line)
+
+
+def _is_promoted(ev: Evaluator, item: ndarray) -> bool:
+    """Return whether a result is wider than the float inputs where wider ones are mixed with others in silence."""
+    return ev.checkable.promotes and all(item.itemsize > array.itemsize for array in ev.case.floats)
 
 
 def _is_step(ev: Evaluator, slot: int) -> bool:
@@ -161,7 +173,9 @@ def _check_gradients(ev: Evaluator, found: _Edges) -> None:
                 f"the gradient of {leaf} has shape {{}}; the input has {{}}",
                 f"the gradient of {leaf} is {{}}; the input is {{}}",
             )
-            found.compare(ev, gradient, ("GC142", "GC143"), says, (array.shape, array.dtype.name), input=name)
+            is_promoted = any(_is_promoted(ev, ev.outputs[slot]) for slot in ev.slots)
+            dtype = gradient.dtype.name if is_promoted else array.dtype.name
+            found.compare(ev, gradient, ("GC142", "GC143"), says, (array.shape, dtype), input=name)
             if not ev.entries and np.any(np.asarray(gradient) != 0):
                 given = "NaN" if is_float(gradient) and np.isnan(gradient).all() else "not 0"
                 message = f"the gradient of {leaf} is {given}, although there is no output that could depend on it"

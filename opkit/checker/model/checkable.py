@@ -251,6 +251,7 @@ class Checkable:
         loading: seconds that what the op is of took to load.
         remarks: what a reader of the report should know.
         widening: what makes float64 of float32 there, in words of those who write such ops.
+        promotes: whether what computes with results mixes float32 and float64 in silence, as numpy does.
         uses_misfits: whether the framework that the op is for uses a gradient of another shape than its input, and
             says nothing.
         seen: of an op to be searched: cases that the search stays near.
@@ -312,6 +313,7 @@ class Checkable:
     loading: float = 0.0
     remarks: tuple[str, ...] = ()
     widening: str = WIDENING
+    promotes: bool = False
     uses_misfits: bool = False
     seen: tuple[Case, ...] = ()
     fatal: tuple[FatalCall, ...] = ()

@@ -320,6 +320,7 @@ def frame(runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
         culprit=runner.culprit,
         held=subject.held,
         widening=subject.widening,
+        promotes=subject.promotes,
         uses_misfits=subject.uses_misfits,
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         tolerance=declared.tolerance,

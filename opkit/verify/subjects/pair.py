@@ -95,6 +95,7 @@ def pair_subject(forward: Function, backward: Function, name: str, parameters: P
         runs=lambda signature: FunctionsRunner(forward, backward, signature),
         plain=lambda value: widen(as_input(value)) if is_input(value) else value,  # numpy has no bfloat16
         functions=(forward, backward),
+        promotes=True,
         forward_where=location_of(forward),
         backward_where=location_of(backward),
     )

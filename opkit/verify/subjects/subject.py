@@ -192,6 +192,7 @@ class Subject:
         settings: what its framework is set to in this process.
         held: of options, the inputs, and their indices in a list, that an object among them holds too.
         widening: what makes float64 of float32 in its framework.
+        promotes: whether its framework mixes float32 and float64 in silence.
         uses_misfits: whether its framework uses a gradient of another shape than its input in silence.
         complex_maps: what makes complex numbers of real ones, None where the framework's functions get real ones alone.
         complex_inputs: the inputs that it gets as complex numbers.
@@ -219,6 +220,7 @@ class Subject:
     settings: Callable[[], Mapping[str, Any]] = np.geterr
     held: Callable[[Attrs], Collection[InputLeaf]] = field(default=lambda attrs: ())
     widening: str = WIDENING
+    promotes: bool = False
     uses_misfits: bool = False
     complex_maps: ComplexMaps | None = None
     complex_inputs: frozenset[str] = frozenset()
