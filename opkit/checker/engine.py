@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from time import perf_counter
 from typing import Any
@@ -120,7 +121,9 @@ def _checked(
     options: Options,
     tell: Callable[[CheckResult], None] | None = None,
     confirm: Confirm | None = None,
+    explains: bool = True,
 ) -> OpReport:
+    """Check one op; ``explains`` says whether to look for where a wrong derivative is right."""
     start = perf_counter()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -134,7 +137,7 @@ def _checked(
                     tell(allowed(checkable, idle([item])[0] if checkable.is_beyond else item))
         results.extend(_after(session, results, before))
         results = excused(session, [allowed(checkable, item) for item in results])
-        results = settled(session, with_defaults(session, results), collected, _checked)
+        results = settled(session, with_defaults(session, results) if explains else results, collected, _checked)
         died = [allowed(checkable, item) for item in deaths(session, collected.table)]
         if options.power and checkable.has_gradient and collected.cases:
             if died or any(item.is_finding for item in results):
@@ -254,7 +257,7 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
                 failed.add(item.code)
             yield item
     if session.checkable.has_gradient and session.has_time(CALLS_A_CHECK):
-        yield from second_order(session, _checked)
+        yield from second_order(session, partial(_checked, explains=session.asks_second))
 
 
 def _plan(session: CheckSession) -> tuple[Sequence[_Check], Sequence[_Check]]:

@@ -133,13 +133,19 @@ def _lines(checkable: Checkable, options: RunOptions, op: str) -> list[str]:
             kinds.setdefault((kind_of(case), repr(case.attrs)), case)
             settings.setdefault(repr(case.attrs), case)
         first = list(map(id, settings.values()))[:: len(settings) // (_MOST // 2) + 1]
-        kept = sorted(kinds.values(), key=lambda case: id(case) not in first)[:_MOST]
+        every = sorted(kinds.values(), key=lambda case: id(case) not in first)
+        kept = [case for case in every if not _is_thin(case)][:_MOST] or every[:_MOST]
         chosen = sorted(kept, key=_sizes, reverse=True)
         spans = _spans(chosen)
         # Every second case has larger numbers: what breaks at 3 is found again.
         wide = {name: span * _WIDER if _is_any(span) else span for name, span in spans.items()}
-        every = (_line(found, case, op, trial, spans, one) for case, one in zip(chosen, cycle((None, wide))))
-        return [line for line in every if line]
+        lines = (_line(found, case, op, trial, spans, one) for case, one in zip(chosen, cycle((None, wide))))
+        return [line for line in lines if line]
+
+
+def _is_thin(case: Case) -> bool:
+    """Return whether the largest array has an axis of size 1, which is seldom meant: it takes part in no broadcast."""
+    return 1 in max(case.arrays, key=np.size).shape or max(case.sizes) < 2
 
 
 def _is_any(span: np.ndarray) -> bool:
@@ -215,14 +221,22 @@ def _line(
 
 
 class _End:
-    """A generator whose whole numbers are all the least, or all the largest: forward must take both."""
+    """A generator of numbers of which one is the least, or the largest, that may be drawn: forward must take both."""
 
     def __init__(self, place: int) -> None:
         self._place, self._rng = place, np.random.default_rng(0)
 
     def integers(self, low: int, high: int, shape: tuple[int, ...]) -> np.ndarray:
-        """Return an array of one end of [low, high)."""
-        return np.full(shape, (low, high - 1)[self._place])
+        """Return whole numbers of [low, high)."""
+        return self._ended(self._rng.integers(low, high, shape), (low, high - 1))
+
+    def uniform(self, low: float, high: float, shape: tuple[int, ...]) -> np.ndarray:
+        """Return floats between two numbers."""
+        return self._ended(self._rng.uniform(low, high, shape), (low, high))
+
+    def _ended(self, array: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
+        array.flat[self._place] = ends[self._place]
+        return array
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._rng, name)

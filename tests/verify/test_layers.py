@@ -346,6 +346,16 @@ def test_a_factor_cut_from_the_graph_is_wrong_at_second_order(here: Path) -> Non
     assert [(item.code, item.input, item.output) for item in op.findings] == [("GC171", "x", "dx")]
 
 
+def test_a_factor_cut_from_the_graph_is_explained(here: Path) -> None:
+    """Its inputs are those of the cases function, and its zeros are no None in the place of a gradient."""
+    cases = "\n\ndef cases(rng):\n    yield {'x': rng.normal(size=3)}\n"
+    square = SECOND.replace("dy * 3.0 * x * x", "dy * 3.0 * Tensor(x.numpy() ** 2) + 0.0 * x")
+    (op,) = run(here, square + "\nSECOND_ORDER_Cube = True\n" + cases, "Cube").report.ops
+    (finding,) = [item for item in op.findings if item.input == "x"]
+    assert finding.hint == "save inputs rather than what forward computed, or mark backward once_differentiable"
+    assert {item["regime"] for item in finding.case.values()} == {"user"}
+
+
 def test_the_repro_of_a_second_order_failure_shows_its_slope(here: Path) -> None:
     """The numbers in the script's data are those of the gradient, not of forward."""
     import numpy as np

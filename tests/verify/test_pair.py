@@ -461,3 +461,19 @@ def test_a_forward_that_writes_to_its_input_fails_as_such() -> None:
 
     report = gradcheck(forward=forward, backward=lambda x, dy: dy * np.exp(x))
     assert [item.code for op in report.ops for item in op.findings] == ["GC122"]
+
+
+def test_targets_of_0_and_1_are_found_though_arrays_without_elements_are_taken_too() -> None:
+    """What forward takes without elements says nothing of the values that it wants."""
+
+    def forward(x: np.ndarray, t: np.ndarray) -> np.ndarray:
+        if x.shape != t.shape or not ((t == 0) | (t == 1)).all():
+            raise ValueError("targets are 0 or 1")
+        return np.logaddexp(0, x) - x * t
+
+    def backward(x: np.ndarray, t: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, None]:
+        return dy * (1 / (1 + np.exp(-x)) - t), None
+
+    (op,) = gradcheck(forward=forward, backward=backward).ops
+    assert op.status is Status.PASS, str(op)
+    assert "t in [0, 1], int64" in op.rests_on

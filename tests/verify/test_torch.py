@@ -721,6 +721,29 @@ def test_a_fake_kernel_for_rows_that_the_op_repeats_is_undecided() -> None:
     assert {item.code for item in report.checks if item.status is Status.UNDECIDED} == {"GC206"}, report
 
 
+@torch.library.custom_op("tests_torch::bag", mutates_args=())
+def bag(weight: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    return (weight[places.clamp(min=0)] * (places >= 0).unsqueeze(-1)).sum(1)
+
+
+def _bag_backward(ctx: Any, g: torch.Tensor) -> tuple[torch.Tensor, None]:
+    rows = (g.unsqueeze(1) * (ctx.places >= 0).unsqueeze(-1)).reshape(-1, g.shape[-1])
+    return g.new_zeros(ctx.rows, g.shape[-1]).index_add(0, ctx.places.clamp(min=0).reshape(-1), rows), None
+
+
+bag.register_fake(lambda weight, places: weight.new_empty(places.shape[0], weight.shape[1]))
+bag.register_autograd(_bag_backward, setup_context=lambda ctx, inputs, output: ctx.__dict__.update(rows=inputs[0].shape[0], places=inputs[1]))
+
+
+@pytest.mark.parametrize(("given", "status"), [(None, Status.UNDECIDED), ((1,), Status.FAIL)])
+def test_a_fake_kernel_that_refuses_single_numbers_is_undecided(given: tuple[int, ...] | None, status: Status) -> None:
+    """Sizes of 1 alone answer for nothing, where others are taken and nobody gave these."""
+    names = {"cases": lambda rng: [{"weight": rng.normal(size=given), "places": np.zeros(given, int)}]} if given else {}
+    options = Options(select=frozenset({"GC206"}))
+    report = check(framework_of("torch").named(bag, names, "bag", options), options)
+    assert {item.code for item in report.checks if item.status is status} == {"GC206"}, report
+
+
 @torch.library.custom_op("tests_torch::single", mutates_args=())
 def single(x: torch.Tensor) -> torch.Tensor:
     return x.cumsum(0).to(torch.float32)

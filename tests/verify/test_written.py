@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -205,6 +206,23 @@ def test_whole_numbers_are_drawn_as_far_as_each_of_them_is_taken(here: Path) -> 
     assert "rng.integers(0, 4, (1,))" in text, text
     draws = re.findall(r"\((\d), \d\)\), \"ids\": rng.integers\(-?\d, (\d),", text)
     assert all(int(most) <= int(rows) for rows, most in draws), text
+
+
+def test_what_is_drawn_is_taken_by_whatever_seed(here: Path) -> None:
+    """A number of which forward takes the positive ones alone is written as such: half of a range is refused."""
+    (here / "layers.py").write_text(LAYER.replace("        ctx.w,", "        if w.numpy().ravel()[0] < 0:\n            raise ValueError\n        ctx.w,"))
+    case = Case({"x": np.ones(2), "w": np.array([1.5, -1.0])})
+    (op,) = load(resolve(["layers.py::Weighted"])[0], QUICK, Flight()).made().checkables
+    assert 'np.array([1.5, -1.0], "float64")' in _line(op, case, "", Trial(op), _spans([case, replace(case, inputs={"x": np.ones(2), "w": np.array([-2.0, 0.5])})]))
+
+
+def test_sizes_of_1_are_written_where_they_are_broadcast(here: Path) -> None:
+    """Of the largest array they are not, where there are others: they are seldom meant."""
+    (here / "layers.py").write_text(LAYER)
+    ((_, text, _),) = write_cases(["layers.py::Weighted"], RunOptions(), False)
+    shapes = [[eval(shape) for shape in re.findall(r"\((?:\d+, ?)+\d*\)", line)] for line in text.splitlines() if "yield" in line]
+    assert shapes
+    assert all(1 not in max(one, key=np.prod) for one in shapes), text
 
 
 def searched(*recorded: Case, **axes: tuple[Axis, ...]) -> Any:

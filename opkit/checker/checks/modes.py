@@ -56,18 +56,24 @@ def _differs(ev: Evaluator, name: str, run: Callable[..., tuple[Any, Any]], rng:
     return ""
 
 
+#: What gradients of the gradient that are zero come of.
+_SAVED = "save inputs rather than what forward computed, or mark backward once_differentiable"
+
+
 def second_order(session: CheckSession, check: Check) -> Iterator[CheckResult]:
     """GC171: the gradient, taken as an op, has a correct gradient."""
     second = session.checkable.second
     if second is None or not session.options.second_order:
         yield session.skipped("GC171", "no gradient of the gradient is offered, or none is asked for (--second-order)")
         return
-    is_asked = session.checkable.asks_second or session.options.demand_second
+    is_asked = session.asks_second
     if not is_asked and session.left() < 0:
         yield session.skipped("GC171", "nothing asks for a second order, and the time is over")
         return
     seconds = session.options.seconds if is_asked else session.left()
     codes = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC181", "GC182"})
+    if session.checkable.directory is None:  # of a definition, a kernel of its own gives it
+        second = replace(second, if_zero=_SAVED)
     report = check(second, replace(session.rest(), select=codes, power=False, seconds=seconds))
     bad = [item for item in report.checks if item.is_finding]
     if not is_asked and report.status is not Status.PASS:
@@ -88,7 +94,7 @@ def _noted(session: CheckSession, bad: list[CheckResult]) -> CheckResult:
         said = "the first is wrong" if bad else "it could not be decided"
         return session.skipped("GC171", f"nothing asks for a second order, and {said}")
     text = f"a second derivative would be wrong (nothing asks for one): {bad[0].message}"
-    session.notes.append(f"{text}; save inputs rather than what forward computed, or mark backward once_differentiable")
+    session.notes.append(f"{text}; {_SAVED}")
     return session.skipped("GC171", text)
 
 

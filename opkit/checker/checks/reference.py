@@ -268,7 +268,7 @@ def _note(ledger: _Ledger, ev: Evaluator, found: Found, name: str, at: str, code
         size += f", {found.ratio:.3g} times the reference's own in {form.name}"
     if found.kind in ("value", "lower"):
         text = f"{subject}{at} is {found.actual:.9g}, {ledger.given.name} gives {found.expected:.9g}"
-        text += f": the error is {size}"
+        text += f": errors go up to {size}"
     elif found.kind == "noise":
         text = f"the errors of {subject} are on the whole larger than rounding in {form.name} makes them: up to {size}"
     elif found.kind == "recurs":

@@ -185,6 +185,11 @@ class CheckSession:
         """Return the seconds that are left of the clock."""
         return self.options.clock - (perf_counter() - self.started)
 
+    @property
+    def asks_second(self) -> bool:
+        """Whether a wrong gradient of the gradient is a failure."""
+        return self.checkable.asks_second or self.options.demand_second
+
     def rest(self) -> Options:
         """Return the options with what is left of the clock, for a check within this one."""
         return replace(self.options, clock=self.clock())

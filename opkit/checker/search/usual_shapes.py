@@ -84,8 +84,8 @@ class UsualShapes(Climber):
             # Each shape costs a call of forward for each kind of value: plain floats in all shapes come first.
             self.is_plain = True
             before = self.trial.counts.copy()
-            if not self._accepted(attrs, 1, seed, PLENTY):
-                self.is_plain = False
+            if all(case.is_empty for case in self._accepted(attrs, 1, seed, PLENTY)):  # these say little of values
+                self.is_plain, self.roles = False, None
                 climbed = self._climbed(attrs)
                 if climbed:
                     usual = self._accepted(attrs, limit, seed, most) if self.has_shapes else []

@@ -90,7 +90,8 @@ def of_examples(
     subject = replace(subject, parameters=replace(subject.parameters, tuples=tuples - lists))
     traits = traits or Traits()
     constants = constants_in(subject, examples) if traits.constants is None else traits.constants
-    made = _read(subject, examples, declared, label, replace(traits, constants=constants))
+    regime = origin if cases is None else "user"
+    made = _read(subject, examples, declared, label, replace(traits, constants=constants), regime)
     names = [arg.name for arg in made.inputs]
     seen = (_case(subject, call, names, origin, number if calls[1:] else None) for number, call in enumerate(calls))
     is_half = any(set(HALVES) & set(_given(call, names).values()) for call in examples)
@@ -199,8 +200,9 @@ def _read(
     declared: Declared,
     label: str,
     traits: Traits,
+    regime: str,
 ) -> Checkable:
-    """Return a checkable that takes what examples show, still without cases."""
+    """Return a checkable that takes what examples show, which are values of a regime, still without cases."""
     parameters = subject.parameters
     names = list(dict.fromkeys((*parameters.names, *(name for case in every for name in case))))
     plainly = list(map(subject.plainly, every))
@@ -231,7 +233,7 @@ def _read(
     if apart:
         said = f"the gradient of {' and '.join(apart)} is not checked, for want of a dense array"
         made = saying(made, said)
-    case = Case(arrays, {**made.default_attrs, **{k: v for k, v in every[0].items() if k not in inputs}})
+    case = Case(arrays, {**made.default_attrs, **{k: v for k, v in every[0].items() if k not in inputs}}, regime)
     announced = Looks()
     single, given = cast_case(case, "float32"), _given(every[0], inputs)
     if _takes(made, announced, single) or _takes(made, announced, cast_case(case, "float64")):

@@ -34,12 +34,13 @@ _SYMBOLIC = 6
 
 def fake_check(runner: LibraryRunner) -> OwnCheck:
     """Return the check of an op's fake kernel."""
-    return OwnCheck(FAKE, partial(_check, runner, set()), is_forward=True, is_thorough=True)
+    return OwnCheck(FAKE, partial(_check, runner, set(), []), is_forward=True, is_thorough=True)
 
 
 def _check(
     runner: LibraryRunner,
     known: set[str],
+    agreed: list[Arrays],
     arrays: Arrays,
     attrs: Attrs,
     _douts: Results,
@@ -57,13 +58,21 @@ def _check(
         layout = partial(_transposed, runner.device.private)
         what, fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC, layout) or _AGREES
         said = f"{fault}, for inputs that lie transposed in memory; torch.compile uses the fake one's"
+        agreed += [] if fault or _is_single(arrays) else [arrays]
         return [Fault(said, is_certain=what != "strides", where=where)] if fault else []
     other, what = _agreeing(runner, arrays, attrs)
+    if not other and agreed and _is_single(arrays):  # sizes of 1 alone answer for nothing
+        other, what = agreed[0], "single numbers"
     if other:
         shapes = ", ".join(f"{name} of shape {list(np.shape(value))}" for name, value in other.items())
         advice = f"it agrees for {shapes}: refuse {what} in the op, or name inputs in a cases function"
         return [Fault(f"{fault}; {advice}", is_beyond=True, where=where)]
     return [Fault(fault, where=where)]
+
+
+def _is_single(arrays: Arrays) -> bool:
+    """Return whether no input has more than one element."""
+    return all(np.size(value) < 2 for value in arrays.values() if isinstance(value, np.ndarray))
 
 
 def _is_known(arrays: Arrays, attrs: Attrs, known: set[str]) -> bool:
