@@ -84,8 +84,10 @@ class UsualShapes(Climber):
             # Each shape costs a call of forward for each kind of value: plain floats in all shapes come first.
             self.is_plain = True
             before = self.trial.counts.copy()
-            if all(case.is_empty for case in self._accepted(attrs, 1, seed, PLENTY)):  # these say little of values
-                self.is_plain, self.roles = False, None
+            first = self._accepted(attrs, 1, seed, PLENTY)
+            if all(case.is_empty for case in first):  # these say little of values
+                self.is_plain = False
+                self.roles = None if first else self.roles
                 climbed = self._climbed(attrs)
                 if climbed:
                     usual = self._accepted(attrs, limit, seed, most) if self.has_shapes else []
