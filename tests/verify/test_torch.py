@@ -1282,7 +1282,7 @@ def test_nan_of_no_incoming_gradient_is_of_the_same_cause_as_of_others() -> None
     causes = check(framework_of("torch").named(Distances, names, "op", options), options).findings
     assert {item.code for item in causes} == {"GC105"}
     (of_nothing,) = (item for cause in causes for item in cause.consequences if item.code == "GC201")
-    assert of_nothing.message == "the gradient of a and of b is not zero where no incoming gradient is: it is nan"
+    assert of_nothing.message == "the gradient of a (nan at [0, 0], not 0) and of b (nan at [0, 0], not 0) is not zero where no incoming gradient is"
 
 
 @pytest.mark.parametrize(("power", "status"), [(0, Status.PASS), (1, Status.FAIL)])
