@@ -38,7 +38,24 @@ class Edge(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments."""
         take_as_they_are(self.get_params(ctx))
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, self._flags_first(args))
+
+    def _flags_first(self, args: list[str]) -> list[str]:
+        """Return the arguments with the root command's flags in front, as they may also follow a command's name.
+
+        Not those of a script that a command runs, nor what follows ``--``.
+        """
+        name = next((item for item in args if not item.startswith("-")), "")
+        command = self.commands.get(name)
+        if command is None or command.context_settings.get("ignore_unknown_options"):
+            return args
+        start = args.index(name)
+        end = args.index("--") if "--" in args else len(args)
+        own = {text for item in command.params for text in item.opts}
+        flags = {text for item in self.params if getattr(item, "is_flag", False) for text in item.opts} - own
+        moved = [item for item in args[start:end] if item in flags and item.startswith("-")]
+        rest = [item for item in args[start:end] if item not in moved]
+        return [*args[:start], *moved, *rest, *args[end:]]
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Read the options before the command."""

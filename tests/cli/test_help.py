@@ -78,7 +78,7 @@ WHERE = "opkit --help lists them, and says where the documentation is"
         (["gradcheck", "--strit"], "opkit gradcheck has no option '--strit'", "did you mean '--strict'?"),
         (["--colour", "never"], "opkit has no option '--colour'", "did you mean '--color'?"),
         (["build", "--zzz"], "opkit build has no option '--zzz'", "opkit build --help"),
-        (["new", "x", "-q"], "opkit new has no option '-q'", "it goes before the command: opkit -q ..."),
+        (["new", "x", "--color"], "opkit new has no option '--color'", "it goes before the command: opkit --color ..."),
         (["export"], "opkit export: missing argument 'TARGET'", "opkit export --help"),
         (["explain", "GC101", "GC102"], "opkit explain: got unexpected extra argument", "opkit explain --help"),
     ],
@@ -90,6 +90,15 @@ def test_what_cannot_be_parsed(tmp_path: Path, argv: list[str], message: str, he
     assert (done.returncode, done.stdout) == (2, "")
     assert first.startswith(f"error: {message}")
     assert second == f"  help: {help_line}"
+
+
+def test_a_flag_of_the_program_may_follow_the_command(tmp_path: Path) -> None:
+    """``-q`` is typed at the end; what follows the script that ``run`` runs, or ``--``, is not opkit's."""
+    assert "next:" in opkit(tmp_path, "new", "x", "--dir", "a").stderr
+    assert "next:" not in opkit(tmp_path, "new", "x", "--dir", "b", "-q").stderr
+    assert "next:" not in opkit(tmp_path, "-q", "new", "x", "--dir", "c").stderr
+    (tmp_path / "job.py").write_text("import sys\nprint(sys.argv[1:])\n")
+    assert opkit(tmp_path, "run", "job.py", "-q").stdout == "['-q']\n"
 
 
 def test_effort_promises_no_less_time_than_a_check_may_take() -> None:
