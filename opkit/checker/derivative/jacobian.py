@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
+from itertools import islice
 from time import perf_counter
 
 import numpy as np
@@ -34,6 +35,7 @@ from opkit.checker.model.thresholds import (
     GRID_ULPS,
     IS_SINGLE,
     LITTLE,
+    MANY,
     NEGLIGIBLE,
     PLAIN_CALLS,
     PLENTY,
@@ -72,8 +74,10 @@ def compare_ties(
         if entry not in known
     }
     ends = np.cumsum([array.size for array in arrays])
-    for value in values[counts > 1] if failures else ():
-        tied = pooled == value
+    shares = np.bincount(places.reshape(-1), np.abs(matrix[list(failures)]).sum(axis=0)) if failures else counts
+    largest_first = (one for one in np.argsort(-shares, kind="stable") if failures and counts[one] > 1)
+    for one in islice(largest_first, MANY):
+        tied = pooled == values[one]
         found, actual, wrong = _along_ties(evaluator, matrix, tied.astype(np.float64), single)
         for entry in failures.keys() & set(np.flatnonzero(wrong).tolist()):
             first = int(np.argmax(np.where(tied, np.abs(matrix[entry]) + 1, 0)))
