@@ -8,12 +8,13 @@ import shutil
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from opkit.checker import CheckResult, Status
+from opkit.checker import CheckResult, OpReport, Status
 from opkit.verify.options import RunOptions
 from opkit.verify.run import run_targets
 from opkit.verify.targets.target import resolve
@@ -38,6 +39,11 @@ def told(report: Any) -> Any:
     return found
 
 
+def _uncounted(op: OpReport) -> list[CheckResult]:
+    """Return the results of an op without their cases' numbers: a busy machine has time for fewer."""
+    return [replace(item, cases=0) for item in op.checks]
+
+
 def test_a_directory_is_checked_elsewhere(folder: Path) -> None:
     """The task of a worker: files in, messages out, with the paths that the user knows."""
     (target,) = resolve(["ops"])
@@ -46,8 +52,8 @@ def test_a_directory_is_checked_elsewhere(folder: Path) -> None:
     assert place == os.path.join("ops", "user_relu")
     reports = [message.report for message in messages if isinstance(message, Checked)]
     (expected,) = run_targets(["ops"], options).report.ops
-    assert [(item.dir, item.status, item.checks) for item in reports] == [
-        (expected.dir, expected.status, expected.checks)
+    assert [(item.dir, item.status, _uncounted(item)) for item in reports] == [
+        (expected.dir, expected.status, _uncounted(expected))
     ]
 
 
