@@ -8,7 +8,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, islice, product
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,6 @@ from opkit.checker.search.fatal import FatalCallError
 from opkit.checker.search.hill_climb import reached_by
 from opkit.checker.search.pipeline import Collected, search
 from opkit.errors import KernelError, did_you_mean, unknown
-
-#: The label of a case that is made of shapes given by hand.
-_SHAPES = "the shapes given"
 
 
 def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
@@ -98,8 +95,7 @@ def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iter
                 told.update(said)
                 found.findings += [_result("GC183", Status.ERROR, f"case {number} {item}", checkable) for item in said]
             else:
-                is_drawn = checkable.cases_where or not options.shapes
-                yield case if is_drawn else replace(case, label=_SHAPES, regime="normal")
+                yield case
         if number + 1 == options.max_cases:
             found.notes.append(f"no more than {options.max_cases} cases are drawn of the cases function")
         return
@@ -220,9 +216,6 @@ def _rejected(trial: Trial, case: Case, outcome: Attempt, what: str) -> CheckRes
     if answer is Answer.RAISED and error is not None:
         code = "GC122" if is_write(error) else "GC180"
         unlike, hint = _unlike_an_array(checkable, case, error) if case.origin == "user" else ("", "")
-        if what == _SHAPES and (names := _others(trial, case)):
-            given = f"def {checkable.key('cases')}(rng) gives them"
-            hint = f"--shape gives real numbers, and there forward takes {names}: {given}"
         message = f"forward raised on {what}{unlike}: {words_of(error)}"
         return replace(_result(code, Status.FAIL, message, checkable, case, error), hint=hint)
     message = f"the infer function refuses {what}" + (f": {error}" if error is not None else "")
@@ -231,17 +224,6 @@ def _rejected(trial: Trial, case: Case, outcome: Attempt, what: str) -> CheckRes
     found = _result("GC180", Status.FAIL, message, checkable, case)
     is_refused = answer is not Answer.NONFINITE and case.origin == "user"
     return replace(found, where=checkable.cases_where) if is_refused else found
-
-
-def _others(trial: Trial, case: Case) -> str:
-    """Return for which inputs, one or two, forward takes other values of the same shapes, and which; "" for none."""
-    names = [name for name, value in case.inputs.items() if isinstance(value, np.ndarray) and is_float(value)]
-    groups = (*combinations(names, 1), *combinations(names, 2))
-    for (kind, said), some in product(((np.int64, "whole ones"), (np.bool_, "truth values")), groups):
-        other = {name: np.zeros(case.inputs[name].shape, kind) for name in some}
-        if trial.probe(replace(case, inputs={**case.inputs, **other})).is_accepted:
-            return f"{said} for {' and '.join(some)}"
-    return ""
 
 
 def _unlike_an_array(checkable: Checkable, case: Case, error: Exception) -> tuple[str, str]:

@@ -30,6 +30,7 @@ from opkit.checker.checks.scan import scan
 from opkit.checker.collect import collect
 from opkit.checker.defaults import with_defaults
 from opkit.checker.excuses.apply import excused
+from opkit.checker.model.case import plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, INTERNAL, ORDINARY
 from opkit.checker.model.custody import Custody
@@ -287,11 +288,11 @@ def _raises(session: CheckSession) -> Iterator[CheckResult]:
     yield session.passed("GC180", len(session.cases))
     if session.checkable.infer is None:
         return
-    ranks = {case.ranks for case in session.cases}
+    ranks, settings = {case.ranks for case in session.cases}, [plain(case.attrs) for case in session.cases]
     for case, error in session.trial.errors:
         # A sum of nothing has a result, a maximum of nothing has none.
         has_an_answer = len(set(case.shapes)) == 1 and "no identity" not in str(error)
-        if case.is_empty and case.ranks in ranks and has_an_answer:
+        if case.is_empty and case.ranks in ranks and plain(case.attrs) in settings and has_an_answer:
             message = f"forward raises on empty arrays, which infer takes: {words_of(error)}"
             yield session.result("GC160", Status.UNDECIDED, message, case=case)
             break

@@ -225,12 +225,14 @@ def test_a_case_that_the_definition_refuses_points_at_the_cases(tmp_path: Path) 
     assert "did you mean 'x'?" in said
 
 
-def test_shapes_of_the_command_line_are_no_cases_file(tmp_path: Path) -> None:
-    """A finding on them says what they are."""
+def test_shapes_of_the_command_line_that_forward_refuses_are_an_error(tmp_path: Path) -> None:
+    """No others are tried; what forward raised there is told."""
     (tmp_path / "a.py").write_text(CUBE.replace("x * x * x", "x.reshape([4])"))
     done = opkit(tmp_path, "gradcheck", "a.py::Cube", "--shape", "x=3")
-    assert "forward raised on the shapes given" in done.stdout
-    assert "cases file" not in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "GC182" in said
+    assert "what came furthest, x of shape [3]" in said
+    assert (done.returncode, "cases file" in said) == (1, False)
 
 
 GATHER = """
@@ -248,23 +250,30 @@ class Gather(paddle.autograd.PyLayer):
 """
 
 
-def test_where_forward_takes_whole_numbers_for_a_shape_given_the_finding_says_so(tmp_path: Path) -> None:
-    """``--shape`` gives real numbers alone; no other input is named."""
-    (tmp_path / "a.py").write_text(GATHER)
-    done = opkit(tmp_path, "gradcheck", "a.py::Gather", "--shape", "x=3,4", "--shape", "at=3")
-    said = " ".join(done.stdout.split())
-    assert "forward takes whole ones for at: def cases_Gather(rng) gives them" in said
-
-
-def test_where_forward_takes_truth_values_for_a_shape_given_the_finding_says_so(tmp_path: Path) -> None:
-    """Neither real nor whole numbers are a mask."""
+def test_values_that_forward_takes_of_shapes_given_are_found(tmp_path: Path) -> None:
+    """Whole numbers, truth values and positive ones, as the search finds them of any shapes."""
+    given = {"at": ("at=3", "int64"), "mask": ("mask=3,4", "bool"), "width": ("width=3,4", "float64")}
     mask = "if mask.numpy().dtype != bool:\n            raise TypeError('no mask')\n        "
-    text = GATHER.replace("x, at", "x, mask").replace("ctx.save", f"{mask}ctx.save")
-    text = text.replace("x.numpy()[np.arange(len(x)), at.numpy()]", "x.numpy() * mask.numpy()")
-    (tmp_path / "a.py").write_text(text)
-    done = opkit(tmp_path, "gradcheck", "a.py::Gather", "--shape", "x=3,4", "--shape", "mask=3,4")
-    said = " ".join(done.stdout.split())
-    assert "forward takes truth values for mask: def cases_Gather(rng) gives them" in said
+    texts = {"at": GATHER, "mask": GATHER.replace("x, at", "x, mask").replace("ctx.save", f"{mask}ctx.save")}
+    texts["mask"] = texts["mask"].replace("x.numpy()[np.arange(len(x)), at.numpy()]", "x.numpy() * mask.numpy()")
+    positive = "if (width.numpy() <= 0).any():\n            raise ValueError('positive')\n        "
+    texts["width"] = texts["mask"].replace(mask, positive).replace("mask", "width")
+    for name, (shape, dtype) in given.items():
+        (tmp_path / "a.py").write_text(texts[name])
+        done = opkit(tmp_path, "gradcheck", "a.py::Gather", "--shape", "x=3,4", "--shape", shape, "--format", "json")
+        (op,) = json.loads(done.stdout)["ops"]
+        shown = [item["case"][name] for item in op["checks"] if item["status"] == "fail" and item["code"] != "GC180" and item["case"]]
+        assert {item["dtype"] for item in shown} == {dtype}, done.stdout
+        assert {tuple(item["shape"]) for item in shown} == {tuple(map(int, shape.partition("=")[2].split(",")))}
+
+
+def test_an_input_of_which_no_shape_is_given_is_searched(tmp_path: Path) -> None:
+    """Beside those that are given."""
+    (tmp_path / "a.py").write_text(GATHER)
+    done = opkit(tmp_path, "gradcheck", "a.py::Gather", "--shape", "x=3,4", "--format", "json")
+    (op,) = json.loads(done.stdout)["ops"]
+    cases = [item["case"] for item in op["checks"] if item["status"] == "fail"]
+    assert {(*case["x"]["shape"], case["at"]["dtype"]) for case in cases} == {(3, 4, "int64")}
 
 
 def test_of_shapes_given_by_hand_the_refusal_of_these_is_told(tmp_path: Path) -> None:
@@ -280,12 +289,6 @@ def test_of_shapes_given_by_hand_the_refusal_of_these_is_told(tmp_path: Path) ->
 def test_the_name_that_was_meant_is_offered_as_it_is_written(words: tuple[str, ...], meant: str, tmp_path: Path) -> None:
     """A word of reports, and what a formula reads."""
     assert f"did you mean {meant}?" in opkit(tmp_path, *words).stderr
-
-
-def test_where_whole_numbers_change_nothing_nothing_is_said_of_them(tmp_path: Path) -> None:
-    """Another shape is wanted."""
-    (tmp_path / "a.py").write_text(CUBE.replace("x * x * x", "x.reshape([4])"))
-    assert "whole" not in opkit(tmp_path, "gradcheck", "a.py::Cube", "--shape", "x=3").stdout
 
 
 LONG = "a_name_that_is_so_long_that_six_letters_are_nothing"

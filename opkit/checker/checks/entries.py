@@ -72,7 +72,7 @@ def described(
     errors = np.where(outcome.agreed[failure.leaf], 0.0, np.abs(claimed - numeric)).T
     slopes = _slopes(ev, failure) if failure.code == "GC103" else None
     hint = _unmeant(where, failure.leaf.name) if session.is_found(ev.case) else ""
-    hint = checkable.if_zero if pattern == ZERO else hint
+    hint = checkable.if_zero if pattern == ZERO and not claimed.any() else hint
     if _is_without_gradient(ev, outcome, slot):
         key = checkable.key("NONDIFFERENTIABLE_OUTPUTS")
         hint = f'backward gives no gradient of {output} at all: where that is meant, declare {key} = ("{output}",), '

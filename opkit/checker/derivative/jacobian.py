@@ -79,10 +79,10 @@ def compare_ties(
     for one in islice(largest_first, MANY):
         tied = pooled == values[one]
         found, actual, wrong = _along_ties(evaluator, matrix, tied.astype(np.float64), single)
+        number = int(np.searchsorted(ends, np.argmax(tied), side="right"))
+        begin, end = int(ends[number] - arrays[number].size), int(ends[number])
         for entry in failures.keys() & set(np.flatnonzero(wrong).tolist()):
-            first = int(np.argmax(np.where(tied, np.abs(matrix[entry]) + 1, 0)))
-            number = int(np.searchsorted(ends, first, side="right"))
-            element = first - int(ends[number] - arrays[number].size)
+            element = int(np.argmax(np.where(tied, np.abs(matrix[entry]) + 1, 0)[begin:end]))
             at = (0, entry), "GC106", evaluator.leaves[number], element, float(actual[entry])
             failures[entry] = replace(EntryFailure.of(found, *at), ties=int(tied.sum()))
     return list(failures.values())

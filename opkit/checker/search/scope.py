@@ -93,7 +93,8 @@ class SearchScope:
     @property
     def has_shapes(self) -> bool:
         """Whether it is declared, by hand or in the signature, which shapes all inputs have."""
-        return bool(self.options.shapes) or self.checkable.declares_shapes
+        dimensions = self.checkable.dimensions
+        return self.checkable.declares_shapes or (bool(self.options.shapes) and not dimensions.axes)
 
     @property
     def is_near(self) -> bool:

@@ -6,7 +6,7 @@ Combinatorics only; nothing is run here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, product, zip_longest
+from itertools import chain, islice, product, zip_longest
 from typing import Any, TypeAlias
 
 from opkit.checker.model.checkable import Arg
@@ -102,9 +102,15 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
         few = (
             tuple(_options(arg, shape if index < count else (), True)[0] for index, arg in enumerate(args))
             for count in reversed(every[1:])
-            for shape in shapes[:2]
+            for shape in (*shapes[:2], (5, 3))  # also points in space
         )
-        ordered = (few, *zip_longest(*(sorted(row, key=lambda item: len(set(item[1:]))) for row in rows)))
+        # Then weights and biases by channel, the second axis of three.
+        channels = islice(product(((3,), (3, 5)), repeat=len(args) - 1), MANY)
+        by_channel = (
+            tuple(_options(arg, shape, True)[0] for arg, shape in zip(args, ((2, 3, 4), *others)))
+            for others in channels
+        )
+        ordered = (few, by_channel, *zip_longest(*(sorted(row, key=lambda item: len(set(item[1:]))) for row in rows)))
     yield from dict.fromkeys(item for item in chain(alike, *ordered) if item is not None)
 
 

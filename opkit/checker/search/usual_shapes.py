@@ -85,6 +85,8 @@ class UsualShapes(Climber):
             self.is_plain = True
             before = self.trial.counts.copy()
             first = self._accepted(attrs, 1, seed, PLENTY)
+            if first and first[0].is_empty:
+                first = self._accepted(attrs, MANY, seed, PLENTY)
             if all(case.is_empty for case in first):  # these say little of values
                 self.is_plain = False
                 self.roles = None if first else self.roles
@@ -157,10 +159,10 @@ class UsualShapes(Climber):
 
     def _assignments(self) -> Iterator[Assignment]:
         dimensions = self.checkable.dimensions
-        if self.options.shapes:
-            return iter([tuple(self.options.shapes.get(arg.name, ()) for arg in self.args)])
         if dimensions.axes:
             return declared(dimensions, self.args)
+        if self.options.shapes:
+            return iter([tuple(self.options.shapes.get(arg.name, ()) for arg in self.args)])
         return assignments(self.args, self.hinted_sizes, is_even=not self.is_declared)
 
 

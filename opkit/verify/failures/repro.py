@@ -151,7 +151,8 @@ def _named_arrays(failure: Failure) -> dict[str, np.ndarray]:
 def _head(failure: Failure, needs: str) -> list[str]:
     result = failure.facts["result"]
     about = f" of d({result['output']})/d({result['input']})" if result["input"] and result["output"] else ""
-    expected = f"gradcheck expected {result['expected']} within {result['bound']}, actual {result['actual']}"
+    within = "" if result["bound"] is None else f" within {result['bound']}"
+    expected = f"gradcheck expected {result['expected']}{within}, actual {result['actual']}"
     summary = [result["message"]] if result["message"] else []
     if result["expected"] is not None or result["actual"] is not None:
         summary.append(expected)

@@ -18,7 +18,9 @@ import numpy as np
 from opkit.checker import Arrays, Attrs, Checkable
 from opkit.checker.model.dimensions import Axis, Dimensions, axes_in
 from opkit.errors import UsageError
+from opkit.ir import Shape
 from opkit.verify.subjects.remembered import remembered
+from opkit.verify.subjects.subject import Subject
 
 
 def dimensions_in(annotations: Mapping[str, Any]) -> Dimensions:
@@ -30,6 +32,13 @@ def dimensions_in(annotations: Mapping[str, Any]) -> Dimensions:
     """
     found = {name: _axes(annotation) for name, annotation in annotations.items()}
     return Dimensions({name: axes for name, axes in found.items() if axes is not None})
+
+
+def with_shapes(subject: Subject, shapes: Mapping[str, Shape]) -> Subject:
+    """Return a subject with shapes that were given by hand, as if its parameters were annotated with them."""
+    known = subject.parameters
+    said = {name: f"Annotated[Array, {' '.join(map(str, shape))!r}]" for name, shape in shapes.items()}
+    return replace(subject, parameters=replace(known, annotations={**known.annotations, **said}))
 
 
 def _axes(annotation: Any) -> tuple[Axis, ...] | None:

@@ -31,7 +31,7 @@ from opkit.checker.search.pipeline import answered_cases
 from opkit.checker.search.unserved import described
 from opkit.record import mutable
 from opkit.verify.isolation.announced_calls import Looks
-from opkit.verify.subjects.annotated import dimensions_in, shaped
+from opkit.verify.subjects.annotated import dimensions_in, shaped, with_shapes
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.from_cases import frame, silent_in
 from opkit.verify.subjects.half_precision import given_in, in_formats
@@ -60,13 +60,13 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
     Raises:
         UntakenError: it took nothing that was tried.
     """
-    begun = perf_counter()
+    begun, subject = perf_counter(), with_shapes(subject, options.shapes)
     try:
         made = _searched(subject, declared, label, options)
         return replace(made, spent=perf_counter() - begun)
     except UntakenError as error:
         unmeant = dimensions_in(subject.parameters.annotations).axes
-        if unmeant:
+        if unmeant and not options.shapes:
             said = f"forward takes none of the shapes annotated for {', '.join(unmeant)}; others were searched"
             known = subject.parameters
             rest = {name: value for name, value in known.annotations.items() if name not in unmeant}

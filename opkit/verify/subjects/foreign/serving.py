@@ -145,20 +145,6 @@ class Framework(ABC):
     ) -> Checkable | OpReport:
         if cases is None and options.shapes:
             subject.named(options.shapes, said="a shape is given for")
-            if missing := subject.missing_in(options.shapes):
-                said = f"--shape gives none for {', '.join(missing)}, for which {subject.name} has no default"
-                help = (
-                    f"--shape {missing[0]}=3,4 besides; whole numbers and truth values: def cases_{subject.name}(rng)"
-                )
-                raise UsageError(said, where=subject.forward_where, help=help)
-            said = "with --shape each float input takes a gradient; cases, as --write-cases writes, may say otherwise"
-            few = "with --shape values are normal and options at their defaults: annotations, or cases, have more tried"
-            remark = "; ".join(filter(None, (subject.remark, few)))
-            subject = replace(subject, if_zero=f"{subject.if_zero} {said}", remark=remark)
-
-            def cases(rng: Any) -> Any:
-                return [{name: rng.standard_normal(shape) for name, shape in options.shapes.items()} for _ in range(3)]
-
         if cases is not None:
             return of_examples(subject, declared, label, cases=cases)
         try:
