@@ -140,7 +140,11 @@ class Confirmation:
             return _result(checkable, Status.FAIL, f"the op's functions changed {names}, which everything else uses")
         if answers.raised:
             text = f"raises in an ordinary process: {answers.raised}{tuple(Manner)[len(answers.turns) - 1].value}"
-            return _result(checkable, Status.FAIL, text)
+            chosen = [attr.name for attr in checkable.attrs if attr.is_required]
+            if not chosen or any(ev.case.origin != "search" for ev in script.cases):
+                return _result(checkable, Status.FAIL, text)
+            text += f"; the search gave {' and '.join(chosen)}, of which nothing is declared, as an option"
+            return _result(checkable, Status.UNDECIDED, text)
         for manner, turn in zip(Manner, answers.turns):
             found = difference(script.steps, script.seen, turn)
             if found is not None:
