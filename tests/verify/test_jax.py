@@ -393,38 +393,10 @@ def cases_gated(rng):
 
 def test_an_option_that_the_search_made_up_accuses_nobody(tmp_path: Path) -> None:
     """A number without axes, which JAX traces as an array and hands on as it is elsewhere: forward asks it for its axes."""
-    (tmp_path / "ray.py").write_text(RAY)
-    done = opkit(tmp_path, "gradcheck", "ray.py::ray")
+    file = Path(__file__).parents[1] / "campaigns/data/first/jax/blind/j4.py"
+    done = opkit(tmp_path, "gradcheck", f"{file}::ray_sphere")
     assert done.stdout.startswith("undecided"), done.stdout
     assert "the search gave radius, of which nothing is declared, as an option" in " ".join(done.stdout.split())
-
-
-RAY = """
-import jax, jax.numpy as jnp
-
-
-@jax.custom_vjp
-def ray(o, d, radius):
-    if o.ndim != 2 or o.shape[1] != 3 or o.shape != d.shape or radius.ndim:
-        raise ValueError("o (n, 3), d (n, 3) and one radius")
-    a, b, c = (d * d).sum(1), (o * d).sum(1), (o * o).sum(1) - radius * radius
-    return (-b - jnp.sqrt(b * b - a * c)) / a
-
-
-def fwd(o, d, radius):
-    t = ray(o, d, radius)
-    return t, (o, d, radius, t)
-
-
-def bwd(kept, g):
-    o, d, radius, t = kept
-    p = o + t[:, None] * d
-    k = g / (p * d).sum(1)
-    return -k[:, None] * p, -(k * t)[:, None] * p, radius * k.sum()
-
-
-ray.defvjp(fwd, bwd)
-"""
 
 
 def test_all_gradients_of_what_is_kept_between_calls_are_named(tmp_path: Path) -> None:

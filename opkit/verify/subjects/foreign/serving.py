@@ -143,10 +143,9 @@ class Framework(ABC):
         label: str,
         options: Options,
     ) -> Checkable | OpReport:
-        if cases is None and options.shapes:
-            subject.named(options.shapes, said="a shape is given for")
         if cases is not None:
             return of_examples(subject, declared, label, cases=cases)
+        subject.named(options.shapes, said="a shape is given for")
         try:
             return searched(subject, declared, label, options)
         except UntakenError as error:
