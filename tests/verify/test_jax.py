@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import operator
 import os
 import re
 import subprocess
 import sys
 from dataclasses import replace
-from functools import cache
+from fractions import Fraction
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +219,22 @@ def test_a_program_has_the_values_that_jax_gives(name: str, dtype: Any) -> None:
             for one, other in zip(found, expected, strict=True):
                 assert one.dtype == other.dtype
                 np.testing.assert_allclose(one, other, rtol=5e-5 if dtype == np.float32 else 1e-12, atol=1e-6)
+
+
+def test_a_triangular_solve_in_numpy_keeps_its_digits() -> None:
+    """The way to the gradient of a solve with whole numbers is as near to exact fractions as JAX's substitution is."""
+    from opkit.verify.subjects.jax.interpret import evaluate
+
+    rng, count = np.random.default_rng(0), 40
+    a, b = np.tril(rng.integers(1, 60, (count, count))).astype(float), np.ones((count, 1))
+    exact: list[Fraction] = []
+    for row in a.astype(int).tolist():
+        exact.append((1 - sum(map(operator.mul, row, exact), Fraction())) / row[len(exact)])
+    with jax.enable_x64(True):
+        program = jax.make_jaxpr(partial(jax.lax.linalg.triangular_solve, left_side=True, lower=True))(a, b)
+        (found,) = evaluate(program, [a, b])
+    expected = np.array(exact, dtype=float)
+    assert np.abs(found[:, 0] - expected).max() < 1e-13 * np.abs(expected).max()
 
 
 def opkit(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
