@@ -127,7 +127,7 @@ class _ScanLine:
         if not session.trial.attempt(case).is_accepted:
             return None
         made = Evaluator(self.ev.checkable, case).prepare()
-        made.typical = self.ev.typical
+        made.typical, made.usual = self.ev.typical, self.ev.usual
         return made
 
 

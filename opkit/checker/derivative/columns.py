@@ -157,6 +157,13 @@ class Columns:
         plus, minus, up, down = self.ladder(elements, steps)
         return settle(plus, minus, self.base, up, down, self.evaluator.eps(), scales[elements, None])
 
+    def links(self) -> ndarray:
+        """Return which elements (n, 1) change which entries (1, J) at the coarsest step of a ladder, if by a digit."""
+        plus, minus, _, _ = self.ladder(np.arange(self.scales.size), FIRST_STEP * self.scales[:, None])
+        ends = np.concatenate([plus, minus], axis=1)
+        found: ndarray = (np.isfinite(ends) & np.isfinite(self.base) & (ends != self.base)).any(axis=1)
+        return found
+
     # --- the quick numeric Jacobian
     def steps(self, rng: Generator) -> Steps:
         """Find good steps with a ladder along one random direction."""

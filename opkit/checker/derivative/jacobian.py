@@ -287,7 +287,7 @@ def _compare_leaf(
         rows = _worst(rows, judged, claimed, value, tolerance, undecided)
     if rows.size:
         is_open = ~settled[rows]
-        judge = Judge(columns, rows, claimed[rows], single, is_open, declared)
+        judge = Judge(columns, rows, claimed[rows], single, is_open, declared, np.abs(claimed) > 0)
         judge.confirm()
         out.failures.extend(judge.failures())
         tolerance[rows] = np.where(is_open, judge.tolerance, tolerance[rows])

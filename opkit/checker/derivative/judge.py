@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from opkit.checker.derivative.columns import Columns, scales_of
 from opkit.checker.derivative.estimate import Behaviour, Estimate
+from opkit.checker.derivative.joined import joined, largest_joined
 from opkit.checker.derivative.resolution import misled
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 from opkit.checker.model.numbers import largest, resolution_of, widened
@@ -98,13 +99,19 @@ class Judge:
         single: ndarray,
         open_: ndarray,
         declared: float,
+        claims: ndarray,
     ) -> None:
         self.columns, self.rows, self.claimed, self.single = columns, rows, claimed, single
         self.evaluator, self.leaf, self.scales = columns.evaluator, columns.leaf, columns.scales
         columns.find_rows(ROW_MARGIN * FIRST_STEP)
         self.estimate = columns.estimate(rows, self.scales)
-        case, eps, size = self.evaluator.case, self.evaluator.eps(), max(largest(columns.base), self.evaluator.typical)
-        self.natural = size / self.scales.min(initial=np.inf, where=self.scales > 0)
+        case, eps = self.evaluator.case, self.evaluator.eps()
+        self.elements, entries = joined(columns.links() | claims)
+        usual = self.evaluator.usual if entries.any() else self.evaluator.typical
+        size = np.maximum(largest_joined(columns.base, entries), usual)
+        least = np.full(entries.size + 1, np.inf)
+        np.minimum.at(least, self.elements, np.where(self.scales > 0, self.scales, np.inf))
+        self.natural = size / least[entries]
         rounding = CANCELLED_ULPS * eps * self.natural + UNDERFLOW
         if case.origin != "recorded":  # elsewhere terms may cancel that did not where it was seen
             rounding = rounding + self.evaluator.slack() * self.natural
@@ -112,8 +119,9 @@ class Judge:
         self.grid = GRID_ULPS * eps * size
         # Terms that cancel may be as large as the products of the other inputs (attention with weights near 1).
         terms = REPEAT_ULPS * eps * self.evaluator.others(self.leaf)
-        self.absolute = (np.where(single, ABSOLUTE_SINGLE, ABSOLUTE) + declared) * largest(claimed) + rounding + terms
-        self.unseen = NEGLIGIBLE * self.natural if case.is_extreme else 0.0
+        self.absolute = (np.where(single, ABSOLUTE_SINGLE, ABSOLUTE) + declared) * largest_joined(claimed, entries)
+        self.absolute = self.absolute + rounding + terms
+        self.unseen = NEGLIGIBLE * self.natural
         self.tolerance = self._tolerance(self.estimate)
         self.is_corner = self.estimate.kind >= Behaviour.KINK
         self.is_undecided = self._undecided(self.estimate)
@@ -159,9 +167,10 @@ class Judge:
         if not self.is_wrong.any():
             return
         again = np.flatnonzero(self.is_wrong.any(axis=1))
-        unsteady = self.is_wrong & self._unsteady()
-        self.cancelled = unsteady & self._is_well_conditioned(unsteady)
-        self.is_wrong &= ~unsteady | self.cancelled
+        unsteady, is_lost = (self.is_wrong & found for found in self._unsteady())
+        grave = self._is_well_conditioned(unsteady)
+        self.cancelled = grave & is_lost
+        self.is_wrong &= ~unsteady | grave
         if again.size > MANY:  # that many columns cannot all be accidents: confirm the worst ones only
             excess = np.where(self.is_wrong, np.abs(self.claimed - self.estimate.value) / self.tolerance, 0.0)
             again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:MANY])
@@ -226,36 +235,42 @@ class Judge:
             low, high = np.fmin(low, slope), np.fmax(high, slope)
         return low, high
 
-    def _unsteady(self) -> ndarray:
-        """Entries whose claimed value moves by more than the deviation when its point moves by a few ulps."""
+    def _unsteady(self) -> tuple[ndarray, ndarray]:
+        """Entries whose claimed value may move by the deviation when its point moves by a few ulps, and those that do.
+
+        What rounds some elements may round others, at other points.
+        """
         worst = np.flatnonzero(self.is_wrong.any(axis=0))
         spread = np.zeros(self.claimed.shape)
         rng = np.random.default_rng(7)
         deviation = np.abs(self.claimed - self.estimate.value)
         if worst.size > SOME:
-            size = np.fmax(np.abs(self.estimate.value), max(NEGLIGIBLE * self.natural, NONZERO))
+            size = np.fmax(np.abs(self.estimate.value), np.maximum(NEGLIGIBLE * self.natural, NONZERO))
             relative = np.where(self.is_wrong, deviation / size, 0.0)
             if np.nanmax(relative, initial=0.0) > LITTLE:
-                return spread > 0
+                return spread > 0, spread > 0
             worst = worst[:SOME]
         array = self.columns.array
         for _ in range(FEW):
             nudge = 1 + GRID_ULPS * resolution_of(array) * rng.choice([-1, 1], array.shape)
             moved = self.evaluator.replaced(self.leaf, frozen((array * nudge).astype(array.dtype)))
             spread = np.fmax(spread, self._moved(moved, worst))
-        spread = np.fmax(spread, self._rounding())
-        unsteady: ndarray = np.isfinite(self.claimed) & (UNSTEADY * spread > deviation)
-        return unsteady & (self.estimate.kind <= Behaviour.ONE_SIDED)
+        is_told = np.isfinite(self.claimed) & (self.estimate.kind <= Behaviour.ONE_SIDED)
+        rounding = self._rounding()
+        sizes = (rounding.max(), rounding[self.rows, None])
+        may, does = (is_told & (UNSTEADY * np.fmax(spread, size) > deviation) for size in sizes)
+        return may, does
 
-    def _rounding(self) -> float:
-        """Return how far a float64 gradient is off by rounding: as float32's is, which is coarser, in proportion."""
+    def _rounding(self) -> ndarray:
+        """Return how far gradients (n,) in float64 are off by rounding: as those in float32, in proportion."""
         gradients = []
         for dtype in ("float64", "float32") if self.columns.array.dtype == np.float64 else ():
             with suppress(Exception):  # user code: it takes no float32
                 ev = Evaluator(self.evaluator.checkable, cast_case(self.evaluator.case, dtype)).prepare()
                 gradients.append(widened(ev.gradients(ev.uneven())[self.leaf]))
-        one, *others = gradients or [np.zeros(())]
-        return sum(largest(one - other) for other in others) * RESOLUTION / SINGLE_RESOLUTION
+        one, *others = gradients or [np.zeros(self.columns.array.shape)]
+        off = sum((one - other for other in others), np.zeros(one.shape)).reshape(-1)
+        return largest_joined(off, self.elements) * (RESOLUTION / SINGLE_RESOLUTION)
 
     def _is_well_conditioned(self, unsteady: ndarray) -> ndarray:
         """Entries whose true derivative hardly moves by the ulps that move the claimed one: digits were lost."""
@@ -263,7 +278,7 @@ class Judge:
             return unsteady
         deviation = np.abs(self.claimed - self.estimate.value)
         grave = deviation > np.where(self.single, SLIGHT, NEGLIGIBLE) * np.maximum(
-            np.abs(self.estimate.value), LITTLE * max(largest(self.estimate.value), self.natural)
+            np.abs(self.estimate.value), LITTLE * np.maximum(largest(self.estimate.value), self.natural)
         )
         found: ndarray = grave & (self.estimate.bound < SMALL * deviation)
         return found

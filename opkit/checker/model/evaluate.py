@@ -149,7 +149,8 @@ class Evaluator:
         slots: indices of the outputs that a gradient may come from.
         leaves: the float inputs whose gradient is checked.
         entries: how many elements the differentiable outputs have.
-        typical: magnitude that the op's results usually have, 0 where that is not known.
+        typical: magnitude that the largest of the op's results usually has, 0 where that is not known.
+        usual: that any one of them has.
         resolution: relative noise that the results were measured to have beyond their dtype's, 0 where there is none.
         known: gradients that backward gave, by the bytes of the incoming one.
     """
@@ -165,7 +166,7 @@ class Evaluator:
         self.leaves: list[InputLeaf] = []
         self.sizes: list[int] = []
         self.entries = 0
-        self.typical = 0.0
+        self.typical = self.usual = 0.0
         self.resolution = 0.0
         self.known: dict[bytes, dict[InputLeaf, ndarray]] = {}
 

@@ -21,7 +21,7 @@ from opkit.checker.model.copies import recast
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.draws import Drawing, generator
 from opkit.checker.model.evaluate import Evaluator, is_float, mapped
-from opkit.checker.model.numbers import largest, median
+from opkit.checker.model.numbers import largest, median, widened
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.thresholds import CALLS_A_CASE, CLOCK_SEARCH, FEW, MOST_ELEMENTS
@@ -69,6 +69,7 @@ class CheckSession:
         evaluators: one for each case, run once.
         large: a case with many elements, for what does not need every entry of the Jacobian.
         single: a few cases in float32, where the others are float64 and the op takes float32 too.
+        sizes: the ``typical`` and ``usual`` ones of the op's results, None before they were looked at.
         coincidence: says whether backward is wrong on a case only for a coincidence of sizes, and keeps it if so.
     """
 
@@ -91,6 +92,7 @@ class CheckSession:
     evaluators: list[Evaluator] = field(default_factory=list)
     large: list[Evaluator] = field(default_factory=list)
     single: list[Evaluator] = field(default_factory=list)
+    sizes: tuple[float, float] | None = None
     coincidence: Callable[[Case], bool] | None = None
 
     def is_found(self, case: Case) -> bool:
@@ -104,10 +106,12 @@ class CheckSession:
             self.evaluators.append(Evaluator(self.checkable, case).prepare())
         if large is not None and not self.is_slow:
             self.large.append(Evaluator(self.checkable, large).prepare())
-        sizes = [largest(ev.outputs[index]) for ev in self.ordinary() for index in ev.slots]
-        typical = median(sizes) if sizes else 0.0
+        if self.sizes is None:
+            results = [np.abs(widened(ev.outputs[index])) for ev in self.ordinary() for index in ev.slots]
+            every = np.concatenate([item[np.isfinite(item)] for item in results]) if results else np.zeros(0)
+            self.sizes = (median([*map(largest, results)]), median(every)) if every.size else (0.0, 0.0)
         for ev in self.evaluators:
-            ev.typical = typical
+            ev.typical, ev.usual = self.sizes
 
     def _measure(self) -> None:
         """Time a call, and keep of a slow op's cases as many as the time allows: the small and various ones."""

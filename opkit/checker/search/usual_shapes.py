@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import field
 from itertools import product
 from typing import Any
 
@@ -31,7 +32,13 @@ from opkit.record import mutable
 
 @mutable
 class UsualShapes(Climber):
-    """Finds shapes with ordinary values; dtypes and roles are settled by it."""
+    """Finds shapes with ordinary values; dtypes and roles are settled by it.
+
+    Args:
+        _silent: shapes with which forward raises nothing and gives no numbers, of plain floats.
+    """
+
+    _silent: list[Assignment] = field(default_factory=list)
 
     def cases(self) -> list[Case]:
         """Return cases of usual shapes, or of those that are found by how far the op gets where it refuses these."""
@@ -90,6 +97,10 @@ class UsualShapes(Climber):
             if all(case.is_empty for case in first):  # these say little of values
                 self.is_plain = False
                 self.roles = None if first else self.roles
+                # Where forward gives no numbers, other values are what is wanted, and not other shapes.
+                silent = (self.attempt(one, attrs, seed) for one in self._silent[:SOME])
+                if any(case is not None for case in silent):
+                    return self._accepted(attrs, limit, seed, most)
                 climbed = self._climbed(attrs)
                 if climbed:
                     usual = self._accepted(attrs, limit, seed, most) if self.has_shapes else []
@@ -149,7 +160,10 @@ class UsualShapes(Climber):
             kind = kind_between(assignment)
             if kind in seen and number > 2 * MANY:
                 continue
+            silent = trial.counts[Answer.NONFINITE]
             case = self.attempt(assignment, attrs, seed * 1000 + number)
+            if self.is_plain and case is None and trial.counts[Answer.NONFINITE] > silent:
+                self._silent.append(assignment)
             if case is not None and (kind not in seen or is_single):
                 seen.add(kind)
                 found.append(case)
