@@ -113,9 +113,9 @@ def _curves(checkable: Any, case: Any, name: str, x: np.ndarray) -> Iterator[Cur
             is_array = isinstance(value, np.ndarray) and value.shape == case.inputs[name].shape
             others[key] = np.full(x.shape, value.flat[0]) if is_array else value
 
-    def forward(values: np.ndarray, rest: Any = others) -> list[np.ndarray]:
+    def forward(values: np.ndarray, rest: Any = others, function: Any = checkable.forward) -> list[np.ndarray]:
         given = {key: values if key == name else rest[key] for key in case.inputs}
-        return [np.asarray(item) for item in checkable.forward(given, case.attrs)]
+        return [np.asarray(item) for item in function(given, case.attrs)]
 
     for at, rest in ((case.inputs[name], case.inputs), (x, others)):
         is_moved = np.arange(at.size).reshape(at.shape) % 3 == 1
@@ -128,7 +128,9 @@ def _curves(checkable: Any, case: Any, name: str, x: np.ndarray) -> Iterator[Cur
     outputs, pullback = checkable.run({key: x if key == name else others[key] for key in case.inputs}, case.attrs)
     step = np.cbrt(np.finfo(x.dtype).eps) * np.maximum(np.abs(x), 1)
     between = np.linspace(x, np.append(x[1:], x[-1:]), _PARTS, dtype=x.dtype)
-    up, down = ([forward(at + side) for at in between] for side in (step, -step))
+    meant = checkable.surrogate or checkable.forward
+    base = forward(x, others, meant)
+    up, down = ([forward(at + side, others, meant) for at in between] for side in (step, -step))
     plain = {key: value.flat[0] for key, value in others.items() if isinstance(value, np.ndarray)}
     plain |= {key: value for key, value in case.attrs.items() if isinstance(value, int | float)}
     said = ", ".join(f"{key} = {value:.3g}" for key, value in plain.items())
@@ -137,14 +139,14 @@ def _curves(checkable: Any, case: Any, name: str, x: np.ndarray) -> Iterator[Cur
         given = pullback(douts, frozenset([name])).get(name)
         if given is None or np.shape(given) != x.shape:
             return
-        sides = [(up[0][index] - results[index]) / step, (results[index] - down[0][index]) / step]
+        sides = [(up[0][index] - base[index]) / step, (base[index] - down[0][index]) / step]
         slopes = np.array([(one[index] - other[index]) / (2 * step) for one, other in zip(up, down)])
         changes, measured = np.abs(np.diff(slopes, axis=0)), slopes[0]
         jumps = changes.max(0) > np.maximum(changes.sum(0) / 3, _ASIDE * np.nanmax(np.abs(measured)))
+        is_wrong = _is_wrong(np.asarray(given), measured, x.dtype, np.minimum(*sides), np.maximum(*sides))
         yield Curve(
-            name, output.name, x, results[index], np.asarray(given), measured,
-            _is_wrong(np.asarray(given), measured, x.dtype, np.minimum(*sides), np.maximum(*sides)),
-            f" ({said})" if said else "", np.flatnonzero(jumps).tolist(),
+            name, output.name, x, results[index], np.asarray(given), measured, is_wrong & np.isfinite(base[index]),
+            f" ({said})" if said else "", np.flatnonzero(jumps).tolist(), checkable.surrogate is not None,
         )  # fmt: skip
 
 
@@ -224,9 +226,9 @@ def _pair(
         for side in (step, -step):
             moved = x.copy()
             moved.reshape(-1)[place] += side
-            results.append(
-                np.ravel(checkable.forward({**case.inputs, name: moved}, case.attrs)[index])[: given.shape[1]]
-            )
+            values = (checkable.surrogate or checkable.forward)({**case.inputs, name: moved}, case.attrs)
+            results.append(np.ravel(values[index])[: given.shape[1]])
         rows.append((results[0] - results[1]) / (2 * step))
     expected = np.array(rows)
-    return Matrices(name, output, expected, given, _is_wrong(given, expected, x.dtype, expected, expected), said)
+    is_wrong = _is_wrong(given, expected, x.dtype, expected, expected)
+    return Matrices(name, output, expected, given, is_wrong, said, checkable.surrogate is not None)

@@ -25,6 +25,7 @@ _CELL = 44.0
 _NARROWEST = 64.0
 #: Curves that differ by less of their size are shown as flat.
 _FLAT = 1e-4
+_DECLARED = "of the declared SURROGATE"
 
 
 @entity
@@ -40,6 +41,7 @@ class Curve:
         is_wrong: where the two differ by more than differences can be off.
         others: what the other inputs and attributes were, in words.
         jumps: the places in ``x`` after which the derivative jumps.
+        is_declared: whether what is measured is the declared surrogate, and not forward.
     """
 
     input: str
@@ -51,11 +53,16 @@ class Curve:
     is_wrong: np.ndarray
     others: str = ""
     jumps: Sequence[int] = ()
+    is_declared: bool = False
 
 
 @entity
 class Matrices:
-    """The derivative of an output by an input, on one case: (input elements, output elements)."""
+    """The derivative of an output by an input, on one case: (input elements, output elements).
+
+    Args:
+        is_declared: whether it is the one of the declared surrogate, and not of forward.
+    """
 
     input: str
     output: str
@@ -63,6 +70,7 @@ class Matrices:
     given: np.ndarray
     is_wrong: np.ndarray
     others: str = ""
+    is_declared: bool = False
 
 
 @record
@@ -122,7 +130,7 @@ def _curve(curve: Curve) -> Figure:
     parts += _panel(curve, _HEIGHT, f"d{curve.output}/d{curve.input}", lines)
     wrong = [f"about {low:.4g} to {high:.4g}" if low < high else f"at {low:.4g}" for low, high in _stretches(curve)]
     said = f"Above: {curve.output} over {curve.input}{curve.others}. Below: backward's gradient (line) on the measured "
-    said += "derivative (wide). "
+    said += f"derivative{f' {_DECLARED}' * curve.is_declared} (wide). "
     said += f"They differ where it is shaded: {', '.join(wrong)}." if wrong else "They agree."
     places = np.unique(np.linspace(0, len(curve.x) - 1, _ROWS).astype(int))
     if curve.is_wrong.any() and not curve.is_wrong[places].any():
@@ -204,7 +212,8 @@ def _matrices(portrait: Matrices) -> Figure:
         parts += _cells(values, is_wrong & (place > 0), agrees, left, cell, scale)
     parts.append(_text(28, height + 40, f"down: {portrait.input}, across: {portrait.output}"))
     count = int(is_wrong.sum())
-    said = f"The derivative of {portrait.output} (across) by {portrait.input} (down), by element{portrait.others}: "
+    said = f"The derivative of {portrait.output} (across) by {portrait.input} (down), "
+    said += f"{f'{_DECLARED}, ' * portrait.is_declared}by element{portrait.others}: "
     wrong = f"{count} of {is_wrong.size} are wrong, those with a frame."
     said += wrong if count else "all agree at this size."
     table = [[f"{portrait.input} element", f"{portrait.output} element", "expected", "given", "difference"]]

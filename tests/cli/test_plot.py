@@ -247,3 +247,60 @@ def test_a_function_that_is_flat_somewhere_is_a_curve(tmp_path: Path) -> None:
     """In the middle of its domain nothing changes."""
     flat = drawn(tmp_path, "paddle.nn.functional.softshrink(a)", "dy * (a.abs() > 0.5).astype(a.dtype)", "yield {'a': rng.uniform(-2, 2, 6)}", "a")
     assert "Above: y over a. " in flat
+
+
+SURROGATE = """
+import paddle
+from paddle.autograd import PyLayer
+
+
+class Sign(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return FORWARD
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensor()
+        return BACKWARD
+
+
+def meant(x):
+    return DECLARED
+
+
+SURROGATE_Sign = {"forward": meant}
+
+
+def cases_Sign(rng):
+    yield {"x": rng.uniform(-3, 3, SHAPE)}
+"""
+ROW_SIGNS = ("paddle.sign(x - paddle.mean(x))", "dy - paddle.mean(dy)", "x - paddle.mean(x)")
+SIGNS = ("paddle.sign(x)", "dy * (paddle.abs(x) < 1).astype(x.dtype)", "paddle.clip(x, -1, 1)")
+
+
+@pytest.mark.parametrize(
+    ("kernels", "shape", "said"),
+    [
+        (SIGNS, "(30,)", "on the measured derivative of the declared SURROGATE (wide). They agree."),
+        (ROW_SIGNS, "(3,)", "by x (down), of the declared SURROGATE, by element (x of shape [3]): all agree at this size."),
+    ],
+    ids=["curve", "matrices"],
+)
+def test_a_declared_surrogate_is_what_is_drawn(tmp_path: Path, kernels: tuple[str, ...], shape: str, said: str) -> None:
+    """Differences of forward, which is flat, were drawn beside it: a passing page was shaded as wrong."""
+    text = SURROGATE.replace("SHAPE", shape)
+    for name, kernel in zip(("FORWARD", "BACKWARD", "DECLARED"), kernels):
+        text = text.replace(name, kernel, 1)
+    (tmp_path / "layers.py").write_text(text)
+    assert opkit(tmp_path, "plot", "layers.py::Sign", "--output", "page.html").returncode == 0
+    assert said in " ".join((tmp_path / "page.html").read_text().split())
+
+
+def test_a_pole_is_not_drawn_as_wrong(tmp_path: Path) -> None:
+    """Forward is infinite at 0, one of the points that are drawn, and differences over it give 0."""
+    pole = LAYERS.replace("return x * x", "return 1 / (x * x)").replace("return 2 * x * dy", "return -2 * dy / x**3")
+    (tmp_path / "layers.py").write_text(pole)
+    assert opkit(tmp_path, "plot", "layers.py::Square", "--output", "page.html").returncode == 0
+    assert "They agree." in " ".join((tmp_path / "page.html").read_text().split())
