@@ -17,13 +17,14 @@ from opkit.checker.model.case import FORMER, Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, NAMED
 from opkit.checker.model.copies import option_copied
-from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, narrows, snapshot
+from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, mapped, narrows, snapshot
 from opkit.checker.model.options import Options
 from opkit.checker.model.raised import is_write, raised_at, words_of
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import cast_case
-from opkit.checker.model.thresholds import COARSER, FINER
+from opkit.checker.model.thresholds import COARSER, FINER, MAGNITUDES, SEED
 from opkit.checker.model.trial import Answer, Attempt, Trial
+from opkit.checker.model.types import ArrayMap
 from opkit.checker.search.fatal import FatalCallError
 from opkit.checker.search.hill_climb import reached_by
 from opkit.checker.search.pipeline import Collected, search
@@ -167,6 +168,10 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
             found.notes.append(f"{what} was left out to keep within the time set")
         elif outcome.answer is Answer.NONFINITE and not (case.origin in ("user", "given") and is_finite):
             found.notes.append(f"{what} was left out: forward gives NaN or infinity")
+        elif outcome.answer is Answer.NONFINITE and _is_set(trial, case, outcome):
+            found.cases.append(case)
+            said = "forward gives infinity whatever floats the inputs hold: nothing is compared there"
+            found.notes.append(f"in places of {what} {said}")
         elif case.label == FORMER:
             found.notes.append("a former failure's inputs are no longer accepted; they were left out")
         elif not isinstance(outcome.error, FatalCallError):  # it is reported as what it is
@@ -176,6 +181,26 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
     if not found.cases and not found.findings and not checkable.fatal:
         found.findings.append(_result("GC182", Status.ERROR, "no case gives finite results", checkable))
     return found
+
+
+def _is_set(trial: Trial, case: Case, outcome: Attempt) -> bool:
+    """Return whether infinities of the results stay where they are whatever the floats are: no overflow, but meant."""
+    rng = np.random.default_rng(SEED)
+
+    def tried(change: ArrayMap) -> Attempt:
+        inputs = mapped(case.inputs, lambda x: change(x).astype(x.dtype) if is_float(x) else x)
+        return trial.probe(replace(case, inputs=inputs))
+
+    changes = (lambda x: x / 2, lambda x: rng.standard_normal(x.shape), lambda x: rng.uniform(*MAGNITUDES, x.shape))
+    others = [tried(change) for change in changes]
+
+    def infinite(attempt: Attempt) -> list[bytes]:
+        """Return of each result where it is infinite, and of which sign; where it is NaN it is unlike all."""
+        return [np.where(np.isfinite(item), 0, item).tobytes() for item in attempt.outputs if is_float(item)]
+
+    is_nan = any(np.isnan(item).any() for item in outcome.outputs if is_float(item))
+    ran = [infinite(other) for other in others if other.outputs]
+    return not is_nan and len(ran) >= len(changes) - 1 and all(other == infinite(outcome) for other in ran)
 
 
 def _preferred(trial: Trial, case: Case) -> Case:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise as neighbours
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.thresholds import FEW
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.attributes import alternatives, pairwise
-from opkit.checker.search.hill_climb import TAKEN, Depth, climb, depth_of
+from opkit.checker.search.hill_climb import TAKEN, Depth, climb, depth_of, reached_by
 from opkit.checker.search.kinds import shapes_of
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, assignments
@@ -669,6 +670,29 @@ def test_parts_that_backward_alone_wants_in_order_are_found(is_right: bool, stat
 
     made = replace(op("x ends", forward, backward), forward_where=Location(__file__, 1), gradients=frozenset({"x"}))
     assert check(made, Options()).status is status
+
+
+@pytest.mark.parametrize("least", [0, 1], ids=["empty parts", "no empty parts"])
+def test_parts_that_forward_alone_wants_in_order_are_found(least: int) -> None:
+    """They begin with 0, end with the length of the axis, and rise: no draw of whole numbers does by chance."""
+
+    def forward(x: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        if x.ndim != 1 or ends.ndim != 1 or len(ends) < 2 or ends.dtype.kind != "i":
+            raise TypeError("values, and where parts begin")
+        if ends[0] != 0 or ends[-1] != len(x) or (np.diff(ends) < least).any():
+            raise ValueError("parts cover the values")
+        return np.stack([x[start:end].sum() for start, end in neighbours(ends)])
+
+    found = _natural(forward).accepted({}, 8, 0)
+    assert max((case.inputs["ends"].size for case in found), default=0) > 3
+
+
+def test_a_depth_is_known_of_a_file_that_is_named_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All exceptions counted as the first ones: what came furthest in the message was what was tried first."""
+    monkeypatch.chdir(Path(__file__).parent)
+    with pytest.raises(ValueError, match="expected") as raised:
+        _guarded(np.ones(4), np.ones(4))
+    assert reached_by(raised.value, Path(__file__).name) == reached_by(raised.value, __file__) > (-1.0,)
 
 
 def test_the_shape_of_a_gradient_that_does_not_fit_is_tried() -> None:

@@ -66,7 +66,7 @@ def depth_of(call: Callable[[], object], file: str, said: list[str] | None = Non
 
 def reached_by(error: BaseException, file: str) -> Depth:
     """Return the instruction of the file's outermost function at which an exception left it."""
-    trace = error.__traceback__
+    trace, file = error.__traceback__, _real(file)
     while trace is not None and _real(trace.tb_frame.f_code.co_filename) != file:
         trace = trace.tb_next
     return (-1.0,) if trace is None else (float(trace.tb_lasti),)

@@ -142,8 +142,10 @@ class Roles(SearchScope):
         if not any(map(_is_free, roles)):
             yield tuple(roles)
         elif any(self.trial.attempt(case(*few)).is_accepted for few in ((1, 0), (2, 1), (2, 0))):
+            dtypes = [np.dtype(role.dtype) for role in roles if _is_free(role)]
+            most = min((np.iinfo(dtype).max for dtype in dtypes if dtype.kind in "iu"), default=2)
             for limit, least in product([*sorted(sizes, reverse=True), 2], (0, 1)):
-                if limit > least and self._takes_extremes(case(limit, least), limited(limit, least)):
+                if most >= limit > least and self._takes_extremes(case(limit, least), limited(limit, least)):
                     if (least, limit) == (1, 2):  # 1 alone: or both signs
                         yield tuple(replace(role, structure="signs") if role.is_integer else role for role in roles)
                     yield limited(limit, least)
@@ -161,7 +163,8 @@ class Roles(SearchScope):
             lengths = chain(*every_shape((*assignment[:place], *assignment[place + 1 :])))
             for axis, limit in enumerate(lengths if role.dtype in _PLACES and len(shape or ()) == 1 else ()):
                 rising = replace(role, structure="offsets", limit=limit, least=axis)
-                yield (*roles[:place], rising, *roles[place + 1 :])
+                for one in (rising, replace(rising, is_order=True)):  # parts may be empty, or not
+                    yield (*roles[:place], one, *roles[place + 1 :])
 
     def _takes_extremes(self, case: Case, roles: Sequence[Role]) -> bool:
         """Return whether forward takes the least and the greatest of the whole numbers, and notices one beyond."""

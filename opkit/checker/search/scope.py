@@ -31,7 +31,7 @@ class Role:
         is_fixed: whether these bounds were seen in a run, and are not to be searched.
         structure: what arrays of floats are beside their domain: a key of ``values.STRUCTURES``; "signs" for whole
             numbers that are -1 and 1, "offsets" for such as rise from 0 to the limit, where parts of an axis begin.
-        is_order: whether whole numbers are the places along their last axis, each once.
+        is_order: whether whole numbers are the places along their last axis, each once; of offsets, no two alike.
     """
 
     domain: str = "real"
@@ -159,12 +159,14 @@ class SearchScope:
             return STRUCTURES[role.structure](values) if role.structure else values
         if role.dtype == "bool":
             return rng.integers(0, 2, shape).astype(bool)
-        if role.is_order:
-            return (np.argsort(rng.uniform(size=shape), axis=-1) if shape else np.zeros(())).astype(role.dtype)
         if role.structure == "offsets" and shape and shape[-1] > 1:
             values = np.sort(rng.integers(0, role.limit + 1, shape), axis=-1)
+            if role.is_order and shape[-1] < role.limit + 2:  # no two alike
+                values[..., 1:-1] = np.sort(rng.permutation(np.arange(1, role.limit))[: shape[-1] - 2])
             values[..., 0], values[..., -1] = 0, role.limit
             return values.astype(role.dtype)
+        if role.is_order:
+            return (np.argsort(rng.uniform(size=shape), axis=-1) if shape else np.zeros(())).astype(role.dtype)
         if role.structure == "signs":
             return (2 * rng.integers(0, 2, shape) - 1).astype(role.dtype)
         values = np.asarray(rng.integers(role.least, max(role.limit, role.least + 1), shape))

@@ -154,8 +154,10 @@ class Climber(Roles):
             former = self.roles
             if former is None and reached == TAKEN:
                 self.roles = self.assumed = self.roles_of_dtypes(self._unwhole(dtypes, found))
+            elif former is None and tuple(dtypes) != self.floats:
+                self.roles = self.roles_of_dtypes(dtypes)
             # What stops forward may be the values, not the shapes that it got furthest with.
-            is_worth_it = reached == TAKEN or (self._goal is _Goal.TAKES and self.roles is None)
+            is_worth_it = reached == TAKEN or (self._goal is _Goal.TAKES and former is None)
             case = self.attempt(found, attrs, 9000) if is_worth_it else None
             if case is not None:
                 return [case, *self._climbed_on(found, ask, sizes)]

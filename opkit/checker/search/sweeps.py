@@ -16,10 +16,12 @@ import numpy as np
 
 from opkit.checker.model.case import Case, first_of_each
 from opkit.checker.model.thresholds import (
+    BESIDE_LONGEST,
     FEW,
     LEAST_LARGE,
     LONG,
     LONG_CARRIER,
+    LONGEST,
     MANY,
     MIDDLE,
     MOST_LARGE,
@@ -112,12 +114,13 @@ def _with_one_changed(shapes: Assignment) -> Iterator[Assignment]:
 def enlarged(search: UsualShapes, shapes: Sequence[Case]) -> Case | None:
     """Take the most natural case and make its sizes large: kernels may work in blocks, or keep buffers.
 
-    The last size becomes larger than the numbers that they mention.
+    The last size becomes larger than the numbers that they mention, and than a byte counts: places may be kept in one.
     """
     named = [one + 1 for one in search.checkable.constants if type(one) is int and LONG <= one < MOST_LARGE]
     for carrier in _one_per_rank(shapes):
         sizes = [size for size in reversed(carrier.lengths) if size > 1]
-        for longest, changed in product(dict.fromkeys((max(named, default=0), 0)), (sizes, sizes[:1])):
+        longer = max(named, default=0)
+        for longest, changed in product(dict.fromkeys((max(longer, LONGEST), longer, 0)), (sizes, sizes[:1])):
             *smaller, assignment = (
                 _with_large(shapes_of(carrier), changed, part, longest) for part in (16, 8, 4, 2, 1)
             )
@@ -133,8 +136,9 @@ def enlarged(search: UsualShapes, shapes: Sequence[Case]) -> Case | None:
 
 def _with_large(shapes: Assignment, sizes: Sequence[int], part: int, longest: int) -> Assignment:
     """Return shapes with sizes made as large as kernels work in blocks of, or part of it; the first the longest."""
+    others = LONG if len(sizes) < 3 else BESIDE_LONGEST if longest else MIDDLE
     for number, size in enumerate(sizes):
-        large = (LONG if len(sizes) < 3 else MIDDLE) if number or not longest else longest
+        large = others if number or not longest else longest
         shapes = resized(shapes, size, large // part + number)
     return shapes
 

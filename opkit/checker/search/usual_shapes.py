@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from opkit.checker.model.case import Case
@@ -139,7 +139,8 @@ class UsualShapes(Climber):
         return (self._accepted(attrs, limit, seed, most) or climbed)[:limit] if climbed else found
 
     def _climbed(self, attrs: Mapping[str, Any]) -> list[Case]:
-        return self.climbed(attrs, next(self._assignments()) if self.has_shapes else None)
+        every = islice(self._assignments(), SOME) if self.has_shapes else [None]
+        return next(filter(None, (self.climbed(attrs, one) for one in every)), [])
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int) -> list[Case]:
         found: list[Case] = []

@@ -133,7 +133,7 @@ def of_opened(*chosen):
 
 
 outputs, pullback = jax.vjp(of_opened, *(leaves[place] for place in opened))
-print("forward:", [(item.dtype, item.shape) for item in results(values)])
+print("forward:", [(item.dtype, item.shape, item.ravel()[:6]) for item in results(values)])
 print("under differentiation:", [item.ravel()[:6] for item in outputs])
 ones = [jax.numpy.ones_like(item) for item in outputs]
 paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(values)[0]]

@@ -109,7 +109,7 @@ leaves = [item for item in values.values() if isinstance(item, torch.Tensor) and
 open_ = [(number, item) for number, item in enumerate(outputs) if item.requires_grad]
 seeds = [torch.from_numpy(data[f'dout_{{number}}']){to} if {given}]
 kept = [seed.clone() for seed in seeds]
-print("forward:", [(item.dtype, tuple(item.shape)) for item in outputs])
+print("forward:", [(item.dtype, tuple(item.shape), item.detach().flatten()[:6]) for item in outputs])
 found = torch.autograd.grad([item for _, item in open_], leaves, seeds, allow_unused=True, retain_graph=True)
 print("backward:", [None if item is None else item.flatten()[:6] for item in found])
 print("inputs unchanged:", all(torch.equal(values[name], item) for name, item in before.items()))
