@@ -299,8 +299,8 @@ SHAPE_CASES, SHAPE_CASES_OF_MANY, LEAST_EFFORT = 30, 24, 0.2
 LARGEST_HINT = {1: 1024, 2: 64, 3: 32, 4: 16}
 #: Sizes of the one large case, with few sizes to change and with many, and the elements that it may have. Cost.
 LONG, MIDDLE, LEAST_LARGE, MOST_LARGE = 67, 17, 500, 20_000
-#: The longest of these sizes, more than a byte counts, and those beside it where there are many. Cost.
-LONGEST, BESIDE_LONGEST = 290, 5
+#: The longest of these sizes, more than a byte counts, and those beside it, about as many elements as without it. Cost.
+LONGEST, BESIDE_LONGEST = 290, (MIDDLE, 3)
 #: The longest string of a kernel that is tried as the value of an option. Cost.
 LONGEST_STRING = 24
 #: No values are placed around constants outside this interval. Tuned.

@@ -136,7 +136,7 @@ def enlarged(search: UsualShapes, shapes: Sequence[Case]) -> Case | None:
 
 def _with_large(shapes: Assignment, sizes: Sequence[int], part: int, longest: int) -> Assignment:
     """Return shapes with sizes made as large as kernels work in blocks of, or part of it; the first the longest."""
-    others = LONG if len(sizes) < 3 else BESIDE_LONGEST if longest else MIDDLE
+    others = (BESIDE_LONGEST if longest else (LONG, MIDDLE))[len(sizes) > 2]
     for number, size in enumerate(sizes):
         large = others if number or not longest else longest
         shapes = resized(shapes, size, large // part + number)
