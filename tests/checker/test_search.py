@@ -806,3 +806,20 @@ def test_what_is_missing_whatever_the_inputs_are_ends_a_search(wanted: str, is_s
     trial = Trial(made, most=1000)
     collect(made, Options(), trial)
     assert (trial.counts.total() < 20) is is_soon
+
+
+def test_zero_is_tried_where_only_another_input_must_be_positive() -> None:
+    """A product of any x and log(y), found with positive numbers in both first: its gradient at x = 0 was not looked at."""
+
+    def forward(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if x.shape != y.shape or (y <= 0).any():
+            raise ValueError("y is positive, of x's shape")
+        return np.asarray(x * np.log(y))
+
+    def backward(x: np.ndarray, y: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.where(x == 0, 0, np.log(y)) * dy, x / y * dy
+
+    report = check(op("x y", forward, backward), Options())
+    (found,) = (item for item in report.checks if item.status is Status.UNDECIDED)
+    assert found.code == "GC101"
+    assert "It is wrong at exactly these values" in found.message

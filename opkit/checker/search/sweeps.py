@@ -348,7 +348,7 @@ def wider(search: SearchScope, shapes: Sequence[Case]) -> list[Case]:
             others = with_item(search.held, index, Role(domain))
             made = (
                 search.case(shapes_of(carriers[0]), carriers[0].attrs, others, regime, "wider", 7000 + number)
-                for number, regime in enumerate(("normal",) * FEW + ("wide",), 10 * index)
+                for number, regime in enumerate(("normal",) * FEW + ("wide", "one zero"), 10 * index)
             )
             drawn = list(takewhile(lambda case: search.trial.attempt(case).is_accepted, made))
             found += drawn if len(drawn) >= FEW else []  # others are taken by chance alone
