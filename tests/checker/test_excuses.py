@@ -913,3 +913,22 @@ def test_a_chain_of_two_steps_that_is_right_by_chance_is_not_named() -> None:
     found = report(forward, backward, "a x", options=Options(select=frozenset({"GC101"})))
     assert found.status is Status.FAIL
     assert not any("it holds for" in item.message for item in found.findings)
+
+
+def test_a_rounding_hides_nothing_that_is_wrong_with_another_option() -> None:
+    """A gradient that is rounded to float32 everywhere, and forgets the option: undecided as a rounding at the default alone."""
+
+    def forward(arrays: Any, attrs: Any) -> list[Any]:
+        return [np.logaddexp(attrs["scale"] * arrays["x"], -attrs["scale"] * arrays["x"])]
+
+    def backward(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, Any]:
+        return {"x": douts[0] * np.tanh(arrays["x"].astype(np.float32)).astype(douts[0].dtype)}
+
+    made = Checkable("op", (Arg("x"),), (Arg("y"),), forward, backward, attrs=(Attr("scale", "any", 1.0),), gradients=frozenset({"x"}))
+    found = check(made, Options())
+    assert found.status is Status.FAIL
+    (finding,) = (item for item in found.findings if item.code == "GC101" and item.status is Status.FAIL)
+    assert finding.evidence is not None
+    assert finding.evidence.case is not None
+    assert finding.evidence.case.attrs["scale"] != 1.0
+    assert not any("at exactly these values" in item.message for item in found.checks)

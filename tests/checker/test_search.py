@@ -823,3 +823,20 @@ def test_zero_is_tried_where_only_another_input_must_be_positive() -> None:
     (found,) = (item for item in report.checks if item.status is Status.UNDECIDED)
     assert found.code == "GC101"
     assert "It is wrong at exactly these values" in found.message
+
+
+@pytest.mark.parametrize("rank", [None, 1, 2], ids=["any", "vectors", "matrices"])
+@pytest.mark.parametrize("both", [True, False])
+def test_floats_between_0_and_1_are_found_where_forward_raises_elsewhere(both: bool, rank: int | None) -> None:
+    """Its message names a range, which is no shape; whole numbers between 0 and 1, or empty arrays, were found instead."""
+
+    def forward(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        if p.shape != q.shape or (rank is not None and p.ndim != rank):
+            raise ValueError("p and q have one shape")
+        if any(((one < 0) | (one > 1)).any() for one in (p, q)[: 1 + both]):
+            raise ValueError("p must be in [0, 1]")
+        return np.asarray(p * (1 - p) * q)
+
+    found = _natural(forward).accepted({}, 8, 0)
+    assert {array.dtype.kind for case in found for array in case.inputs.values()} == {"f"}
+    assert max(case.inputs["p"].size for case in found) > 3

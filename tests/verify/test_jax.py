@@ -424,6 +424,34 @@ times.defvjp(lambda x, k: (times(x, k), k), lambda k, g: (k * g, None))
 """
 
 
+LOOKS = """
+import jax
+import numpy as np
+
+
+@jax.custom_vjp
+def by_count(x, count):
+    if bool((count <= 0).any()):
+        raise ValueError("counts are positive")
+    return x * count
+
+
+by_count.defvjp(lambda x, count: (by_count(x, count), count), lambda count, g: (g * count, None))
+
+
+def cases_by_count(rng):
+    yield {"x": rng.standard_normal((3, 4)).astype(np.float32), "count": rng.integers(1, 5, (3, 4))}
+"""
+
+
+def test_a_function_that_looks_at_values_gets_arrays_of_jax(tmp_path: Path) -> None:
+    """Of float32 and whole numbers JAX makes float32, and numpy float64: a right function FAILED by GC141."""
+    (tmp_path / "looks.py").write_text(LOOKS)
+    done = opkit(tmp_path, "gradcheck", "looks.py::by_count")
+    assert done.stdout.startswith("undecided"), done.stdout
+    assert re.findall(r"GC\d+", done.stdout) == ["GC211"]
+
+
 def test_an_option_that_the_search_made_up_accuses_nobody(tmp_path: Path) -> None:
     """A plain number, which JAX traces as an array and hands on as it is elsewhere: forward asks it for what arrays have."""
     (tmp_path / "weak.py").write_text(WEAK)

@@ -47,9 +47,9 @@ from opkit.checker.model.thresholds import (
 from opkit.checker.search.kinds import is_usual
 from opkit.record import mutable
 
-#: How little the shapes of a case may be meant: whether they are unusual, and of how many inputs the gradient is wrong.
-_Oddity: TypeAlias = "tuple[bool, int]"
-_NOT_ODD: _Oddity = (False, 0)
+#: How little a failure says: whether it is a rounding, its shapes are unusual, and how many inputs are concerned.
+_Oddity: TypeAlias = "tuple[bool, bool, int]"
+_NOT_ODD: _Oddity = (False, False, 0)
 
 
 @mutable
@@ -93,9 +93,9 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
     first = session.first_of_options([ev.case for ev in ordered])
     for number, ev in enumerate(ordered):
         budget -= _cost(ev)
-        if ledger.failing >= SOME:
-            break
         is_first = any(ev.case is case for case in first)
+        if ledger.failing >= SOME and not (is_first and all(odd[0] for _, odd in ledger.shown.values())):
+            continue  # what else may be wrong behind a rounding is another setting
         is_late = not is_first and not session.has_time(MANY if session.is_slow else CALLS_A_CASE)
         if is_late or (budget < 0 and number >= MANY):
             ledger.left_out += 1
@@ -187,13 +187,14 @@ def _spread(ev: Evaluator, numeric: ndarray, slot: int) -> float:
 
 def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledger: _Ledger) -> None:
     session = ledger.session
-    odd = _oddity(session, ev.case, failures)
-    for failure in sorted(failures, key=lambda item: -item.excess):
+    for failure in sorted(failures, key=lambda item: (item.is_rounding, -item.excess)):
+        odd = _oddity(session, ev.case, failure, failures)
         output = session.output_name(ev.locate(failure.entry)[0])
         code = edge_code(failure.code, ev.case) if failure.code != "GC105" else failure.code
         key = code, failure.leaf.name, output
         known = ledger.shown.get(key)
-        is_shown = known is None or (known[0] == ev.case.regime and odd < known[1])  # of like values
+        is_more = known is not None and (odd[0] < known[1][0] or (known[0] == ev.case.regime and odd < known[1]))
+        is_shown = known is None or is_more  # of like values, and where a rounding hid it
         is_shown = is_shown and not (session.is_found(ev.case) and _is_coincidence(ledger, ev, outcome, failure))
         ledger.found += is_shown or known is not None
         if is_shown:
@@ -201,15 +202,17 @@ def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledg
             ledger.shown[key] = ev.case.regime, odd
 
 
-def _oddity(session: CheckSession, case: Case, failures: list[EntryFailure]) -> _Oddity:
-    """Return how little the shapes of a case may be meant, where nobody said which are: less where more is wrong."""
-    return (not is_usual(case), len({item.leaf.name for item in failures})) if session.is_found(case) else _NOT_ODD
+def _oddity(session: CheckSession, case: Case, failure: EntryFailure, every: list[EntryFailure]) -> _Oddity:
+    """Return how little a failure says: where nobody said which shapes are meant, less where more is wrong."""
+    if not session.is_found(case):
+        return (failure.is_rounding, *_NOT_ODD[1:])
+    return failure.is_rounding, not is_usual(case), len({item.leaf.name for item in every})
 
 
 def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure: EntryFailure) -> bool:
     """Return whether a failure is one of equal sizes or of exact values alone (rule 5); what is open is kept."""
     session = ledger.session
-    if not np.isfinite(failure.actual):
+    if not np.isfinite(failure.actual) or failure.is_rounding:
         return False
     if session.coincidence is not None and session.coincidence(ev.case):
         return True

@@ -40,6 +40,7 @@ from opkit.checker.model.thresholds import (
     RESOLUTION,
     ROW_MARGIN,
     SINGLE_RESOLUTION,
+    SINGLE_ROUNDING,
     SLIGHT,
     SMALL,
     SMALL_ARRAY,
@@ -78,6 +79,12 @@ class EntryFailure:
         value, bound, low, high = (float(part[place]) for part in parts)
         kind = Behaviour(int(estimate.kind[place]))
         return cls(code, leaf, element, int(place[1]), value, actual, bound, low, high, kind)
+
+    @property
+    def is_rounding(self) -> bool:
+        """Whether one rounding to float32 on the way explains it."""
+        size = max(abs(self.expected), abs(self.actual))
+        return abs(self.expected - self.actual) <= SINGLE_ROUNDING * size
 
     @property
     def excess(self) -> float:

@@ -92,10 +92,10 @@ class Roles(SearchScope):
         others = [Role(name) for name in DOMAINS if name != "real"]
         if any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment):
             others.insert(0, Role(structure="definite"))
-        for number, role in enumerate(others):
+        for role in others:
             yield (role,) * count
             is_told |= trial.said != said
-            if len(others) - number == FEW and not is_told:  # it is not about the values
+            if role.domain == "unit" and not is_told:  # it is not about the values
                 return
         if 1 < count <= MIXED_INPUTS:
             mixed = product(list(DOMAINS)[:MIXED_DOMAINS], repeat=count)

@@ -10,7 +10,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from itertools import combinations, product, takewhile
 from operator import itemgetter
@@ -153,7 +153,8 @@ class Climber(Roles):
                 found, reached = climb(self.args, ask, sizes, None, self._sizes, alike, is_enough, told)
             former = self.roles
             if former is None and reached == TAKEN:
-                self.roles = self.assumed = self.roles_of_dtypes(self._unwhole(dtypes, found))
+                self.roles = self._narrowed(dtypes, found) or self.roles_of_dtypes(self._unwhole(dtypes, found))
+                self.assumed = self.roles
             elif former is None and tuple(dtypes) != self.floats:
                 self.roles = self.roles_of_dtypes(dtypes)
             # What stops forward may be the values, not the shapes that it got furthest with.
@@ -217,6 +218,24 @@ class Climber(Roles):
                 dtypes = other
         return dtypes
 
+    def _narrowed(self, dtypes: Sequence[str], shapes: Assignment) -> tuple[Role, ...] | None:
+        """Return which floats forward takes where whole numbers, or floats by chance, got furthest; None for all.
+
+        Those between 0 and 1, say. Each must change what it gives: what is cut to 0 stands for a place.
+        """
+        is_float = tuple(dtypes) == self.floats
+        if is_float and all(self._depth(shapes, dtypes, seed=seed) == TAKEN for seed in range(FEW)):
+            return None
+        self.roles = None
+        case = self.attempt(shapes, self._attrs, 9000)
+        roles, self.roles = self.roles, None
+        if case is None or roles is None or case.is_empty:
+            return None
+        given, other = self.trial.probe(case), self.case(shapes, case.attrs, roles, seed=9001)
+        whole = [arg.name for arg, dtype, own in zip(self.args, dtypes, self.floats) if dtype != own]
+        moved = (replace(case, inputs={**case.inputs, name: other.inputs[name]}) for name in whole)
+        return None if any(given.gives_the_same(self.trial.probe(one)) for one in moved) else roles
+
     def more_whole(self, dtypes: Sequence[str], whole: Sequence[str] = ()) -> list[Sequence[str]]:
         """Return dtypes with one more input made whole, the last ones first; one stays that can be differentiated.
 
@@ -266,8 +285,8 @@ class Climber(Roles):
         depth = depth if depth == TAKEN else (*past, *depth)
         self._is_wanting = bool(said and WHOLE.search(said[-1]))
         self._named[depth].update(size for text in said for size in {*map(int, _SIZE.findall(text))} if size > 1)
-        shapes = (found.split(", ") for text in said for found in _SHAPE.findall(text))
-        self._told[depth].update((tuple(map(int, sizes)), None) for sizes in shapes)
+        shapes = (tuple(map(int, found.split(", "))) for text in said for found in _SHAPE.findall(text))
+        self._told[depth].update((shape, None) for shape in shapes if all(shape))  # [0, 1] is a range of values
         return depth
 
     def _answering(self, case: Case, file: str, said: list[str]) -> Depth:

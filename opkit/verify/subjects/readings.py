@@ -15,6 +15,7 @@ from typing import Any
 from opkit.checker import compared_in
 from opkit.errors import Location, UsageError
 from opkit.record import record
+from opkit.verify.subjects.annotated import dimensions_in
 from opkit.verify.subjects.subject import Subject
 
 #: Values for an option of which nothing is known, tried one after the other, and by the type that it is annotated with.
@@ -173,8 +174,10 @@ def _nothing_taken(subject: Subject, said: str) -> str:
         if subject.remark
         else f"there are no cases for {subject.name}"
     )
+    by_shape = (
+        "" if dimensions_in(subject.parameters.annotations).axes else "or, for plain arrays, give --shape NAME=3,4; "
+    )
     return (
-        f"{told}, and {said}; define "
-        f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or, for plain arrays, give "
-        "--shape NAME=3,4; or check a script that calls it"
+        f"{told}, and {said}; define cases_{subject.name}(rng) in the file, which yields dicts of {names}; "
+        f"{by_shape}or check a script that calls it"
     )

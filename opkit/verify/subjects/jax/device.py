@@ -31,10 +31,6 @@ class Device:
         """Return a context in which arrays that JAX makes lie on the device."""
         return nullcontext() if self.place is None else jax.default_device(self.place)
 
-    def put(self, args: Any) -> Any:
-        """Return arrays, or trees of them, on the device; as they are where programs are evaluated in numpy."""
-        return args if self.place is None else jax.device_put(args, self.place)
-
     def prepared(self, function: Function, traced: Any) -> Callable[..., Sequence[Any]]:
         """Return what runs a function that was traced, with the arguments it was traced with."""
         if self.place is None:
@@ -43,14 +39,14 @@ class Device:
 
         def run(*args: Any) -> list[Any]:
             with self.held():
-                return list(compiled(*self.put(args)))
+                return list(compiled(*jax.device_put(args, self.place)))
 
         return run
 
     def run(self, function: Function, *args: Any) -> Sequence[Any]:
-        """Run a function of arrays operation by operation."""
+        """Run a function of arrays operation by operation: on JAX's own, which promote dtypes unlike numpy's."""
         with self.held():
-            return list(function(*self.put(args)))
+            return list(function(*jax.device_put(args, self.place)))
 
 
 #: Evaluation in numpy.
