@@ -174,9 +174,8 @@ def _nothing_taken(subject: Subject, said: str) -> str:
         if subject.remark
         else f"there are no cases for {subject.name}"
     )
-    by_shape = (
-        "" if dimensions_in(subject.parameters.annotations).axes else "or, for plain arrays, give --shape NAME=3,4; "
-    )
+    is_shaped = dimensions_in(subject.parameters.annotations).axes
+    by_shape = "" if is_shaped else "or, for plain arrays, give --shape NAME=3,4; "
     return (
         f"{told}, and {said}; define cases_{subject.name}(rng) in the file, which yields dicts of {names}; "
         f"{by_shape}or check a script that calls it"
