@@ -49,7 +49,6 @@ from opkit.record import mutable
 
 #: How little a failure says: whether it is a rounding, its shapes are unusual, and how many inputs are concerned.
 _Oddity: TypeAlias = "tuple[bool, bool, int]"
-_NOT_ODD: _Oddity = (False, False, 0)
 
 
 @mutable
@@ -74,6 +73,11 @@ class _Ledger:
     is_extra: bool = False
     exact: CheckResult | None = None
 
+    @property
+    def is_rounding(self) -> bool:
+        """Whether all that is wrong so far is explained by roundings."""
+        return bool(self.shown) and all(odd[0] for _, odd in self.shown.values())
+
     def fail(self, code: str, leaf: InputLeaf, output: str, make: Callable[[], CheckResult]) -> None:
         """Keep the first failure of each code, input and output."""
         self.found += 1
@@ -94,8 +98,8 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
     for number, ev in enumerate(ordered):
         budget -= _cost(ev)
         is_first = any(ev.case is case for case in first)
-        if ledger.failing >= SOME and not (is_first and all(odd[0] for _, odd in ledger.shown.values())):
-            continue  # what else may be wrong behind a rounding is another setting
+        if ledger.failing >= SOME and not (is_first and ledger.is_rounding):
+            continue  # more than a rounding may be wrong with other options
         is_late = not is_first and not session.has_time(MANY if session.is_slow else CALLS_A_CASE)
         if is_late or (budget < 0 and number >= MANY):
             ledger.left_out += 1
@@ -204,9 +208,8 @@ def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledg
 
 def _oddity(session: CheckSession, case: Case, failure: EntryFailure, every: list[EntryFailure]) -> _Oddity:
     """Return how little a failure says: where nobody said which shapes are meant, less where more is wrong."""
-    if not session.is_found(case):
-        return (failure.is_rounding, *_NOT_ODD[1:])
-    return failure.is_rounding, not is_usual(case), len({item.leaf.name for item in every})
+    is_odd, wrong = not is_usual(case), len({item.leaf.name for item in every})
+    return (failure.is_rounding, is_odd, wrong) if session.is_found(case) else (failure.is_rounding, False, 0)
 
 
 def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure: EntryFailure) -> bool:
@@ -280,7 +283,7 @@ def _results(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResu
     session, cases = ledger.session, len(evaluators)
     for ev, outcome, failures in ledger.tipped.held_back():
         _note(ev, outcome, failures, ledger)
-    odd = {key: ledger.shown.get(key, ("", _NOT_ODD))[1] for key in ledger.failures}
+    odd = {key: ledger.shown.get(key, ("", (False, False, 0)))[1] for key in ledger.failures}
     yield from (ledger.failures[key] for key in sorted(odd, key=lambda key: (key[0], odd[key], key)))
     if not ledger.failures:
         yield from ledger.broken[:1]
