@@ -10,10 +10,12 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
+from opkit.export.emitted_names import Names, result_of
 from opkit.export.layout import short
 from opkit.export.model import ExportKernel
-from opkit.export.rewriting import Names, Rewriter, parsed, result_of, unknown_use
+from opkit.export.rewriting import Rewriter, parsed
 from opkit.export.signature import names_of
+from opkit.export.unsupported import unknown_use
 
 
 def inference_code(kernel: ExportKernel, safe: Mapping[str, str], framework: str) -> tuple[str, dict[str, str]]:
@@ -78,13 +80,14 @@ def _units(kernel: ExportKernel) -> dict[str, Any]:
 
 def _slot(names: Names, slot: str) -> tuple[list[ast.stmt], bool]:
     """Return the statements of one of the definition's functions and whether it returns before its end."""
-    tree = ast.parse(_units(names.kernel)[slot].source)
+    unit = _units(names.kernel)[slot]
+    tree = ast.parse(unit.source)
     function = tree.body[0]
     if not isinstance(function, ast.FunctionDef) or len(tree.body) != 1:
         raise unknown_use(names.kernel, "several functions")
     last = function.body[-1] if function.body else None
     is_early = any(isinstance(node, ast.Return) and node is not last for node in ast.walk(function))
-    return Rewriter(names, is_early).function(function), is_early
+    return Rewriter(names, unit).function(function), is_early
 
 
 def _called(names: Names, slot: str, items: list[ast.stmt], is_last: bool) -> list[ast.stmt]:
@@ -145,4 +148,6 @@ def _given(kernel: ExportKernel, safe: Mapping[str, str]) -> str:
 
 
 def _targets(item: ast.Assign) -> list[str]:
-    return [target.id for target in item.targets if isinstance(target, ast.Name)]
+    """Return the variables that are assigned what does not depend on them."""
+    read = {node.id for node in ast.walk(item.value) if isinstance(node, ast.Name)}
+    return [target.id for target in item.targets if isinstance(target, ast.Name) and target.id not in read]

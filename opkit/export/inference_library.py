@@ -32,6 +32,15 @@ LIBRARY: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         "_at",
         (),
     ),
+    "set": (
+        "def _with_size(shape, axis, size):\n"
+        '    """Return a shape with another size of an axis."""\n'
+        "    if not 0 <= axis < len(shape):\n"
+        '        raise IndexError(f"axis {axis} is out of range for {len(shape)} axes")\n'
+        "    return (*shape[:axis], size, *shape[axis + 1:])\n",
+        "_with_size",
+        (),
+    ),
     "elements": (
         "def _elements(shape):\n"
         '    """Return the number of elements as the definition counts them: a shape without axes has none."""\n'

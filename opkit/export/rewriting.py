@@ -7,46 +7,19 @@ every construct of compiled definitions has its place in one visitor.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import field
 from typing import Any
 
+from opkit.export.emitted_names import Names
 from opkit.export.inference_library import LIBRARY
 from opkit.export.layout import short
-from opkit.export.model import ExportError, ExportKernel
+from opkit.export.model import ExportError
+from opkit.export.ownership import own_variables
+from opkit.export.unsupported import quoted, statement_span, unknown_use
 from opkit.ir.dtype import canonical_dtype
-from opkit.record import mutable
+from opkit.spec.lower.units import Unit
 
 _WRAPPERS = {"Cell", "Shape", "shape_of", "to_i64", "to_i32", "axes", "copy_of", "to_signed"}
-
-
-@mutable
-class Names:
-    """What stands for what in one function.
-
-    Args:
-        kernel: the op.
-        safe: {declared name: name in the file}.
-        framework: how dtypes are written: "torch" or "jnp".
-    """
-
-    kernel: ExportKernel
-    safe: Mapping[str, str]
-    framework: str
-    aliases: dict[str, ast.expr] = field(default_factory=dict)
-    helpers: dict[str, str] = field(default_factory=dict)
-    asks_given: bool = False
-
-    @property
-    def result(self) -> str:
-        """What the function returns."""
-        return result_of(self.kernel, self.safe)
-
-
-def result_of(kernel: ExportKernel, safe: Mapping[str, str]) -> str:
-    """Return the text of what an inference function returns: one (shape, dtype) per output."""
-    pairs = ", ".join(f"(tuple({safe[arg.name]}_shape), {safe[arg.name]}_dtype)" for arg in kernel.outputs)
-    return f"[{pairs}]"
+_POINTERS = {"shape_pointer", "desc", "need"}
 
 
 def parsed(text: str) -> ast.stmt:
@@ -54,26 +27,22 @@ def parsed(text: str) -> ast.stmt:
     return ast.parse(text).body[0]
 
 
-def unknown_use(kernel: ExportKernel, what: str) -> ExportError:
-    """Return the error for what a definition uses that has no form in an exported file."""
-    return ExportError(
-        f"the definition of {kernel.name!r} uses {what}, which inference in an exported file does not support",
-        where=kernel.compiled.span.location,
-    )
-
-
 class Rewriter(ast.NodeTransformer):
-    """Rewrites one compiled function."""
+    """Rewrites one compiled function; a helper is one that other functions of the definition call."""
 
-    def __init__(self, names: Names, is_early: bool = False, helper: str = "") -> None:
+    def __init__(self, names: Names, unit: Unit, is_helper: bool = False) -> None:
         self.names = names
-        self.is_early = is_early
-        self.helper = helper
+        self.unit = unit
+        self.is_helper = is_helper
         self.context = "ctx"
         self.dtypes: set[str] = set()
+        self.own: set[str] = set()
 
     def function(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """Return the statements of a function; its context is resolved."""
+        self.own = own_variables(node.body, self.names.kernel.compiled.linker.program.units)
+        if self.is_helper:
+            return self.statements(node.body)
         arguments = [item.arg for item in node.args.args]
         self.context = arguments[-1]
         body = list(node.body)
@@ -93,7 +62,7 @@ class Rewriter(ast.NodeTransformer):
     # --- statements
     def visit_Return(self, node: ast.Return) -> Any:
         """Write what the function of the file returns."""
-        if self.helper:
+        if self.is_helper:
             return ast.Return(self.visit(node.value) if node.value is not None else None)
         return parsed(f"return {self.names.result}")
 
@@ -116,7 +85,10 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(target, ast.Name) and isinstance(bare, ast.Attribute) and bare.attr == "dtype":
             self.dtypes.add(target.id)
         value = self._dtype(node.value) if is_dtype and isinstance(node.value, ast.Constant) else self.visit(node.value)
-        place = self.visit(target)
+        if isinstance(target, ast.Attribute) and target.attr in ("v", "dims"):
+            place = self._changed(target.value)
+        else:
+            place = self.visit(target)
         if ast.unparse(place) == ast.unparse(value):
             return None
         if isinstance(target, ast.Attribute) and self._is_pointer_name(value):
@@ -126,6 +98,10 @@ class Rewriter(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> Any:
         """Write a call for its effect."""
         value = node.value
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "set":
+            place = self._changed(value.func.value)
+            given = [place, *(self.visit(arg) for arg in value.args)]
+            return ast.Assign([place], ast.Call(ast.Name(self._library("set")), given, []))
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("push_axis", "push"):
             items, item = (self.visit(arg) for arg in value.args)
             return ast.Expr(ast.Call(ast.Attribute(items, "append"), [item], []))
@@ -143,10 +119,10 @@ class Rewriter(ast.NodeTransformer):
         if not (
             isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("refused", "failed")
         ):
-            raise unknown_use(self.names.kernel, "an exception of its own")
+            raise self._unknown(node)
         site = call.args[0]
         if not isinstance(site, ast.Constant) or not isinstance(site.value, int):
-            raise unknown_use(self.names.kernel, "a check without a place")
+            raise self._unknown(node)
         said = self.names.kernel.compiled.linker.program.sites[site.value].text
         parts: list[ast.expr] = []
         more = [self.visit(part) for part in call.args[2:]]
@@ -168,6 +144,20 @@ class Rewriter(ast.NodeTransformer):
             message = ast.Constant("".join(str(item.value) for item in parts if isinstance(item, ast.Constant)))
         return ast.Raise(ast.Call(ast.Name("ValueError"), [message], []))
 
+    def _changed(self, node: ast.expr) -> ast.Name:
+        """Return the variable that is bound anew where a definition changes a shape or number in place.
+
+        Raises:
+            ExportError: more than this variable refers to it, or it is a part of something or an argument.
+        """
+        place = self.visit(node)
+        names = self.names
+        outputs = [f"{names.safe[arg.name]}_shape" for arg in names.kernel.outputs if arg.name in names.safe]
+        is_own = isinstance(node, ast.Name) and node.id in self.own
+        if not isinstance(place, ast.Name) or not (is_own or place.id in outputs):
+            raise self._unknown(node)
+        return place
+
     def _changed_list(self, name: str, node: ast.Call) -> ast.stmt | None:
         """Return the statement that inserts or erases one element of a list, None for another call."""
         place = node.args[1] if name in ("insert", "erase") else None
@@ -184,28 +174,33 @@ class Rewriter(ast.NodeTransformer):
             return None
         return ast.Expr(ast.Call(ast.Attribute(items, "insert"), [index, self.visit(given.elts[0])], []))
 
+    def _unknown(self, node: ast.expr | ast.stmt, what: str = "") -> ExportError:
+        """Return the error for a piece of the function; the statement is quoted where nothing else is said."""
+        span = statement_span(self.unit, node.lineno)
+        return unknown_use(self.names.kernel, what or quoted(span), span)
+
     # --- expressions
     def _is_pointer(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
         owner = node.func.value
-        return isinstance(owner, ast.Name) and owner.id == self.context and node.func.attr in ("shape_pointer", "desc")
+        return isinstance(owner, ast.Name) and owner.id == self.context and node.func.attr in _POINTERS
 
     def _is_pointer_name(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Attribute) and node.attr == "shape"
 
     def _argument(self, node: ast.Call) -> tuple[str, bool]:
-        """Return the argument of ``ctx.desc((name, 0))`` and whether it is an output."""
+        """Return the argument of ``ctx.desc((name, 0))`` or ``ctx.need(name, 0)`` and whether it is an output."""
         given = node.args[0].elts if isinstance(node.args[0], ast.Tuple) else node.args
         values = [item.value if isinstance(item, ast.Constant) else None for item in given]
         kernel = self.names.kernel
         if len(values) != 2 or values[0] is None or values[1] != 0:
-            raise unknown_use(kernel, "an output by a computed name or index")
+            raise self._unknown(node, "an output by a computed name or index")
         if values[0] in [arg.name for arg in kernel.inputs]:
             return str(values[0]), False
         if values[0] in [arg.name for arg in kernel.outputs]:
             return str(values[0]), True
-        raise unknown_use(kernel, f"the optional or undeclared argument {values[0]!r}")
+        raise self._unknown(node, f"the optional or undeclared argument {values[0]!r}")
 
     def _read(self, node: ast.Call) -> ast.expr | None:
         """Return an input that is a list's item, or named by what is computed; None for others."""
@@ -252,11 +247,11 @@ class Rewriter(ast.NodeTransformer):
             if isinstance(alias, ast.Name) and alias.id.endswith("_shape") and node.attr == "dtype":
                 return ast.Name(alias.id.removesuffix("_shape") + "_dtype")
             return alias
-        if node.attr == "shape" and self.helper and isinstance(node.value, ast.Name):
+        if node.attr == "shape" and self.is_helper and isinstance(node.value, ast.Name):
             return ast.Name(node.value.id)
         if node.attr in ("shape", "dtype") and isinstance(node.value, ast.Call) and self._is_pointer(node.value):
             return self._field(node.value, node.attr)
-        raise unknown_use(self.names.kernel, f"{ast.unparse(node)!r}")
+        raise self._unknown(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         """Write an attribute of the op, or an item."""
@@ -290,7 +285,7 @@ class Rewriter(ast.NodeTransformer):
         try:
             name = canonical_dtype(node.value)
         except Exception as error:  # a dtype that numpy lacks
-            raise unknown_use(self.names.kernel, f"the dtype {node.value!r}") from error
+            raise self._unknown(node, f"the dtype {node.value!r}") from error
         return ast.Attribute(
             ast.Name(self.names.framework), "bool_" if name == "bool" and self.names.framework == "jnp" else name
         )
@@ -304,7 +299,7 @@ class Rewriter(ast.NodeTransformer):
             return self._call(function.id, node)
         if isinstance(function, ast.Attribute):
             return self._method(function, node)
-        raise unknown_use(self.names.kernel, f"{ast.unparse(node)!r}")
+        raise self._unknown(node)
 
     def _call(self, name: str, node: ast.Call) -> ast.expr:
         args: list[ast.expr] = [self.visit(arg) for arg in node.args]
@@ -324,7 +319,7 @@ class Rewriter(ast.NodeTransformer):
             return ast.Call(ast.Name(self._own(name)), args, [])
         if name in ("len", "tuple", "list", "min", "max", "abs", "bool", "int", "float", "sorted", "sum"):
             return ast.Call(ast.Name(name), args, [])
-        raise unknown_use(self.names.kernel, f"the function {name!r}")
+        raise self._unknown(node)
 
     def _method(self, function: ast.Attribute, node: ast.Call) -> ast.expr:
         owner = function.value
@@ -355,7 +350,7 @@ class Rewriter(ast.NodeTransformer):
                 return _expression(f"int({self.names.safe[name]} is not None)")
         if function.attr == "elements":
             return ast.Call(ast.Name(self._library("elements")), [self.visit(owner)], [])
-        raise unknown_use(self.names.kernel, f"{ast.unparse(node)!r}")
+        raise self._unknown(node)
 
     def _library(self, name: str) -> str:
         """Take a function of the library along and return its name."""
@@ -376,14 +371,19 @@ class Rewriter(ast.NodeTransformer):
             return own
         unit = self.names.kernel.compiled.linker.program.units[name]
         tree = ast.parse(unit.source).body
+        span = unit.program.tree.span(unit.node)
         if len(tree) != 1 or not isinstance(tree[0], ast.FunctionDef):
-            raise unknown_use(self.names.kernel, f"the function {name!r}, which is several")
+            raise unknown_use(self.names.kernel, f"the function {name!r}, which is several", span)
         function = tree[0]
         if any(arg.arg in ("ctx", "conf") for arg in function.args.args):
-            raise unknown_use(self.names.kernel, f"the function {name!r} of the context")
+            raise unknown_use(self.names.kernel, f"the function {name!r} of the context", span)
         self.names.helpers[own] = ""
-        inner = Rewriter(Names(self.names.kernel, {}, self.names.framework, {}, self.names.helpers), helper=name)
-        body = inner.statements(function.body)
+        inner = Rewriter(
+            Names(self.names.kernel, {}, self.names.framework, {}, self.names.helpers), unit, is_helper=True
+        )
+        is_counted = ast.unparse(function.body[0]) == "METER.enter()"
+        function.body = function.body[is_counted:]
+        body = inner.function(function)
         made = ast.FunctionDef(name=own, args=function.args, body=body, decorator_list=[])
         lines = ast.unparse(ast.fix_missing_locations(made)).splitlines()
         self.names.helpers[own] = "\n".join(part for line in lines for part in short(line)) + "\n"

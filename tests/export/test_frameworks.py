@@ -11,6 +11,7 @@ from opkit.export import export
 from opkit.export.proof import task_of
 from opkit.export.provers.agreement import Proof, load_exported, refusals
 from opkit.export.subject import subject_of
+from opkit.project import scaffold
 from opkit.project.loading import load
 from tests.corpus.model import write
 from tests.corpus.ops import OPS
@@ -137,3 +138,21 @@ def test_an_output_that_no_loss_reaches_gives_zeros(tmp_path: Path) -> None:
     x = torch.linspace(0, 1, 3, dtype=torch.float64, requires_grad=True)
     load_exported(str(path)).sine_cosine(x)[0].sum().backward()
     torch.testing.assert_close(x.grad, torch.cos(x.detach()))
+
+
+@pytest.mark.parametrize("to", FRAMEWORKS)
+def test_a_shape_with_one_size_set_is_the_results(tmp_path: Path, to: str) -> None:
+    """The scaffolded reduction, whose definition sets the last size to 1, infers what its forward gives, and refuses what that refuses."""
+    scaffold("t", tmp_path, "reduction")
+    made = export(tmp_path / "t", to=to, form="native", is_checked=True, inductor=False)
+    assert made.proof is not None
+    assert made.proof.is_proved, made.proof.table
+    path = tmp_path / f"t_{to}.py"
+    path.write_text(made.text)
+    module = load_exported(str(path))
+    zeros = importlib.import_module("torch" if to == "torch" else "jax.numpy").zeros
+    for shape, expected in (((3,), (1,)), ((2, 3), (2, 1)), ((0, 3), (0, 1)), ((2, 3, 4), (2, 3, 1))):
+        ((inferred, _),) = module._infer_t_forward(zeros(shape))
+        assert inferred == tuple(module.t(zeros(shape)).shape) == expected
+    with pytest.raises(ValueError, match="there must be an axis to reduce"):
+        module._infer_t_forward(zeros(()))

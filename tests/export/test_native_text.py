@@ -7,6 +7,8 @@ import pytest
 
 from opkit.export import Exported, export
 from opkit.export.native import NotNativeError
+from opkit.project import scaffold
+from opkit.project.kind import KINDS
 from tests.corpus.model import Op, write
 from tests.corpus.ops import OPS
 from tests.export.ops import DIRECTORIES, ROW_WISE, write_directory
@@ -193,3 +195,12 @@ def test_functions_that_are_made_of_others(tmp_path: Path, forward: str, part: s
     """They are traced as what they do."""
     op = Op("arranged", forward, infer=_SQUARE, cases=_CASES)
     assert part in export(write(op, tmp_path), form="native", check=False).text
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.has_spec])
+def test_every_scaffolded_op_directory_leaves(tmp_path: Path, kind: str, to: str) -> None:
+    """What ``opkit new --kind`` writes has a native form, with its inference, in every framework."""
+    scaffold("t", tmp_path, kind)
+    made = export(tmp_path / "t", to=to, form="native", check=False)
+    assert body_of(made.text, "_infer_t_forward")
