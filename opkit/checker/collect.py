@@ -43,7 +43,7 @@ def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     if checkable.cases is not None:
         found = Collected()
         if options.shapes and checkable.cases_where is not None:
-            found.notes.append("the shapes given were not used: the cases file defines the op's domain")
+            found.notes.append("the shapes given were not used: the cases define the op's domain")
         given = list(_from_user(checkable, options, found))
         if any(item.status is Status.ERROR for item in found.findings):
             return found

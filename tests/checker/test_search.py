@@ -687,6 +687,20 @@ def test_parts_that_forward_alone_wants_in_order_are_found(least: int) -> None:
     assert max((case.inputs["ends"].size for case in found), default=0) > 3
 
 
+def test_there_are_fewer_parts_than_rows() -> None:
+    """Where one statement refuses all orders, the climb ends at as many places as there are sizes, which cannot rise so far."""
+
+    def forward(x: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        if x.ndim != 2 or ends.ndim != 1 or len(ends) < 2 or ends.dtype.kind != "i":
+            raise TypeError("rows, and where parts begin")
+        if ends[0] != 0 or ends[-1] != len(x) or (np.diff(ends) <= 0).any():
+            raise ValueError("parts cover the rows")
+        return np.stack([x[start:end].mean(axis=0) for start, end in neighbours(ends)])
+
+    found = _natural(forward).accepted({}, 8, 0)
+    assert max((case.inputs["ends"].size for case in found), default=0) >= 3
+
+
 def test_a_depth_is_known_of_a_file_that_is_named_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """All exceptions counted as the first ones: what came furthest in the message was what was tried first."""
     monkeypatch.chdir(Path(__file__).parent)

@@ -43,6 +43,8 @@ from opkit.record import mutable
 #: Dtypes of whole numbers, and those that are tried where forward has to run to tell.
 _WHOLE = ("int64", "int32", "bool", "uint8", "int8")
 _TELLING = ("int64", "bool")
+#: Of a vector that says where two parts of an axis begin and end.
+_FEW_PARTS: Shape = (3,)
 #: Further than any line of an infer function.
 _PAST_INFER = float(sys.maxsize)
 #: A shape in a message: of a gradient that does not fit, or of what an operation wants.
@@ -159,9 +161,10 @@ class Climber(Roles):
                 self.roles = self.roles_of_dtypes(dtypes)
             # What stops forward may be the values, not the shapes that it got furthest with.
             is_worth_it = reached == TAKEN or (self._goal is _Goal.TAKES and former is None)
-            case = self.attempt(found, attrs, 9000) if is_worth_it else None
-            if case is not None:
-                return [case, *self._climbed_on(found, ask, sizes)]
+            for one in (found, *(_shortened(found, dtypes) if reached != TAKEN else ())) if is_worth_it else ():
+                case = self.attempt(one, attrs, 9000)
+                if case is not None:
+                    return [case, *self._climbed_on(one, ask, sizes)]
             self._last, self.roles = found, former
         return []
 
@@ -337,3 +340,10 @@ class Climber(Roles):
                 found, reached = next(known, None) or climb(self.args, ask, sizes, start, self._sizes)
                 cases += present(self.attempt(found, self._attrs, 9001 + number) if reached == TAKEN else None)
         return cases
+
+
+def _shortened(shapes: Assignment, dtypes: Sequence[str]) -> Iterator[Assignment]:
+    """Yield shapes with a vector of whole numbers made short: there are fewer parts of an axis than places on it."""
+    for place, (shape, dtype) in enumerate(zip(shapes, dtypes)):
+        if not dtype.startswith("float") and len(shape or ()) == 1 and not is_list(shape):
+            yield with_item(shapes, place, _FEW_PARTS)

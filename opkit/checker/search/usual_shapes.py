@@ -139,7 +139,8 @@ class UsualShapes(Climber):
         return (self._accepted(attrs, limit, seed, most) or climbed)[:limit] if climbed else found
 
     def _climbed(self, attrs: Mapping[str, Any]) -> list[Case]:
-        every = islice(self._assignments(), SOME) if self.has_shapes else [None]
+        is_said = self.has_shapes or self.checkable.dimensions.axes
+        every = [*(islice(self._assignments(), SOME) if is_said else ()), *([] if self.has_shapes else [None])]
         return next(filter(None, (self.climbed(attrs, one) for one in every)), [])
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int) -> list[Case]:

@@ -174,7 +174,7 @@ def _nothing_taken(subject: Subject, said: str) -> str:
         if subject.remark
         else f"there are no cases for {subject.name}"
     )
-    is_shaped = dimensions_in(subject.parameters.annotations).axes
+    is_shaped = dimensions_in(subject.parameters.annotations).axes.keys() >= {*subject.parameters.names}
     by_shape = "" if is_shaped else "or, for plain arrays, give --shape NAME=3,4; "
     return (
         f"{told}, and {said}; define cases_{subject.name}(rng) in the file, which yields dicts of {names}; "
