@@ -109,8 +109,8 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
             for count in reversed(every[1:])
             for shape in (*shapes[:2], (5, 3))  # also points in space
         )
-        together = (
-            tuple(_options(arg, shape, True)[0] for arg, shape in zip(args, shapes))
+        together = (  # what may be left out is
+            tuple(None if arg.is_optional else _options(arg, shape, True)[0] for arg, shape in zip(args, shapes))
             for first, others in _TOGETHER
             for shapes in islice(product(first, *[others] * len(every[1:])), MANY)
         )
