@@ -72,4 +72,5 @@ def _result(session: CheckSession, check: OwnCheck, ev: Evaluator, fault: Fault,
         expected=fault.expected,
         actual=fault.actual,
         beyond=is_beyond,
+        needs_more=not fault.is_certain,
     )

@@ -121,7 +121,7 @@ class CheckResult:
         hint: what the pattern of the finding suggests, "" where it suggests nothing.
         beyond: whether it is undecided because it fails only beyond the inputs that a run was seen with.
         is_stopped: whether it says only that what another finding names stopped the check.
-        needs_more: whether it is undecided whatever cases say: a surrogate is declared, a hazard is mended.
+        needs_more: whether it is undecided whatever cases say: a surrogate is declared, a hazard or a layout is mended.
     """
 
     check: str
