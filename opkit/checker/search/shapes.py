@@ -28,11 +28,8 @@ _DRAWN: tuple[Shape, ...] = (
     (3, 4, 2, 5, 6, 7), (4, 6, 8, 2, 12, 3), (2, 8, 4, 12, 6, 16), (5, 2, 3, 7, 4, 9), (4,) * 6,
 )  # fmt: skip
 _MANY: tuple[Shape, ...] = ((2,), (), (3, 2))
-#: Of a first input, and of each of two and more beside it: channels, with weights and biases; vectors, with matrices.
-_TOGETHER: tuple[tuple[Sequence[Shape], Sequence[Shape]], ...] = (
-    (((2, 3, 4),), ((3,), (3, 5))),
-    (((4,), (4, 4)), ((4,), (4, 4))),
-)
+#: Of a first input whose second axis holds channels, and of weights and biases beside it.
+_CHANNELS: tuple[Shape, Sequence[Shape]] = (2, 3, 4), ((3,), (3, 5))
 
 
 def with_item(items: tuple[Any, ...], place: int, item: Any) -> tuple[Any, ...]:
@@ -109,12 +106,12 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
             for count in reversed(every[1:])
             for shape in (*shapes[:2], (5, 3))  # also points in space
         )
-        together = (  # what may be left out is
-            tuple(None if arg.is_optional else _options(arg, shape, True)[0] for arg, shape in zip(args, shapes))
-            for first, others in _TOGETHER
-            for shapes in islice(product(first, *[others] * len(every[1:])), MANY)
+        first, others = _CHANNELS
+        by_channel = (
+            tuple(_options(arg, shape, True)[0] for arg, shape in zip(args, (first, *rest)))
+            for rest in islice(product(others, repeat=len(args) - 1), MANY)
         )
-        ordered = (few, together, *zip_longest(*(sorted(row, key=lambda item: len(set(item[1:]))) for row in rows)))
+        ordered = (few, by_channel, *zip_longest(*(sorted(row, key=lambda item: len(set(item[1:]))) for row in rows)))
     yield from dict.fromkeys(item for item in chain(alike, *ordered) if item is not None)
 
 
