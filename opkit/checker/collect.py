@@ -195,12 +195,12 @@ def _is_set(trial: Trial, case: Case, outcome: Attempt) -> bool:
     others = [tried(change) for change in changes]
 
     def infinite(attempt: Attempt) -> list[bytes]:
-        """Return of each result where it is infinite, and of which sign; where it is NaN it is unlike all."""
+        """Return of each result where it is infinite, and of which sign."""
         return [np.where(np.isfinite(item), 0, item).tobytes() for item in attempt.outputs if is_float(item)]
 
     is_nan = any(np.isnan(item).any() for item in outcome.outputs if is_float(item))
-    ran = [infinite(other) for other in others if other.outputs]
-    return not is_nan and len(ran) >= len(changes) - 1 and all(other == infinite(outcome) for other in ran)
+    meant, *ran = [infinite(one) for one in (outcome, *others) if one.outputs]
+    return not is_nan and len(ran) >= len(changes) - 1 and all(one == meant for one in ran)
 
 
 def _preferred(trial: Trial, case: Case) -> Case:

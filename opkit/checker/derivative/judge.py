@@ -96,7 +96,11 @@ class EntryFailure:
 
 
 class Judge:
-    """Ladders of their own for the columns that did not agree at once."""
+    """Ladders of their own for the columns that did not agree at once.
+
+    Args:
+        claims: which elements (n, 1) backward says to change which entries (1, J).
+    """
 
     def __init__(
         self,
